@@ -1,0 +1,3 @@
+//! The `broadleaf` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Address spaces, reservations, population maps.

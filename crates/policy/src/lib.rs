@@ -1,0 +1,1 @@
+//! The policy contract and the catalogue of policies.

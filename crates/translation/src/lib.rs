@@ -1,0 +1,1 @@
+//! TLB designs, walks and cost models.

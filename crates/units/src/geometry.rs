@@ -1,0 +1,55 @@
+//! Which page sizes a machine has, as a value that is passed along instead of constants that are assumed.
+
+use crate::{BlockNumber, PageNumber, PageSize, VirtAddr};
+
+/// A base page and a superpage size, and the arithmetic between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Geometry {
+    base: PageSize,
+    superpage: PageSize,
+}
+
+impl Geometry {
+    /// 4 KiB base pages and 2 MiB superpages.
+    pub const X86_64: Self = Self { base: PageSize::SIZE_4K, superpage: PageSize::SIZE_2M };
+
+    /// A geometry of these sizes, or `None` where the superpage is not larger than the base page.
+    pub const fn new(base: PageSize, superpage: PageSize) -> Option<Self> {
+        if superpage.shift() > base.shift() { Some(Self { base, superpage }) } else { None }
+    }
+
+    /// The base-page size.
+    pub const fn base(self) -> PageSize {
+        self.base
+    }
+
+    /// The superpage size.
+    pub const fn superpage(self) -> PageSize {
+        self.superpage
+    }
+
+    /// How many base pages a superpage holds.
+    pub const fn pages_per_block(self) -> u64 {
+        1 << (self.superpage.shift() - self.base.shift())
+    }
+
+    /// The base page that holds `addr`.
+    pub const fn page_of(self, addr: VirtAddr) -> PageNumber {
+        PageNumber(addr.0 >> self.base.shift())
+    }
+
+    /// The block that holds `page`.
+    pub const fn block_of(self, page: PageNumber) -> BlockNumber {
+        BlockNumber(page.0 >> (self.superpage.shift() - self.base.shift()))
+    }
+
+    /// Where `page` lies in its block, in base pages from the block's start.
+    pub const fn offset_in_block(self, page: PageNumber) -> usize {
+        (page.0 & (self.pages_per_block() - 1)) as usize
+    }
+
+    /// The first base page of `block`.
+    pub const fn first_page(self, block: BlockNumber) -> PageNumber {
+        PageNumber(block.0 << (self.superpage.shift() - self.base.shift()))
+    }
+}

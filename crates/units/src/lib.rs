@@ -1,0 +1,14 @@
+//! Addresses, page numbers, page sizes, counts and ids as types.
+//!
+//! Everything else in Broadleaf speaks in these types, so that an address is never taken for a page number nor a page
+//! number for a block number. This crate knows nothing of any other.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod geometry;
+mod ids;
+mod page;
+
+pub use geometry::Geometry;
+pub use ids::{FileId, SpaceId, ThreadId};
+pub use page::{BlockNumber, PageNumber, PageSize, VirtAddr};
