@@ -1,0 +1,152 @@
+//! What holds the architecture: the table of ARCHITECTURE.md and what Cargo says, as values that tests compare.
+//!
+//! `tests/layers.rs` compares the two; `tests/bans.rs` shows that what the inner layers may not touch is refused, for each
+//! inner crate and each ban. `inner.clippy.toml` is the one list of bans: every inner crate has a link to it under the
+//! name that Clippy looks for.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The repository's root.
+///
+/// # Panics
+/// Where the sources from which this was built are gone.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the repository has a root")
+}
+
+/// How near to the machine a crate stands: the first column of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// 0 is the innermost.
+    Number(u8),
+    /// Crates that exist for the tests of others.
+    Dev,
+}
+
+impl Layer {
+    /// Whether the bans of `inner.clippy.toml` hold in it.
+    pub fn is_inner(self) -> bool {
+        self <= Self::Number(4)
+    }
+}
+
+/// One row of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Where the crate stands.
+    pub layer: Layer,
+    /// The crates that it may import, without the `broadleaf-`.
+    pub may_import: BTreeSet<String>,
+}
+
+/// The table of a document such as ARCHITECTURE.md, by crate name.
+///
+/// # Errors
+/// A sentence that says which line is not as a row should be.
+pub fn table(document: &str) -> Result<BTreeMap<String, Row>, String> {
+    let mut rows = BTreeMap::new();
+    let mut lines = document
+        .lines()
+        .skip_while(|line| !line.starts_with("| layer | crate |"));
+    lines
+        .next()
+        .ok_or("no line starts with `| layer | crate |`")?;
+    for line in lines.skip(1).take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [layer, name, _, imports, _] = cells[..] else {
+            return Err(format!("not five cells: {line}"));
+        };
+        let layer = match layer {
+            "dev" => Layer::Dev,
+            number => Layer::Number(number.parse().map_err(|_| format!("no layer: {line}"))?),
+        };
+        let may_import = backticked(imports);
+        if may_import.is_empty() && imports != "nothing" {
+            return Err(format!("imports nothing that is named: {line}"));
+        }
+        if rows
+            .insert(
+                name.trim_matches('`').to_string(),
+                Row { layer, may_import },
+            )
+            .is_some()
+        {
+            return Err(format!("a second row for one crate: {line}"));
+        }
+    }
+    Ok(rows)
+}
+
+fn backticked(cell: &str) -> BTreeSet<String> {
+    cell.split('`')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_string)
+        .collect()
+}
+
+/// The table of this repository.
+///
+/// # Panics
+/// Where ARCHITECTURE.md cannot be read or holds no such table.
+pub fn our_table() -> BTreeMap<String, Row> {
+    let document = std::fs::read_to_string(root().join("ARCHITECTURE.md"))
+        .expect("ARCHITECTURE.md is readable");
+    table(&document).expect("ARCHITECTURE.md holds the table")
+}
+
+/// What a crate of the workspace depends on.
+#[derive(Clone, Debug, Default)]
+pub struct Package {
+    /// Crates of the workspace that its code or its build imports, without the `broadleaf-`.
+    pub imports: BTreeSet<String>,
+    /// Crates of the workspace that only its tests import.
+    pub test_imports: BTreeSet<String>,
+    /// Crates from outside that its code or its build imports.
+    pub outside: BTreeSet<String>,
+}
+
+/// Every crate of the workspace, by name without the `broadleaf-`, as Cargo sees it.
+///
+/// # Panics
+/// Where Cargo does not answer, or a crate is not called `broadleaf-*`.
+pub fn packages() -> BTreeMap<String, Package> {
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .current_dir(root())
+        .output()
+        .expect("cargo metadata runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    let mut packages = BTreeMap::new();
+    for package in metadata["packages"].as_array().expect("packages") {
+        let mut found = Package::default();
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let name = dependency["name"].as_str().expect("a name");
+            match (name.strip_prefix("broadleaf-"), dependency["kind"].as_str()) {
+                (Some(ours), Some("dev")) => found.test_imports.insert(ours.to_string()),
+                (Some(ours), _) => found.imports.insert(ours.to_string()),
+                (None, Some("dev")) => false,
+                (None, _) => found.outside.insert(name.to_string()),
+            };
+        }
+        let name = package["name"].as_str().expect("a name");
+        let short = name
+            .strip_prefix("broadleaf-")
+            .unwrap_or_else(|| panic!("{name} is not called broadleaf-*"));
+        packages.insert(short.to_string(), found);
+    }
+    packages
+}

@@ -1,0 +1,104 @@
+//! ARCHITECTURE.md says who may import whom; Cargo says who does.
+
+use broadleaf_layers::{Layer, Package, Row, our_table, packages, table};
+use std::collections::BTreeMap;
+
+/// Every way in which `packages` departs from `table`, one sentence each.
+fn departures(table: &BTreeMap<String, Row>, packages: &BTreeMap<String, Package>) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in packages.keys().filter(|name| !table.contains_key(*name)) {
+        found.push(format!("{name} is a crate without a row"));
+    }
+    for (name, row) in table {
+        let Some(package) = packages.get(name) else {
+            found.push(format!("{name} is a row without a crate"));
+            continue;
+        };
+        for import in package.imports.difference(&row.may_import) {
+            found.push(format!("{name} may not import {import}"));
+        }
+        // Tests compare with the slow models, and tests of dev crates compare anything with anything.
+        let of_tests = package.test_imports.difference(&row.may_import);
+        for import in of_tests.filter(|import| *import != "oracle" && row.layer != Layer::Dev) {
+            found.push(format!("the tests of {name} may not import {import}"));
+        }
+        for import in &row.may_import {
+            match table.get(import) {
+                None => found.push(format!("{name} may import {import}, which has no row")),
+                Some(imported) if imported.layer > row.layer => {
+                    found.push(format!(
+                        "{name} may import {import}, which stands in a layer above it"
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn imports_are_those_of_the_table() {
+    let found = departures(&our_table(), &packages());
+    assert!(
+        found.is_empty(),
+        "ARCHITECTURE.md and Cargo differ:\n{}",
+        found.join("\n")
+    );
+}
+
+/// The test above can fail: each departure that it looks for is found where it is planted.
+#[test]
+fn each_departure_is_found() {
+    let document = "\
+| layer | crate | what it is | may import | must know nothing of |
+|---|---|---|---|---|
+| 0 | `units` | | nothing | |
+| 1 | `trace` | | `units` `engine` | |
+| 4 | `engine` | | `units` `missing` | |
+| 5 | `gone` | | `units` | |
+| dev | `oracle` | | `units` | |
+";
+    let table = table(document).expect("a table");
+    let package = |imports: &[&str], test_imports: &[&str]| Package {
+        imports: imports.iter().map(|name| name.to_string()).collect(),
+        test_imports: test_imports.iter().map(|name| name.to_string()).collect(),
+        ..Package::default()
+    };
+    let packages = BTreeMap::from([
+        (
+            "units".to_string(),
+            package(&["trace"], &["oracle", "engine"]),
+        ),
+        ("trace".to_string(), package(&["units"], &[])),
+        ("engine".to_string(), package(&["units"], &["oracle"])),
+        ("oracle".to_string(), package(&["units"], &["engine"])),
+        ("extra".to_string(), package(&[], &[])),
+    ]);
+    let mut found = departures(&table, &packages);
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "engine may import missing, which has no row",
+            "extra is a crate without a row",
+            "gone is a row without a crate",
+            "the tests of units may not import engine",
+            "trace may import engine, which stands in a layer above it",
+            "units may not import trace",
+        ]
+    );
+}
+
+#[test]
+fn a_table_that_is_not_one_is_refused() {
+    for document in [
+        "no table at all",
+        "| layer | crate | x |\n|---|---|---|\n| 0 | `units` | |\n",
+        "| layer | crate | x |\n|---|---|---|\n| inner | `units` | | nothing | |\n",
+        "| layer | crate | x |\n|---|---|---|\n| 0 | `units` | | everything | |\n",
+        "| layer | crate | x |\n|---|---|---|\n| 0 | `a` | | nothing | |\n| 0 | `a` | | nothing | |\n",
+    ] {
+        assert!(table(document).is_err(), "accepted: {document}");
+    }
+}
