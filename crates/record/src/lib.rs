@@ -1,1 +1,3 @@
 //! Recorders and importers of foreign traces.
+
+pub mod import;
