@@ -1,0 +1,44 @@
+# The five commands. Each sets up what it needs first (scripts/setup.sh), and says what to do where it may not.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench fuzz
+
+# Where Cargo puts what it builds.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+# How long `make fuzz` fuzzes each target.
+FUZZ_SECONDS ?= 60
+export FUZZ_SECONDS
+
+help:
+	@echo 'make demo    record a real program, compare the page-size policies, say which to choose'
+	@echo 'make test    everything that must hold: format, lints, layers, tests, documents'
+	@echo 'make check   the quick part of it: format, lints, layers'
+	@echo 'make bench   run the benchmarks and write out/bench-YYYY-MM-DD.md'
+	@echo 'make fuzz    fuzz each decoder for FUZZ_SECONDS (60)'
+
+demo:
+	@scripts/setup.sh record
+	cargo build --release --locked --quiet --bin broadleaf
+	@$(TARGET)/release/broadleaf demo
+
+test:
+	@scripts/setup.sh record rust-tools tests
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo build --release --locked --bin broadleaf
+	BROADLEAF=$(abspath $(TARGET))/release/broadleaf cargo test --workspace --locked
+
+check:
+	@scripts/setup.sh rust-tools
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --locked --quiet -p broadleaf-layers
+
+bench:
+	@scripts/setup.sh record bench
+	cargo build --release --locked --bin broadleaf
+	@PATH="$(abspath $(TARGET))/release:$$PATH" scripts/bench.sh
+
+fuzz:
+	@scripts/setup.sh fuzz
+	@scripts/fuzz.sh

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Runs every executable of benches/ and writes one dated record of what they print, with the machine, the commit and the
+# commands. A benchmark prints Markdown; it finds `broadleaf` on PATH.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+mkdir -p out
+record=out/bench-$(date +%F).md
+commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+[ -z "$(git status --porcelain 2>/dev/null)" ] || commit="$commit, with changes that are not committed"
+
+{
+  echo "# Benchmarks of $(date +%F)"
+  echo
+  echo "- commit: $commit"
+  echo "- broadleaf: $(broadleaf --version)"
+  echo "- processor: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs"
+  echo "- memory: $(awk '/^MemTotal/ { printf "%.1f GiB", $2 / 1048576 }' /proc/meminfo)"
+  echo "- system: $(. /etc/os-release && echo "$PRETTY_NAME"), Linux $(uname -r)"
+  echo "- valgrind: $(valgrind --version)"
+  echo "- load when it began: $(cut -d' ' -f1-3 /proc/loadavg)"
+} >"$record"
+
+status=0
+for bench in benches/*; do
+  [ -f "$bench" ] && [ -x "$bench" ] || continue
+  echo "$bench" >&2
+  { echo; echo "## $(basename "$bench" .sh)"; echo; echo "\`$bench\`"; echo; } >>"$record"
+  if ! "$bench" >>"$record"; then
+    echo "This benchmark failed." >>"$record"
+    echo "$bench failed" >&2
+    status=1
+  fi
+done
+echo "$record"
+exit $status

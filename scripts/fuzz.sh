@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Fuzzes each target of fuzz/ for FUZZ_SECONDS. A crash leaves its input under fuzz/artifacts and ends with status 1.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for target in fuzz/fuzz_targets/*.rs; do
+  name=$(basename "$target" .rs)
+  echo "$name for ${FUZZ_SECONDS:=60} seconds" >&2
+  # Seeds are small recordings and texts that a reader accepts; what the fuzzer finds goes into the first folder.
+  mkdir -p "fuzz/corpus/$name"
+  cargo +nightly fuzz run "$name" "fuzz/corpus/$name" "fuzz/seeds/$name" -- \
+    -max_total_time="$FUZZ_SECONDS" -rss_limit_mb=4096 -timeout=10
+done

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Sees that what a command needs is installed. Says nothing and takes a moment where it is.
+# Usage: setup.sh NEED...   record: build Broadleaf and record programs · rust-tools: rustfmt and Clippy
+#                           tests: the programs that tests record · bench: those that benchmarks do · fuzz: cargo-fuzz
+# As root on Debian it installs what is missing; otherwise it prints the command that does, and exits 1.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+missing=()
+
+# need PACKAGE TEST...: the Debian package, and a test that succeeds where it is there.
+need() {
+  local package=$1
+  shift
+  "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+
+install_missing() {
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local install=(apt-get install -y --no-install-recommends "${missing[@]}")
+  if ! command -v apt-get >/dev/null; then
+    echo "Missing, by their Debian names: ${missing[*]}. Please install them with this system's package manager." >&2
+    exit 1
+  elif [ "$(id -u)" -ne 0 ]; then
+    echo "Missing: ${missing[*]}. Please run this, then try again:" >&2
+    echo "  sudo apt-get update && sudo ${install[*]}" >&2
+    exit 1
+  fi
+  echo "Installing ${missing[*]}" >&2
+  local log
+  log=$(mktemp)
+  if ! { apt-get update && DEBIAN_FRONTEND=noninteractive "${install[@]}"; } >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    echo "The packages above could not be installed. This was tried: apt-get update && ${install[*]}" >&2
+    exit 1
+  fi
+  rm -f "$log"
+}
+
+# The toolchain that rust-toolchain.toml names. rustup may be told not to install it by itself, or lack a component.
+need_toolchain() {
+  if ! command -v cargo >/dev/null; then
+    echo "Rust is missing. Please install it as https://rustup.rs says, or with:" >&2
+    echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y && . \"\$HOME/.cargo/env\"" >&2
+    exit 1
+  fi
+  if "$@" >/dev/null 2>&1; then
+    return 0
+  elif command -v rustup >/dev/null; then
+    local channel
+    channel=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
+    rustup toolchain install "$channel" --profile minimal --component rustfmt --component clippy >&2
+  fi
+  "$@" >/dev/null || { echo "Rust is installed, but this fails: $*" >&2; exit 1; }
+}
+
+for what in "$@"; do
+  case $what in
+    record)
+      need gcc command -v gcc
+      need libc6-dev test -e /usr/include/stdlib.h
+      # The package holds the headers and the library that our tool is compiled against.
+      need valgrind eval 'command -v valgrind && test -e /usr/include/valgrind/pub_tool_basics.h'
+      ;;
+    tests) need sqlite3 command -v sqlite3 ;;
+    bench)
+      need xz-utils command -v xz
+      need gzip command -v gzip
+      need python3 command -v python3
+      ;;
+    fuzz) need g++ command -v g++ ;;
+    rust-tools) ;;
+    *) echo "setup.sh: no such need: $what" >&2; exit 2 ;;
+  esac
+done
+install_missing
+
+for what in "$@"; do
+  case $what in
+    record) need_toolchain cargo --version ;;
+    rust-tools) need_toolchain eval 'cargo fmt --version && cargo clippy --version' ;;
+    fuzz)
+      need_toolchain cargo --version
+      if ! rustup run nightly cargo --version >/dev/null 2>&1; then
+        command -v rustup >/dev/null || { echo "Fuzzing needs a nightly toolchain, which rustup installs." >&2; exit 1; }
+        rustup toolchain install nightly --profile minimal >&2
+      fi
+      cargo fuzz --version >/dev/null 2>&1 || cargo install --locked --quiet cargo-fuzz
+      ;;
+  esac
+done
