@@ -1,0 +1,69 @@
+//! Comma-separated values: a header and one row for each result.
+
+use std::io::{self, Write};
+
+use broadleaf_metrics::CellResult;
+
+use crate::columns;
+
+/// Writes `results` as CSV (RFC 4180, lines ended by a newline alone): the columns of [`columns`].
+///
+/// # Errors
+/// Where `out` fails.
+pub fn write_csv(results: &[CellResult], out: &mut dyn Write) -> io::Result<()> {
+    let columns = columns(results);
+    let header: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
+    writeln!(out, "{}", header.join(","))?;
+    for row in 0..results.len() {
+        let cells: Vec<String> = columns
+            .iter()
+            .map(|column| quoted(&column.values.text(row)))
+            .collect();
+        writeln!(out, "{}", cells.join(","))?;
+    }
+    Ok(())
+}
+
+/// The field as RFC 4180 wants it: in quotes where it holds a separator.
+fn quoted(field: &str) -> String {
+    if field.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_for_each_result_under_one_header() {
+        let mut one = CellResult {
+            policy: "pop-64".to_owned(),
+            accesses: 5,
+            faults_saved: -2,
+            ..CellResult::default()
+        };
+        one.refusals.insert("too_few_populated".to_owned(), 3);
+        let two = CellResult {
+            policy: "odd,\"name\"".to_owned(),
+            ..CellResult::default()
+        };
+        let mut out = Vec::new();
+        write_csv(&[one, two], &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[0].starts_with(
+            "policy,machine,accesses,l1_misses,l2_misses,walks_4k,walks_2m,walk_cycles,"
+        ));
+        assert!(lines[0].ends_with(",regions,refusal_too_few_populated"));
+        assert!(
+            lines[1].starts_with("pop-64,,5,0,")
+                && lines[1].contains(",-2,")
+                && lines[1].ends_with(",3")
+        );
+        assert!(lines[2].starts_with("\"odd,\"\"name\"\"\",,0,"));
+    }
+}

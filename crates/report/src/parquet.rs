@@ -1,0 +1,180 @@
+//! Apache Parquet: the same columns as CSV, typed, with the trace and the provenance as JSON in the file's metadata.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use broadleaf_metrics::Comparison;
+use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+
+use crate::{Column, Values, columns};
+
+/// Why a Parquet file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("writing Parquet: {0}")]
+pub struct WriteParquetError(#[from] ParquetError);
+
+/// Writes the results of `comparison` as one row group. Counts are 64-bit integers; the file's metadata hold the keys
+/// `broadleaf.schema`, `broadleaf.trace`, `broadleaf.notes` and `broadleaf.provenance`.
+///
+/// # Errors
+/// Where `out` fails, or a value does not fit the format.
+pub fn write_parquet(
+    comparison: &Comparison,
+    out: impl Write + Send,
+) -> Result<(), WriteParquetError> {
+    let columns = columns(&comparison.results);
+    let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
+    let schema = Arc::new(
+        Type::group_type_builder("comparison")
+            .with_fields(fields)
+            .build()?,
+    );
+    let properties = Arc::new(
+        WriterProperties::builder()
+            .set_key_value_metadata(Some(metadata(comparison)?))
+            .build(),
+    );
+    let mut file = SerializedFileWriter::new(out, schema, properties)?;
+    let mut group = file.next_row_group()?;
+    for column in &columns {
+        let mut writer = group
+            .next_column()?
+            .expect("one column for each field of the schema");
+        match &column.values {
+            Values::Text(values) => {
+                let bytes: Vec<ByteArray> = values
+                    .iter()
+                    .map(|text| ByteArray::from(text.as_str()))
+                    .collect();
+                writer
+                    .typed::<ByteArrayType>()
+                    .write_batch(&bytes, None, None)?;
+            }
+            // Parquet stores unsigned 64-bit integers as the signed ones of the same bits.
+            Values::Count(values) => {
+                let bits: Vec<i64> = values.iter().map(|&value| value.cast_signed()).collect();
+                writer.typed::<Int64Type>().write_batch(&bits, None, None)?;
+            }
+            Values::Difference(values) => {
+                writer
+                    .typed::<Int64Type>()
+                    .write_batch(values, None, None)?;
+            }
+        }
+        writer.close()?;
+    }
+    group.close()?;
+    file.close()?;
+    Ok(())
+}
+
+fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
+    let (physical, logical) = match column.values {
+        Values::Text(_) => (PhysicalType::BYTE_ARRAY, LogicalType::String),
+        Values::Count(_) => (
+            PhysicalType::INT64,
+            LogicalType::Integer {
+                bit_width: 64,
+                is_signed: false,
+            },
+        ),
+        Values::Difference(_) => (
+            PhysicalType::INT64,
+            LogicalType::Integer {
+                bit_width: 64,
+                is_signed: true,
+            },
+        ),
+    };
+    let builder = Type::primitive_type_builder(&column.name, physical);
+    Ok(Arc::new(
+        builder
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(Some(logical))
+            .build()?,
+    ))
+}
+
+fn metadata(comparison: &Comparison) -> Result<Vec<KeyValue>, ParquetError> {
+    let json = |value: Result<String, serde_json::Error>| {
+        value.map_err(|error| ParquetError::External(error.into()))
+    };
+    Ok(vec![
+        KeyValue::new("broadleaf.schema".to_owned(), comparison.schema.clone()),
+        KeyValue::new(
+            "broadleaf.trace".to_owned(),
+            json(serde_json::to_string(&comparison.trace))?,
+        ),
+        KeyValue::new(
+            "broadleaf.notes".to_owned(),
+            json(serde_json::to_string(&comparison.notes))?,
+        ),
+        KeyValue::new(
+            "broadleaf.provenance".to_owned(),
+            json(serde_json::to_string(&comparison.provenance))?,
+        ),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_metrics::{CellResult, Provenance, TraceSummary};
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+
+    #[test]
+    fn what_was_written_reads_back() {
+        let mut one = CellResult {
+            policy: "4k".to_owned(),
+            accesses: u64::MAX,
+            ..CellResult::default()
+        };
+        one.refusals.insert("not_covered".to_owned(), 9);
+        let two = CellResult {
+            policy: "greedy".to_owned(),
+            faults_saved: -5,
+            ..CellResult::default()
+        };
+        let trace = TraceSummary {
+            path: "x.bl".to_owned(),
+            ..TraceSummary::default()
+        };
+        let comparison = Comparison::new(trace, vec![one, two], vec![], Provenance::default());
+        let mut out = Vec::new();
+        write_parquet(&comparison, &mut out).unwrap();
+
+        let file = SerializedFileReader::new(bytes::Bytes::from(out)).unwrap();
+        let metadata = file.metadata().file_metadata();
+        assert_eq!(metadata.num_rows(), 2);
+        let trace = metadata
+            .key_value_metadata()
+            .unwrap()
+            .iter()
+            .find(|pair| pair.key == "broadleaf.trace")
+            .unwrap();
+        assert!(trace.value.as_ref().unwrap().contains("\"path\":\"x.bl\""));
+        let names: Vec<String> = metadata
+            .schema_descr()
+            .columns()
+            .iter()
+            .map(|column| column.name().to_owned())
+            .collect();
+        let place = |name: &str| names.iter().position(|other| other == name).unwrap();
+        let rows: Vec<_> = file
+            .get_row_iter(None)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(rows[1].get_string(place("policy")).unwrap(), "greedy");
+        assert_eq!(rows[0].get_ulong(place("accesses")).unwrap(), u64::MAX);
+        assert_eq!(rows[1].get_long(place("faults_saved")).unwrap(), -5);
+        assert_eq!(rows[0].get_ulong(place("refusal_not_covered")).unwrap(), 9);
+    }
+}
