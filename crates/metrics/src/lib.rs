@@ -1,1 +1,13 @@
 //! Counters with a name, a unit and a sentence, and the result record.
+//!
+//! A result is plain data: what was counted, for which policy and machine, on which trace, by which build. It knows
+//! nothing of the engine that counted it, so a table or a page is drawn from it wherever it came from.
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod record;
+mod walks;
+
+pub use catalogue::{METRICS, Metric, metric};
+pub use record::{COMPARE_SCHEMA, CellResult, Comparison, Provenance, TraceSummary};
+pub use walks::Walks;

@@ -11,11 +11,18 @@ pub struct Geometry {
 
 impl Geometry {
     /// 4 KiB base pages and 2 MiB superpages.
-    pub const X86_64: Self = Self { base: PageSize::SIZE_4K, superpage: PageSize::SIZE_2M };
+    pub const X86_64: Self = Self {
+        base: PageSize::SIZE_4K,
+        superpage: PageSize::SIZE_2M,
+    };
 
     /// A geometry of these sizes, or `None` where the superpage is not larger than the base page.
     pub const fn new(base: PageSize, superpage: PageSize) -> Option<Self> {
-        if superpage.shift() > base.shift() { Some(Self { base, superpage }) } else { None }
+        if superpage.shift() > base.shift() {
+            Some(Self { base, superpage })
+        } else {
+            None
+        }
     }
 
     /// The base-page size.

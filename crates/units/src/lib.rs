@@ -7,8 +7,10 @@
 
 mod geometry;
 mod ids;
+mod names;
 mod page;
 
 pub use geometry::Geometry;
 pub use ids::{FileId, SpaceId, ThreadId};
-pub use page::{BlockNumber, PageNumber, PageSize, VirtAddr};
+pub use names::edit_distance;
+pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};

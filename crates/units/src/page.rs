@@ -26,12 +26,22 @@ impl PageSize {
 
     /// The page size of `1 << shift` bytes, or `None` where that is more than an address can express.
     pub const fn from_shift(shift: u8) -> Option<Self> {
-        if shift < 64 { Some(Self { shift }) } else { None }
+        if shift < 64 {
+            Some(Self { shift })
+        } else {
+            None
+        }
     }
 
     /// The page size of `bytes` bytes, or `None` where that is not a power of two.
     pub const fn from_bytes(bytes: u64) -> Option<Self> {
-        if bytes.is_power_of_two() { Some(Self { shift: bytes.trailing_zeros() as u8 }) } else { None }
+        if bytes.is_power_of_two() {
+            Some(Self {
+                shift: bytes.trailing_zeros() as u8,
+            })
+        } else {
+            None
+        }
     }
 
     /// How many low address bits lie inside a page.
@@ -42,5 +52,59 @@ impl PageSize {
     /// The size in bytes.
     pub const fn bytes(self) -> u64 {
         1 << self.shift
+    }
+
+    /// The size as people write it: `4k`, `64k`, `2m`, `1g`.
+    ///
+    /// ```
+    /// assert_eq!(broadleaf_units::PageSize::SIZE_2M.short_name().to_string(), "2m");
+    /// ```
+    pub const fn short_name(self) -> ShortName {
+        ShortName(self)
+    }
+
+    /// The size of that short name, or `None` where it is not a power of two with one of the letters `k`, `m`, `g`,
+    /// `t` or none.
+    pub fn from_short_name(name: &str) -> Option<Self> {
+        let (digits, factor) = match name.as_bytes().last()? {
+            b'k' | b'K' => (&name[..name.len() - 1], 10),
+            b'm' | b'M' => (&name[..name.len() - 1], 20),
+            b'g' | b'G' => (&name[..name.len() - 1], 30),
+            b't' | b'T' => (&name[..name.len() - 1], 40),
+            _ => (name, 0),
+        };
+        let number: u64 = digits.parse().ok()?;
+        Self::from_bytes(number.checked_mul(1 << factor)?)
+    }
+}
+
+/// Writes a page size as `4k`, `2m` and so on.
+#[derive(Clone, Copy, Debug)]
+pub struct ShortName(PageSize);
+
+impl core::fmt::Display for ShortName {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let thousands = (self.0.shift / 10).min(4);
+        let letter = ["", "k", "m", "g", "t"][usize::from(thousands)];
+        write!(f, "{}{letter}", 1u64 << (self.0.shift - 10 * thousands))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_names_round_trip() {
+        extern crate std;
+        use std::string::ToString;
+        for shift in 0..64 {
+            let size = PageSize::from_shift(shift).unwrap();
+            let name = size.short_name().to_string();
+            assert_eq!(PageSize::from_short_name(&name), Some(size), "{name}");
+        }
+        for wrong in ["", "k", "3k", "4q", "-4k", "99999999999999999999", "0"] {
+            assert_eq!(PageSize::from_short_name(wrong), None, "{wrong}");
+        }
     }
 }

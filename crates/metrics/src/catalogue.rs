@@ -1,0 +1,160 @@
+//! The catalogue of metrics: a name, a unit and a sentence for each figure of a result.
+
+/// One figure that a result holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// The field's name in a result.
+    pub name: &'static str,
+    /// What one of it is.
+    pub unit: &'static str,
+    /// What it counts.
+    pub sentence: &'static str,
+    /// Whether less of it is better; `None` where neither is.
+    pub less_is_better: Option<bool>,
+}
+
+const fn cost(name: &'static str, unit: &'static str, sentence: &'static str) -> Metric {
+    Metric {
+        name,
+        unit,
+        sentence,
+        less_is_better: Some(true),
+    }
+}
+
+const fn gain(name: &'static str, unit: &'static str, sentence: &'static str) -> Metric {
+    Metric {
+        name,
+        unit,
+        sentence,
+        less_is_better: Some(false),
+    }
+}
+
+const fn fact(name: &'static str, unit: &'static str, sentence: &'static str) -> Metric {
+    Metric {
+        name,
+        unit,
+        sentence,
+        less_is_better: None,
+    }
+}
+
+/// Every figure of a result, in the order of its fields.
+pub const METRICS: &[Metric] = &[
+    fact(
+        "accesses",
+        "accesses",
+        "Loads plus stores; an access that straddles two pages is one access with two translations.",
+    ),
+    cost(
+        "l1_misses",
+        "lookups",
+        "Lookups that missed every first-level TLB structure.",
+    ),
+    cost(
+        "l2_misses",
+        "lookups",
+        "Lookups that missed the second level as well; equal to l1_misses on a machine without one.",
+    ),
+    cost(
+        "walks_4k",
+        "walks",
+        "Page-table walks that found a 4 KiB page.",
+    ),
+    cost(
+        "walks_2m",
+        "walks",
+        "Page-table walks that found a 2 MiB page.",
+    ),
+    cost(
+        "walk_cycles",
+        "cycles",
+        "What all walks cost by the machine's table of cycles for each page size.",
+    ),
+    cost(
+        "page_faults",
+        "faults",
+        "References to pages that were not resident.",
+    ),
+    gain(
+        "faults_saved",
+        "faults",
+        "Page faults of the policy 4k on the same trace less those of this one.",
+    ),
+    fact(
+        "promotions",
+        "events",
+        "Blocks that became a superpage; one that became one twice counts twice.",
+    ),
+    fact(
+        "demotions",
+        "events",
+        "Superpages that were broken into base pages.",
+    ),
+    cost(
+        "extra_zeroed_pages",
+        "base pages",
+        "Anonymous pages that a promotion filled and that were not touched before they went or the trace ended.",
+    ),
+    cost(
+        "extra_disk_read_pages",
+        "base pages",
+        "File-backed pages that a promotion filled and that were not touched before they went or the trace ended.",
+    ),
+    cost(
+        "false_dirty_pages",
+        "base pages",
+        "Pages never stored to, inside superpages that stand at the end of the trace and hold a page that was.",
+    ),
+    fact(
+        "touched_pages",
+        "base pages",
+        "Distinct base pages that the program referenced.",
+    ),
+    cost(
+        "resident_pages",
+        "base pages",
+        "Base-page frames held at the end of the trace, those filled by promotions included.",
+    ),
+    cost(
+        "peak_resident_pages",
+        "base pages",
+        "The most base-page frames held at any one time.",
+    ),
+    fact(
+        "regions",
+        "blocks",
+        "Superpage-aligned blocks that the program referenced.",
+    ),
+    fact(
+        "refusals",
+        "decisions",
+        "Decision points at which a block was not promoted, counted for each reason by its name.",
+    ),
+];
+
+/// The metric of that name.
+pub fn metric(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_sentences_end() {
+        for (at, metric) in METRICS.iter().enumerate() {
+            assert!(
+                METRICS[..at].iter().all(|other| other.name != metric.name),
+                "{}",
+                metric.name
+            );
+            assert!(metric.sentence.ends_with('.'), "{}", metric.name);
+            assert!(!metric.unit.is_empty(), "{}", metric.name);
+        }
+        assert_eq!(super::metric("regions").unwrap().unit, "blocks");
+        assert!(super::metric("region").is_none());
+    }
+}

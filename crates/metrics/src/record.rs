@@ -1,0 +1,208 @@
+//! The result record: what `compare` promises to its readers.
+
+use crate::Walks;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The name and version of the shape of [`Comparison`].
+pub const COMPARE_SCHEMA: &str = "broadleaf.compare/1";
+
+/// What one policy did on one machine. Every field is described by the [`crate::Metric`] of its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CellResult {
+    /// The policy's catalogue name, with its parameter.
+    pub policy: String,
+    /// The machine's name.
+    pub machine: String,
+    /// Loads plus stores.
+    pub accesses: u64,
+    /// Lookups that missed every first-level structure.
+    pub l1_misses: u64,
+    /// Lookups that missed the second level too.
+    pub l2_misses: u64,
+    /// Walks by page size: `walks_4k`, `walks_2m` and so on.
+    #[serde(flatten)]
+    pub walks: Walks,
+    /// Walks by the machine's cost table, in cycles.
+    pub walk_cycles: u64,
+    /// References to pages that were not resident.
+    pub page_faults: u64,
+    /// The faults of `4k` less these.
+    pub faults_saved: i64,
+    /// Blocks that became a superpage.
+    pub promotions: u64,
+    /// Superpages that were broken up.
+    pub demotions: u64,
+    /// Anonymous pages that a promotion filled and nobody touched.
+    pub extra_zeroed_pages: u64,
+    /// File-backed pages that a promotion filled and nobody touched.
+    pub extra_disk_read_pages: u64,
+    /// Clean pages in superpages that hold a dirty one.
+    pub false_dirty_pages: u64,
+    /// Distinct base pages touched.
+    pub touched_pages: u64,
+    /// Base-page frames held at the end.
+    pub resident_pages: u64,
+    /// The most base-page frames held at any one time.
+    pub peak_resident_pages: u64,
+    /// Blocks ever touched.
+    pub regions: u64,
+    /// How often the answer was "do not promote", by the reason's stable name.
+    pub refusals: BTreeMap<String, u64>,
+}
+
+/// What was replayed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TraceSummary {
+    /// Where it was read from, as the user named it; empty until the host fills it in.
+    pub path: String,
+    /// `blake3:` and the hash of the trace's bytes; empty until the host fills it in.
+    pub hash: String,
+    /// Loads plus stores.
+    pub accesses: u64,
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Instructions; zero where the trace has no counts of them.
+    pub instructions: u64,
+    /// Distinct base pages touched.
+    pub pages: u64,
+    /// Whether it holds events that change an address space.
+    pub events: bool,
+}
+
+/// Which build made a result, of which configuration, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Provenance {
+    /// Version of Broadleaf.
+    pub version: String,
+    /// Commit that it was built from.
+    pub commit: String,
+    /// Hash of everything that was asked: policies with parameters, and the machines' full descriptions.
+    pub config_hash: String,
+    /// The machine that did the work.
+    pub host: String,
+}
+
+/// The whole answer of `compare`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Comparison {
+    /// [`COMPARE_SCHEMA`].
+    pub schema: String,
+    /// What was replayed.
+    pub trace: TraceSummary,
+    /// One entry for each policy and machine: policies in the order asked, machines inside.
+    pub results: Vec<CellResult>,
+    /// What a reader has to know about the trace and the model to take the numbers rightly.
+    pub notes: Vec<String>,
+    /// Who made this.
+    pub provenance: Provenance,
+}
+
+impl Comparison {
+    /// An answer in the shape that this version promises.
+    pub fn new(
+        trace: TraceSummary,
+        results: Vec<CellResult>,
+        notes: Vec<String>,
+        provenance: Provenance,
+    ) -> Self {
+        Self {
+            schema: COMPARE_SCHEMA.to_string(),
+            trace,
+            results,
+            notes,
+            provenance,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::METRICS;
+
+    #[test]
+    fn a_result_has_the_promised_fields_in_the_promised_order() {
+        let json = serde_json::to_string(&CellResult::default()).unwrap();
+        let promised = [
+            "policy",
+            "machine",
+            "accesses",
+            "l1_misses",
+            "l2_misses",
+            "walks_4k",
+            "walks_2m",
+            "walk_cycles",
+            "page_faults",
+            "faults_saved",
+            "promotions",
+            "demotions",
+            "extra_zeroed_pages",
+            "extra_disk_read_pages",
+            "false_dirty_pages",
+            "touched_pages",
+            "resident_pages",
+            "peak_resident_pages",
+            "regions",
+            "refusals",
+        ];
+        let mut rest = json.as_str();
+        for name in promised {
+            let at = rest
+                .find(&format!("\"{name}\":"))
+                .unwrap_or_else(|| panic!("{name} is missing, or stands too early, in {json}"));
+            rest = &rest[at..];
+        }
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value.as_object().unwrap().len(), promised.len());
+    }
+
+    #[test]
+    fn every_figure_of_a_result_is_in_the_catalogue_and_the_other_way_round() {
+        let value = serde_json::to_value(CellResult::default()).unwrap();
+        let fields: Vec<&String> = value.as_object().unwrap().keys().collect();
+        for field in &fields {
+            let is_label = ["policy", "machine"].contains(&field.as_str());
+            assert!(
+                is_label || METRICS.iter().any(|metric| metric.name == field.as_str()),
+                "{field} is not described"
+            );
+        }
+        for metric in METRICS {
+            assert!(
+                fields.iter().any(|field| field.as_str() == metric.name),
+                "{} is not a field",
+                metric.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_comparison_carries_its_schema() {
+        let comparison = Comparison::new(
+            TraceSummary::default(),
+            vec![],
+            vec![],
+            Provenance::default(),
+        );
+        let value = serde_json::to_value(&comparison).unwrap();
+        assert_eq!(value["schema"], COMPARE_SCHEMA);
+        for part in ["trace", "results", "notes", "provenance"] {
+            assert!(!value[part].is_null(), "{part}");
+        }
+        for field in [
+            "path",
+            "hash",
+            "accesses",
+            "loads",
+            "stores",
+            "instructions",
+            "pages",
+            "events",
+        ] {
+            assert!(!value["trace"][field].is_null(), "{field}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Page-table walks by the page size that they found.
+
+use broadleaf_units::PageSize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::collections::BTreeMap;
+
+/// How many walks found a page of each size. Serialises as one field for each size: `walks_4k`, `walks_2m` (always
+/// there), and `walks_<size>` for others that were found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walks(BTreeMap<PageSize, u64>);
+
+impl Walks {
+    /// No walks yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds `count` walks that found a page of `size`.
+    pub fn add(&mut self, size: PageSize, count: u64) {
+        *self.0.entry(size).or_insert(0) += count;
+    }
+
+    /// How many walks found a page of `size`.
+    pub fn of(&self, size: PageSize) -> u64 {
+        self.0.get(&size).copied().unwrap_or(0)
+    }
+
+    /// How many walks there were.
+    pub fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// The sizes and their counts, smallest size first: 4 KiB and 2 MiB always, others where there were any.
+    pub fn iter(&self) -> impl Iterator<Item = (PageSize, u64)> + '_ {
+        let always = [PageSize::SIZE_4K, PageSize::SIZE_2M];
+        let mut sizes: Vec<PageSize> = self.0.keys().copied().chain(always).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes.into_iter().map(|size| (size, self.of(size)))
+    }
+}
+
+impl Serialize for Walks {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (size, count) in self.iter() {
+            map.serialize_entry(&format!("walks_{}", size.short_name()), &count)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_promised_fields_are_there_even_at_zero() {
+        let mut walks = Walks::new();
+        assert_eq!(
+            serde_json::to_string(&walks).unwrap(),
+            r#"{"walks_4k":0,"walks_2m":0}"#
+        );
+        walks.add(PageSize::from_shift(30).unwrap(), 2);
+        walks.add(PageSize::SIZE_4K, 3);
+        assert_eq!(
+            serde_json::to_string(&walks).unwrap(),
+            r#"{"walks_4k":3,"walks_2m":0,"walks_1g":2}"#
+        );
+        assert_eq!(walks.total(), 5);
+    }
+}
