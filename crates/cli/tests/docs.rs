@@ -1,0 +1,249 @@
+//! The documents do not lie: every `console` block of the README and the book is run.
+//!
+//! A line that begins with `$ ` is a command, with the lines that a backslash continues it by; the lines below it are what it
+//! prints, on standard output and standard error together. In these, `...` alone on a line stands for any lines, and
+//! `[..]` inside one for any text. A command with no lines below it may print anything; each has to succeed. The blocks of one
+//! document are run one after the other in one temporary folder, with `broadleaf` on `PATH`. Blocks of another language (`sh`,
+//! `text`) are not run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+struct Step {
+    line: usize,
+    command: String,
+    prints: Vec<String>,
+}
+
+/// The commands of a document's `console` blocks.
+fn steps(document: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut inside = false;
+    let mut continued = false;
+    for (index, line) in document.lines().enumerate() {
+        if line.starts_with("```") {
+            inside = !inside && line == "```console";
+            continued = false;
+        } else if !inside {
+        } else if continued {
+            let command = &mut steps
+                .last_mut()
+                .expect("a line continues a command")
+                .command;
+            command.push('\n');
+            command.push_str(line);
+            continued = line.ends_with('\\');
+        } else if let Some(command) = line.strip_prefix("$ ") {
+            continued = command.ends_with('\\');
+            steps.push(Step {
+                line: index + 1,
+                command: command.to_string(),
+                prints: Vec::new(),
+            });
+        } else if let Some(step) = steps.last_mut() {
+            step.prints.push(line.trim_end().to_string());
+        }
+    }
+    steps
+}
+
+/// Whether `text` is what the pattern `expected` describes, `[..]` standing for any text.
+fn line_matches(expected: &str, text: &str) -> bool {
+    match expected.split_once("[..]") {
+        None => expected == text,
+        Some((start, rest)) => text.strip_prefix(start).is_some_and(|after| {
+            (0..=after.len())
+                .filter(|&at| after.is_char_boundary(at))
+                .any(|at| line_matches(rest, &after[at..]))
+        }),
+    }
+}
+
+/// Whether `lines` are what `expected` describes, a line of `...` standing for any lines.
+fn lines_match(expected: &[String], lines: &[&str]) -> bool {
+    match expected.split_first() {
+        None => lines.is_empty(),
+        Some((first, rest)) if first == "..." => {
+            (0..=lines.len()).any(|skipped| lines_match(rest, &lines[skipped..]))
+        }
+        Some((first, rest)) => lines.split_first().is_some_and(|(line, after)| {
+            line_matches(first, line.trim_end()) && lines_match(rest, after)
+        }),
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The command to test: what `make test` built to be quick, or else what Cargo built for this test.
+fn broadleaf() -> PathBuf {
+    std::env::var_os("BROADLEAF").map_or_else(
+        || PathBuf::from(env!("CARGO_BIN_EXE_broadleaf")),
+        PathBuf::from,
+    )
+}
+
+/// Runs a document's commands in an empty folder.
+fn run(document: &Path) {
+    let text = fs::read_to_string(document)
+        .unwrap_or_else(|error| panic!("{}: {error}", document.display()));
+    let name = document
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .expect("a document has a name");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+        .join("docs")
+        .join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder to run in");
+    let bin = folder.join(".bin");
+    fs::create_dir(&bin).expect("a folder for the command");
+    std::os::unix::fs::symlink(broadleaf(), bin.join("broadleaf")).expect("a link to the command");
+    let path = format!(
+        "{}:{}",
+        bin.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    for step in steps(&text) {
+        let output = Command::new("bash")
+            .args([
+                "-o",
+                "pipefail",
+                "-c",
+                &format!("{{ {}\n}} 2>&1", step.command),
+            ])
+            .current_dir(&folder)
+            .env("PATH", &path)
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("bash runs");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let place = format!("{}:{}: {}", document.display(), step.line, step.command);
+        assert!(
+            output.status.success(),
+            "{place}\nended with {}\n{printed}",
+            output.status
+        );
+        let expected: Vec<String> = step
+            .prints
+            .iter()
+            .skip_while(|line| line.is_empty())
+            .cloned()
+            .collect();
+        let lines: Vec<&str> = printed.lines().collect();
+        assert!(
+            expected.is_empty() || lines_match(&expected, &lines),
+            "{place}\nprints\n{printed}\nwhere the document has\n{}",
+            expected.join("\n")
+        );
+    }
+    fs::remove_dir_all(&folder).expect("the folder can be removed");
+}
+
+#[test]
+fn the_readme_runs() {
+    run(&root().join("README.md"));
+}
+
+#[test]
+fn the_book_runs() {
+    let chapters = fs::read_dir(root().join("docs/book/src")).expect("the book has chapters");
+    let mut chapters: Vec<PathBuf> = chapters
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    chapters.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    chapters.sort();
+    assert!(!chapters.is_empty());
+    for chapter in chapters {
+        run(&chapter);
+    }
+}
+
+/// The matching above refuses what it should.
+#[test]
+fn patterns_match_what_they_say() {
+    let matches = |expected: &str, printed: &str| {
+        let expected: Vec<String> = expected.lines().map(str::to_string).collect();
+        lines_match(&expected, &printed.lines().collect::<Vec<_>>())
+    };
+    assert!(matches("a\n...\nz", "a\nb\nc\nz"));
+    assert!(matches("a\n...\nz", "a\nz"));
+    assert!(!matches("a\n...\nz", "a\nb"));
+    assert!(matches("x [..] y", "x 12 y"));
+    assert!(!matches("x [..] y", "x 12 z"));
+    assert!(!matches("a", "a\nb"));
+    assert!(!matches("a\nb", "a"));
+}
+
+#[test]
+fn blocks_are_found() {
+    let document = "```sh\n$ no\n```\n```console\n$ one \\\n  more\nout\n$ two\n```\n$ no\n";
+    let found: Vec<_> = steps(document)
+        .into_iter()
+        .map(|step| (step.line, step.command, step.prints))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (5, "one \\\n  more".to_string(), vec!["out".to_string()]),
+            (8, "two".to_string(), vec![])
+        ]
+    );
+}
+
+/// Every Markdown document below `folder`, what was built and fetched left out.
+fn documents(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder is readable") {
+        let path = entry.expect("an entry").path();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        let built = name.starts_with('.')
+            || name.starts_with("target")
+            || ["out", "build", "corpus"].contains(&name);
+        if path.is_dir() && !built {
+            found.extend(documents(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The targets of `](...)` in a text, code blocks left out.
+fn links(text: &str) -> Vec<String> {
+    let mut inside = false;
+    let prose = text.lines().filter(|line| {
+        let fence = line.starts_with("```");
+        inside ^= fence;
+        !inside && !fence
+    });
+    prose
+        .flat_map(|line| line.split("](").skip(1))
+        .filter_map(|rest| rest.split_once(')'))
+        .map(|(target, _)| target.to_string())
+        .collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let documents = documents(&root());
+    assert!(documents.len() > 5, "{documents:?}");
+    for document in documents {
+        let text = fs::read_to_string(&document).expect("a document is readable");
+        for target in links(&text) {
+            let path = target.split('#').next().unwrap_or_default();
+            let elsewhere = path.is_empty() || path.contains("://");
+            let folder = document.parent().expect("a document is in a folder");
+            assert!(
+                elsewhere || folder.join(path).exists(),
+                "{}: no {target}",
+                document.display()
+            );
+        }
+    }
+}
