@@ -1,1 +1,27 @@
 //! Slow, obvious models to compare with.
+//!
+//! The engine replays a trace with packed arrays and whole visits at a time. This crate does the same work a second
+//! time, from the written rules alone (`docs/decisions/0001-what-the-model-decides.md` for memory and policies, Zhu 2018
+//! section 4 for the TLBs), with vectors, ordered maps and one reference after another, so that a difference between the
+//! two points at a mistake in one of them. It shares nothing with the models that it checks.
+//!
+//! [`replay`] gives the counts of one policy; [`random`] makes traces that reach the corners, and cuts a failing one
+//! down; [`split`] cuts visits apart, which may change no count.
+#![forbid(unsafe_code)]
+
+mod block;
+mod counts;
+mod mappings;
+mod memory;
+mod policy;
+pub mod random;
+mod recording;
+mod replay;
+pub mod split;
+mod tlb;
+
+pub use counts::Counts;
+pub use policy::PolicySpec;
+pub use recording::{OwnedItem, Recording};
+pub use replay::{Machine, Pace, Replay, replay, replay_items};
+pub use tlb::{Found, PageSizeKind, SkylakeTlb};

@@ -1,0 +1,47 @@
+//! What a replay counts.
+
+use std::collections::BTreeMap;
+
+/// Every figure of one policy on one machine, named as `compare` prints them. `faults_saved` is not here, because it
+/// needs the replay of another policy: it is the `page_faults` of `4k` less these.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Loads plus stores; a straddling access counts once.
+    pub accesses: u64,
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Lookups that missed both first-level TLBs.
+    pub l1_misses: u64,
+    /// Lookups that also missed the second level.
+    pub l2_misses: u64,
+    /// Walks that ended at a base page.
+    pub walks_4k: u64,
+    /// Walks that ended at a superpage.
+    pub walks_2m: u64,
+    /// Cycles of all walks: 35 for a base page, 21 for a superpage (Zhu 2018, section 6).
+    pub walk_cycles: u64,
+    /// References to a page that was not resident.
+    pub page_faults: u64,
+    /// Blocks that became a superpage, counted each time.
+    pub promotions: u64,
+    /// Superpages that were broken up while some of their pages stayed.
+    pub demotions: u64,
+    /// Decision points at which policy or host said no, by the reason's name.
+    pub refusals: BTreeMap<&'static str, u64>,
+    /// Pages of anonymous blocks that a promotion filled and that were never touched while they stood.
+    pub extra_zeroed_pages: u64,
+    /// The same for file-backed blocks.
+    pub extra_disk_read_pages: u64,
+    /// Clean pages inside superpages that stand at the end and hold at least one dirty page.
+    pub false_dirty_pages: u64,
+    /// Distinct pages referenced.
+    pub touched_pages: u64,
+    /// Pages resident at the end.
+    pub resident_pages: u64,
+    /// The most pages that were ever resident at one time.
+    pub peak_resident_pages: u64,
+    /// Distinct blocks referenced.
+    pub regions: u64,
+}

@@ -1,0 +1,240 @@
+//! One trace, one policy, one reference after another.
+
+use std::collections::BTreeSet;
+
+use broadleaf_trace::{Advice, Event, Grain, Item, Lead, Visit};
+use broadleaf_units::SpaceId;
+
+use crate::mappings::pages_in;
+use crate::memory::{BlockKey, Memory};
+use crate::recording::spaces_with_maps;
+use crate::tlb::Found;
+use crate::{Counts, PolicySpec, Recording};
+
+/// The machine whose TLBs are modelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Machine {
+    /// Zhu 2018, section 4.
+    #[default]
+    Skylake,
+}
+
+/// How a run of equal references is gone through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// Each by itself, whatever it costs.
+    EveryAccess,
+    /// The first by itself, and any before which a reservation comes of age. The others change nothing but the clock:
+    /// the page is resident, dirty if they are stores, and its translation is the youngest of its set already.
+    #[default]
+    Leap,
+}
+
+/// A replay under way.
+pub struct Replay {
+    memory: Memory,
+    grain: Grain,
+    pace: Pace,
+    space: SpaceId,
+    /// Accesses so far: the time of the next one.
+    time: u64,
+    /// Spaces that ended and whose pages the next visit or `SpaceStart` releases (rule 26).
+    ended: Vec<SpaceId>,
+    touched: BTreeSet<(SpaceId, u64)>,
+    regions: BTreeSet<BlockKey>,
+    last_touched: Option<(SpaceId, u64)>,
+}
+
+impl Replay {
+    fn new(
+        grain: Grain,
+        policy: PolicySpec,
+        Machine::Skylake: Machine,
+        pace: Pace,
+        told: BTreeSet<SpaceId>,
+        foreseen: BTreeSet<BlockKey>,
+    ) -> Self {
+        Self {
+            memory: Memory::new(policy, told, foreseen),
+            grain,
+            pace,
+            space: SpaceId(0),
+            time: 0,
+            ended: Vec::new(),
+            touched: BTreeSet::new(),
+            regions: BTreeSet::new(),
+            last_touched: None,
+        }
+    }
+
+    fn item(&mut self, item: &Item<'_>) {
+        match item {
+            Item::Visits(visits) => visits.iter().for_each(|visit| self.visit(visit)),
+            Item::Event(event) => self.event(event),
+        }
+    }
+
+    fn release_ended(&mut self) {
+        for space in std::mem::take(&mut self.ended) {
+            self.memory.release(space);
+        }
+    }
+
+    /// The references of a visit: the lead, the loads before the first store, that store, and the rest. In which order
+    /// the rest comes cannot matter: the page is resident and dirty by then, so no fault and no first store is left, and
+    /// a promotion that falls due among them depends on their number alone.
+    fn visit(&mut self, visit: &Visit) {
+        if visit.fetch {
+            return;
+        }
+        self.release_ended();
+        let page = visit.unit >> (12 - self.grain.shift());
+        match visit.lead {
+            Lead::None => {}
+            // The upper part of the access before: its time, and no access of its own.
+            Lead::Load => self.reference(page, false, self.time.saturating_sub(1)),
+            Lead::Store => self.reference(page, true, self.time.saturating_sub(1)),
+        }
+        if visit.stores == 0 {
+            self.accesses(page, false, visit.loads.into());
+            return;
+        }
+        self.accesses(page, false, visit.loads_before_store.into());
+        self.accesses(page, true, 1);
+        self.accesses(
+            page,
+            false,
+            u64::from(visit.loads) - u64::from(visit.loads_before_store),
+        );
+        self.accesses(page, true, u64::from(visit.stores) - 1);
+    }
+
+    /// `count` equal accesses to `page`.
+    fn accesses(&mut self, page: u64, store: bool, count: u64) {
+        let counts = &mut self.memory.counts;
+        counts.accesses += count;
+        *(if store {
+            &mut counts.stores
+        } else {
+            &mut counts.loads
+        }) += count;
+        let end = self.time + count;
+        while self.time < end {
+            self.memory.time_passes(self.time);
+            self.reference(page, store, self.time);
+            self.time += 1;
+            if self.pace == Pace::Leap {
+                self.time = self
+                    .memory
+                    .next_due()
+                    .map_or(end, |due| due.clamp(self.time, end));
+            }
+        }
+    }
+
+    /// One translation, and what has to happen before it.
+    fn reference(&mut self, page: u64, store: bool, time: u64) {
+        if self.last_touched != Some((self.space, page)) {
+            self.last_touched = Some((self.space, page));
+            self.touched.insert((self.space, page));
+            self.regions.insert((self.space, page / 512));
+        }
+        let leaf = self.memory.touch(self.space, page, store, time);
+        let found = self.memory.tlb.lookup(self.space, page, leaf);
+        let counts = &mut self.memory.counts;
+        if found != Found::FirstLevel {
+            counts.l1_misses += 1;
+        }
+        if found == Found::Walk {
+            counts.l2_misses += 1;
+            match leaf {
+                crate::PageSizeKind::Base => {
+                    counts.walks_4k += 1;
+                    counts.walk_cycles += 35;
+                }
+                crate::PageSizeKind::Super => {
+                    counts.walks_2m += 1;
+                    counts.walk_cycles += 21;
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let space = self.space;
+        let memory = &mut self.memory;
+        match event {
+            Event::Map(mapping) => memory.map(space, mapping),
+            Event::Unmap(range) => memory.unmap(space, &pages_in(*range)),
+            Event::Protect(range, protection) => {
+                memory.protect(space, &pages_in(*range), *protection)
+            }
+            Event::Remap { from, to } => {
+                memory.remap(space, &pages_in(*from), &pages_in(*to), self.time)
+            }
+            Event::Advise(range, Advice::DontNeed | Advice::Remove) => {
+                memory.lose_pages(space, &pages_in(*range))
+            }
+            Event::Advise(range, Advice::NoHugePage) => {
+                memory.advise_against(space, pages_in(*range))
+            }
+            Event::Advise(range, Advice::HugePage) => memory.clear_advice(space, &pages_in(*range)),
+            Event::Advise(_, Advice::Free | Advice::Other(_)) => {}
+            Event::Brk(range) => memory.set_heap(space, pages_in(*range)),
+            Event::StackGrow(range) => memory.grow_stack(space, pages_in(*range)),
+            Event::File { id, size, .. } => memory.file(*id, *size),
+            Event::SpaceSwitch(to) => self.space = *to,
+            Event::SpaceStart { .. } => {
+                self.release_ended();
+                self.memory.release(space);
+            }
+            Event::SpaceEnd { .. } => self.ended.push(space),
+            Event::Exec { .. } => memory.release(space),
+            Event::Fork { .. }
+            | Event::Misplaced { .. }
+            | Event::ThreadStart(_)
+            | Event::ThreadSwitch(_)
+            | Event::ThreadEnd(_) => {}
+        }
+    }
+
+    fn finish(self) -> (Counts, BTreeSet<BlockKey>) {
+        let (mut counts, promoted) = self.memory.finish();
+        counts.touched_pages = self.touched.len() as u64;
+        counts.regions = self.regions.len() as u64;
+        (counts, promoted)
+    }
+}
+
+/// The counts of `policy` over `recording`.
+pub fn replay(recording: &Recording, policy: PolicySpec, machine: Machine) -> Counts {
+    replay_items(
+        recording.grain,
+        recording.items(),
+        policy,
+        machine,
+        Pace::Leap,
+    )
+}
+
+/// The counts of `policy` over `items`, which are gone through two or, for `foresight`, three times: which spaces have map
+/// events and which blocks `freebsd` promotes must be known beforehand.
+pub fn replay_items<'a>(
+    grain: Grain,
+    items: impl Iterator<Item = Item<'a>> + Clone,
+    policy: PolicySpec,
+    machine: Machine,
+    pace: Pace,
+) -> Counts {
+    let told = spaces_with_maps(items.clone());
+    let run = |policy, foreseen| {
+        let mut replay = Replay::new(grain, policy, machine, pace, told.clone(), foreseen);
+        items.clone().for_each(|item| replay.item(&item));
+        replay.finish()
+    };
+    let foreseen = match policy {
+        PolicySpec::Foresight => run(PolicySpec::FreeBsd, BTreeSet::new()).1,
+        _ => BTreeSet::new(),
+    };
+    run(policy, foreseen).0
+}
