@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The repository's root.
@@ -44,6 +44,8 @@ pub struct Row {
     pub layer: Layer,
     /// The crates that it may import, without the `broadleaf-`.
     pub may_import: BTreeSet<String>,
+    /// What it must know nothing of, as a phrase.
+    pub knows_nothing_of: String,
 }
 
 /// The table of a document such as ARCHITECTURE.md, by crate name.
@@ -60,7 +62,7 @@ pub fn table(document: &str) -> Result<BTreeMap<String, Row>, String> {
         .ok_or("no line starts with `| layer | crate |`")?;
     for line in lines.skip(1).take_while(|line| line.starts_with('|')) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let [layer, name, _, imports, _] = cells[..] else {
+        let [layer, name, _, imports, knows_nothing_of] = cells[..] else {
             return Err(format!("not five cells: {line}"));
         };
         let layer = match layer {
@@ -74,7 +76,11 @@ pub fn table(document: &str) -> Result<BTreeMap<String, Row>, String> {
         if rows
             .insert(
                 name.trim_matches('`').to_string(),
-                Row { layer, may_import },
+                Row {
+                    layer,
+                    may_import,
+                    knows_nothing_of: knows_nothing_of.to_string(),
+                },
             )
             .is_some()
         {
@@ -90,6 +96,74 @@ fn backticked(cell: &str) -> BTreeSet<String> {
         .step_by(2)
         .map(str::to_string)
         .collect()
+}
+
+/// The names by which a source reaches into a crate: of `use a::{B, c::D}`, for `a`, `B` and `c`.
+///
+/// Globs and the crate's own name without a path (`use a;`) are told as `*`, so that a test can refuse both.
+pub fn names_taken(source: &str, krate: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (at, _) in source.match_indices(krate) {
+        let Some(path) = source[at + krate.len()..].strip_prefix("::") else {
+            names.insert("*".to_string());
+            continue;
+        };
+        let (mut depth, mut at_name) = (0_i32, true);
+        for token in tokens(path) {
+            match token {
+                "{" => depth += 1,
+                "}" => depth -= 1,
+                "," if depth == 1 => at_name = true,
+                "::" => at_name = false,
+                name if at_name => {
+                    names.insert(name.to_string());
+                    at_name = false;
+                }
+                _ => {}
+            }
+            // A group ends with its brace; a single path ends with its first name.
+            if depth <= 0 {
+                break;
+            }
+        }
+    }
+    names
+}
+
+/// Words and the punctuation of paths.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        let length = match rest.find(|letter| !word(letter)) {
+            _ if rest.is_empty() => return None,
+            None => rest.len(),
+            Some(0) if rest.starts_with("::") => 2,
+            Some(0) => rest.chars().next().map_or(0, char::len_utf8),
+            Some(length) => length,
+        };
+        let (token, after) = rest.split_at(length);
+        rest = after;
+        Some(token)
+    })
+}
+
+/// Every Rust file below a folder.
+///
+/// # Panics
+/// Where the folder cannot be read.
+pub fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
 }
 
 /// The table of this repository.

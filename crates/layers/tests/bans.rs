@@ -1,6 +1,6 @@
 //! What the inner layers may not touch: the list is in force in each of them, and each entry of it bites.
 
-use broadleaf_layers::{our_table, root};
+use broadleaf_layers::{our_table, root, sources};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,19 +95,6 @@ fn no_inner_crate_allows_what_is_banned() {
             );
         }
     }
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder of sources") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    found
 }
 
 /// A crate that does everything that is banned is refused once for each ban.

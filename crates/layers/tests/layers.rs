@@ -1,6 +1,8 @@
 //! ARCHITECTURE.md says who may import whom; Cargo says who does.
 
-use broadleaf_layers::{Layer, Package, Row, our_table, packages, table};
+use broadleaf_layers::{
+    Layer, Package, Row, names_taken, our_table, packages, root, sources, table,
+};
 use std::collections::BTreeMap;
 
 /// Every way in which `packages` departs from `table`, one sentence each.
@@ -101,4 +103,59 @@ fn a_table_that_is_not_one_is_refused() {
     ] {
         assert!(table(document).is_err(), "accepted: {document}");
     }
+}
+
+/// What `policy` offers to those that must know no concrete policy.
+const CONTRACT: [&str; 8] = [
+    "BackingKind",
+    "Coverage",
+    "Needs",
+    "Point",
+    "Policy",
+    "Refusal",
+    "Verdict",
+    "View",
+];
+
+#[test]
+fn the_contract_is_all_that_inner_crates_know_of_policies() {
+    let mut checked = 0;
+    for (name, row) in our_table() {
+        if !row.knows_nothing_of.contains("concrete policy") {
+            continue;
+        }
+        for path in sources(&root().join("crates").join(&name).join("src")) {
+            let source = std::fs::read_to_string(&path).expect("a source file is readable");
+            for taken in names_taken(&source, "broadleaf_policy") {
+                assert!(
+                    CONTRACT.contains(&taken.as_str()),
+                    "{} takes {taken} from policy",
+                    path.display()
+                );
+            }
+            checked += 1;
+        }
+    }
+    assert!(
+        checked > 0,
+        "no crate of the table is kept from concrete policies"
+    );
+}
+
+#[test]
+fn names_taken_are_found() {
+    let taken = |source| {
+        names_taken(source, "pol")
+            .into_iter()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(taken("use pol::View;"), "View");
+    assert_eq!(
+        taken("use pol::{View, inner::{Deep, Other}, parse};"),
+        "View inner parse"
+    );
+    assert_eq!(taken("pol::parse(x) + pol::View::new()"), "View parse");
+    assert_eq!(taken("use pol::*;"), "*");
+    assert_eq!(taken("use pol as p;"), "*");
 }
