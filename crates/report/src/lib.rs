@@ -3,13 +3,21 @@
 //! Everything here is a function of its arguments: the host says how wide the terminal is and whether it shows colours.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod columns;
 mod csv;
+mod grid;
 mod nearest;
 pub mod number;
+mod paint;
 mod parquet;
+mod table;
 
+pub use advice::{Advice, BASELINE, REFERENCE, RULE, added_bytes, added_share, advise};
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
+pub use grid::{Align, Cell, Grid, wrap};
 pub use nearest::nearest;
+pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
+pub use table::{Context, comparison_table};

@@ -90,7 +90,7 @@ pub fn ratio(part: u64, whole: u64) -> String {
         (part, whole) => part as f64 / whole as f64,
     };
     match ratio {
-        zero if zero == 0.0 => "x0".to_owned(),
+        0.0 => "x0".to_owned(),
         small if small < 0.005 => "<x0.01".to_owned(),
         middle if middle < 9.995 => format!("x{middle:.2}"),
         large if large < 99.95 => format!("x{large:.1}"),

@@ -1,0 +1,191 @@
+//! What to choose, and why, in one sentence.
+
+use broadleaf_metrics::CellResult;
+
+use crate::number::{percent, ratio, short, size_signed};
+
+/// The policy that every other is measured against: no superpages.
+pub const BASELINE: &str = "4k";
+/// The policy of a kernel that promotes conservatively, the second measure.
+pub const REFERENCE: &str = "freebsd";
+/// Bytes of a base page in the figures of a result.
+const PAGE: i64 = 4096;
+/// How much memory a policy may add to be chosen, as a share of what the program holds without superpages.
+const MOST_ADDED: f64 = 0.10;
+/// Below this many cycles of walks saved for each access, page sizes hardly matter.
+const WORTH_WHILE: f64 = 0.01;
+
+/// The rule by which [`advise`] chooses, for a reader who would choose by another.
+pub const RULE: &str = "Rule: of the policies that can be run and raise the peak of memory by at most 10 % over 4k, \
+    the one with the fewest walk cycles; among equals the one that adds least.";
+
+/// Which policy to choose, and the sentence that says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// The chosen policy's name.
+    pub policy: String,
+    /// Why, in one or two sentences.
+    pub sentence: String,
+}
+
+/// Memory that a policy adds: its peak of resident memory less that of `baseline`, in bytes.
+pub fn added_bytes(result: &CellResult, baseline: &CellResult) -> i64 {
+    (result.peak_resident_pages.cast_signed() - baseline.peak_resident_pages.cast_signed()) * PAGE
+}
+
+/// The same as a share of the baseline's peak.
+pub fn added_share(result: &CellResult, baseline: &CellResult) -> f64 {
+    added_bytes(result, baseline) as f64
+        / (baseline.peak_resident_pages.cast_signed() * PAGE) as f64
+}
+
+/// Chooses among the results of one trace on one machine by [`RULE`]. `can_be_run` says whether a policy could decide
+/// for a live program, which one that looks into the future could not. `None` where there is nothing to choose from.
+pub fn advise(
+    results: &[&CellResult],
+    baseline: &CellResult,
+    can_be_run: &dyn Fn(&str) -> bool,
+) -> Option<Advice> {
+    let cost = |result: &&&CellResult| {
+        (
+            result.walk_cycles,
+            result.peak_resident_pages,
+            result.promotions,
+        )
+    };
+    let possible = || results.iter().filter(|result| can_be_run(&result.policy));
+    let chosen = possible()
+        .filter(|result| added_share(result, baseline) <= MOST_ADDED)
+        .min_by_key(cost)?;
+    let fastest = possible().min_by_key(cost)?;
+    let mut sentence = if chosen.walk_cycles >= baseline.walk_cycles {
+        format!(
+            "Stay with {BASELINE}: within 10 % of added memory no policy compared here saves walk cycles."
+        )
+    } else {
+        format!(
+            "Choose {}: it needs {} walk cycles instead of {} ({}), for {}.",
+            chosen.policy,
+            short(chosen.walk_cycles),
+            short(baseline.walk_cycles),
+            ratio(chosen.walk_cycles, baseline.walk_cycles),
+            memory(chosen, baseline),
+        )
+    };
+    let policy = if chosen.walk_cycles >= baseline.walk_cycles {
+        BASELINE
+    } else {
+        &chosen.policy
+    };
+    if fastest.walk_cycles < chosen.walk_cycles {
+        sentence.push_str(&format!(
+            " Fewer still has {} ({}), for {}.",
+            fastest.policy,
+            ratio(fastest.walk_cycles, baseline.walk_cycles),
+            memory(fastest, baseline),
+        ));
+    }
+    let saved =
+        baseline.walk_cycles.saturating_sub(chosen.walk_cycles) as f64 / baseline.accesses as f64;
+    if chosen.walk_cycles < baseline.walk_cycles && saved < WORTH_WHILE {
+        sentence.push_str(" That is less than a hundredth of a cycle an access: page sizes hardly matter to this program.");
+    }
+    Some(Advice {
+        policy: policy.to_owned(),
+        sentence,
+    })
+}
+
+fn memory(result: &CellResult, baseline: &CellResult) -> String {
+    match added_bytes(result, baseline) {
+        0 => "no more memory".to_owned(),
+        less if less < 0 => format!("{} less memory", size_signed(-less)),
+        more => format!(
+            "{} ({}) more memory",
+            size_signed(more),
+            percent(added_share(result, baseline))
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(policy: &str, walk_cycles: u64, peak_resident_pages: u64) -> CellResult {
+        CellResult {
+            policy: policy.to_owned(),
+            accesses: 1_000_000,
+            walk_cycles,
+            peak_resident_pages,
+            ..CellResult::default()
+        }
+    }
+
+    fn choose(results: &[CellResult]) -> Advice {
+        let all: Vec<&CellResult> = results.iter().collect();
+        advise(&all, &results[0], &|policy| policy != "foresight").unwrap()
+    }
+
+    #[test]
+    fn the_fewest_walk_cycles_within_a_tenth_of_added_memory() {
+        let advice = choose(&[
+            result("4k", 500_000, 1000),
+            result("foresight", 0, 1000),
+            result("just-too-much", 10_000, 1101),
+            result("just-right", 20_000, 1100),
+            result("frugal", 30_000, 1000),
+        ]);
+        assert_eq!(advice.policy, "just-right");
+        assert_eq!(
+            advice.sentence,
+            "Choose just-right: it needs 20.0k walk cycles instead of 500k (x0.04), for 400 KiB (10.0 %) more memory. \
+             Fewer still has just-too-much (x0.02), for 404 KiB (10.1 %) more memory."
+        );
+    }
+
+    #[test]
+    fn among_equals_the_one_that_adds_least() {
+        let advice = choose(&[
+            result("4k", 500_000, 1000),
+            result("a", 10, 1050),
+            result("b", 10, 1020),
+        ]);
+        assert_eq!(advice.policy, "b");
+    }
+
+    #[test]
+    fn where_nothing_is_saved_nothing_is_changed() {
+        let advice = choose(&[
+            result("4k", 50, 1000),
+            result("greedy", 50, 1000),
+            result("bad", 60, 1000),
+        ]);
+        assert_eq!(advice.policy, "4k");
+        assert!(
+            advice.sentence.starts_with("Stay with 4k"),
+            "{}",
+            advice.sentence
+        );
+    }
+
+    #[test]
+    fn a_small_gain_is_called_small() {
+        let advice = choose(&[result("4k", 9_000, 1000), result("greedy", 0, 1000)]);
+        assert!(
+            advice.sentence.contains("hardly matter"),
+            "{}",
+            advice.sentence
+        );
+    }
+
+    #[test]
+    fn nothing_to_choose_from() {
+        let baseline = result("4k", 1, 1);
+        let foresight = result("foresight", 1, 1);
+        assert_eq!(
+            advise(&[&foresight], &baseline, &|policy| policy != "foresight"),
+            None
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! Colour, and what it is used for. Nothing is said by colour alone.
+
+/// What a piece of text is, which decides its colour where there are colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Text like any other.
+    #[default]
+    Plain,
+    /// A heading, or a name that the eye should find.
+    Strong,
+    /// What may be skipped.
+    Faint,
+    /// The best of its column.
+    Best,
+    /// The worst of its column.
+    Worst,
+}
+
+/// Whether output has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paint {
+    /// Text alone.
+    #[default]
+    Plain,
+    /// ANSI colours.
+    Colour,
+}
+
+impl Paint {
+    /// `text` in this style.
+    pub fn apply(self, style: Style, text: &str) -> String {
+        let code = match (self, style) {
+            (Self::Plain, _) | (_, Style::Plain) => return text.to_owned(),
+            (_, Style::Strong) => "1",
+            (_, Style::Faint) => "2",
+            (_, Style::Best) => "32",
+            (_, Style::Worst) => "31",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// How wide the output may be and whether it has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// Columns of the terminal; `None` where output is no terminal and lines may be of any length.
+    pub width: Option<usize>,
+    /// Colours.
+    pub paint: Paint,
+}

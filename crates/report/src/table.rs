@@ -1,0 +1,420 @@
+//! The table of a comparison: what each policy saves, beside what it costs.
+
+use broadleaf_metrics::{CellResult, Comparison};
+
+use crate::advice::{BASELINE, REFERENCE, RULE, added_bytes, added_share, advise};
+use crate::grid::{Align, Cell, Grid, wrap};
+use crate::number::{
+    grouped, grouped_signed, percent, ratio, short, short_signed, size, size_signed,
+};
+use crate::{Style, View};
+
+/// Base page in the figures of a result.
+const PAGE: u64 = 4096;
+
+/// What the table needs to know beside the comparison itself.
+pub struct Context<'a> {
+    /// The results of [`BASELINE`] and [`REFERENCE`] on each machine, whether they were asked for or not.
+    pub references: &'a [CellResult],
+    /// Whether a policy could decide for a live program; one that looks into the future could not.
+    pub can_be_run: &'a dyn Fn(&str) -> bool,
+}
+
+/// One table for each machine, its advice, the rule and the notes.
+pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: View) -> String {
+    let mut out = heading(comparison, view);
+    let mut machines: Vec<&str> = Vec::new();
+    for result in &comparison.results {
+        if !machines.contains(&result.machine.as_str()) {
+            machines.push(&result.machine);
+        }
+    }
+    for machine in machines {
+        let results: Vec<&CellResult> = comparison
+            .results
+            .iter()
+            .filter(|result| result.machine == machine)
+            .collect();
+        let reference = |policy| {
+            context
+                .references
+                .iter()
+                .find(|other| other.policy == policy && other.machine == machine)
+        };
+        out.push('\n');
+        out.push_str(&machine_table(
+            machine,
+            &results,
+            reference(BASELINE),
+            reference(REFERENCE),
+            context,
+            view,
+        ));
+    }
+    out.push('\n');
+    for line in [RULE]
+        .into_iter()
+        .chain(comparison.notes.iter().map(String::as_str))
+    {
+        out.push_str(&paragraph(line, Style::Faint, view));
+    }
+    out
+}
+
+fn heading(comparison: &Comparison, view: View) -> String {
+    let trace = &comparison.trace;
+    let instructions = match trace.instructions {
+        0 => String::new(),
+        count => format!(", {} instructions", grouped(count)),
+    };
+    let text = format!(
+        "{} accesses ({} loads, {} stores{instructions}) to {} ({} pages)",
+        grouped(trace.accesses),
+        grouped(trace.loads),
+        grouped(trace.stores),
+        size(trace.pages * PAGE),
+        grouped(trace.pages),
+    );
+    format!(
+        "{}\n{}",
+        view.paint.apply(Style::Strong, &trace.path),
+        paragraph(&text, Style::Plain, view)
+    )
+}
+
+fn machine_table(
+    machine: &str,
+    results: &[&CellResult],
+    baseline: Option<&CellResult>,
+    reference: Option<&CellResult>,
+    context: &Context<'_>,
+    view: View,
+) -> String {
+    let advice = baseline.and_then(|baseline| advise(results, baseline, context.can_be_run));
+    let chosen = advice.as_ref().map(|advice| advice.policy.as_str());
+    let mut figures = figures(baseline, reference);
+    // What does not fit goes: first digits, then the figures that matter least.
+    let mut exact = true;
+    let grid = loop {
+        let grid = grid(results, &figures, chosen, exact);
+        if view.width.is_none_or(|width| grid.width() <= width) {
+            break grid;
+        }
+        if exact {
+            exact = false;
+        } else if let Some(least) = (0..figures.len()).max_by_key(|&at| figures[at].leave_out_first)
+        {
+            if figures[least].leave_out_first == 0 {
+                break grid;
+            }
+            figures.remove(least);
+        } else {
+            break grid;
+        }
+    };
+    let paint = view.paint;
+    let mut out = format!("machine {}\n", paint.apply(Style::Strong, machine));
+    out.push_str(&grid.render(View {
+        width: None,
+        ..view
+    }));
+    let legend = format!(
+        "{} best   {} worst of their column   {} chosen",
+        paint.apply(Style::Best, "*"),
+        paint.apply(Style::Worst, "!"),
+        paint.apply(Style::Strong, ">"),
+    );
+    out.push_str(&format!("{legend}\n\n"));
+    if let Some(advice) = advice {
+        out.push_str(&paragraph(&advice.sentence, Style::Strong, view));
+    }
+    out
+}
+
+/// The rank of a result in a column, less being better.
+type Rank<'a> = Box<dyn Fn(&CellResult) -> i64 + 'a>;
+/// The text of a result in a column; `true` asks for every digit.
+type Text<'a> = Box<dyn Fn(&CellResult, bool) -> String + 'a>;
+
+/// A column of the table.
+struct Figure<'a> {
+    heading: &'static str,
+    /// 0 for what is never left out; otherwise the larger, the earlier it goes.
+    leave_out_first: u8,
+    /// By what results are ranked; `None` where no rank is shown.
+    rank: Option<Rank<'a>>,
+    text: Text<'a>,
+}
+
+fn figures<'a>(
+    baseline: Option<&'a CellResult>,
+    reference: Option<&'a CellResult>,
+) -> Vec<Figure<'a>> {
+    fn count<'a>(
+        heading: &'static str,
+        leave_out_first: u8,
+        of: fn(&CellResult) -> u64,
+    ) -> Figure<'a> {
+        Figure {
+            heading,
+            leave_out_first,
+            rank: Some(Box::new(move |result| of(result).cast_signed())),
+            text: Box::new(move |result, exact| {
+                if exact {
+                    grouped(of(result))
+                } else {
+                    short(of(result))
+                }
+            }),
+        }
+    }
+    fn against<'a>(
+        heading: &'static str,
+        leave_out_first: u8,
+        other: &'a CellResult,
+    ) -> Figure<'a> {
+        let text = |result: &CellResult, _| ratio(result.walk_cycles, other.walk_cycles);
+        Figure {
+            heading,
+            leave_out_first,
+            rank: None,
+            text: Box::new(text),
+        }
+    }
+    let mut figures = vec![
+        count("L1 misses", 4, |result| result.l1_misses),
+        count("L2 misses", 6, |result| result.l2_misses),
+        count("walk cycles", 0, |result| result.walk_cycles),
+    ];
+    figures.extend(baseline.map(|other| against("of 4k", 0, other)));
+    figures.extend(reference.map(|other| against("of freebsd", 2, other)));
+    figures.push(Figure {
+        heading: "faults saved",
+        leave_out_first: 1,
+        rank: Some(Box::new(|result| -result.faults_saved)),
+        text: Box::new(|result, exact| {
+            if exact {
+                grouped_signed(result.faults_saved)
+            } else {
+                short_signed(result.faults_saved)
+            }
+        }),
+    });
+    figures.push(Figure {
+        heading: "resident",
+        leave_out_first: 7,
+        rank: None,
+        text: Box::new(|result, _| size(result.resident_pages * PAGE)),
+    });
+    figures.push(Figure {
+        heading: "peak",
+        leave_out_first: 3,
+        rank: None,
+        text: Box::new(|result, _| size(result.peak_resident_pages * PAGE)),
+    });
+    if let Some(baseline) = baseline {
+        figures.push(Figure {
+            heading: "added",
+            leave_out_first: 0,
+            rank: Some(Box::new(|result| added_bytes(result, baseline))),
+            text: Box::new(|result, _| size_signed(added_bytes(result, baseline))),
+        });
+        figures.push(Figure {
+            heading: "",
+            leave_out_first: 0,
+            rank: None,
+            text: Box::new(|result, _| percent(added_share(result, baseline))),
+        });
+    }
+    let promotions = Figure {
+        rank: None,
+        ..count("promotions", 5, |result| result.promotions)
+    };
+    figures.push(promotions);
+    figures.push(count("false dirty", 8, |result| result.false_dirty_pages));
+    figures
+}
+
+fn grid(
+    results: &[&CellResult],
+    figures: &[Figure<'_>],
+    chosen: Option<&str>,
+    exact: bool,
+) -> Grid {
+    let mut grid = Grid::new().column("  policy", Align::Left);
+    for figure in figures {
+        // A column that is ranked is one wider, for its marks.
+        let mark = if figure.rank.is_some() { " " } else { "" };
+        grid = grid.column(&format!("{}{mark}", figure.heading), Align::Right);
+    }
+    let extremes: Vec<Option<(i64, i64)>> = figures
+        .iter()
+        .map(|figure| extremes(figure, results))
+        .collect();
+    for result in results {
+        let is_chosen = chosen == Some(result.policy.as_str());
+        let mut row = vec![Cell {
+            text: format!("{} {}", if is_chosen { ">" } else { " " }, result.policy),
+            style: if is_chosen {
+                Style::Strong
+            } else {
+                Style::Plain
+            },
+        }];
+        for (figure, extremes) in figures.iter().zip(&extremes) {
+            let rank = figure.rank.as_ref().map(|rank| rank(result));
+            let (mark, style) = match (rank, *extremes) {
+                (None, _) => ("", Style::Plain),
+                (Some(rank), Some((best, _))) if rank == best => ("*", Style::Best),
+                (Some(rank), Some((_, worst))) if rank == worst => ("!", Style::Worst),
+                _ => (" ", Style::Plain),
+            };
+            row.push(Cell {
+                text: format!("{}{mark}", (figure.text)(result, exact)),
+                style,
+            });
+        }
+        grid.row(row);
+    }
+    grid
+}
+
+/// The best and the worst rank in a column; `None` where all are the same.
+fn extremes(figure: &Figure<'_>, results: &[&CellResult]) -> Option<(i64, i64)> {
+    let rank = figure.rank.as_ref()?;
+    let best = results.iter().map(|result| rank(result)).min()?;
+    let worst = results.iter().map(|result| rank(result)).max()?;
+    (best != worst).then_some((best, worst))
+}
+
+fn paragraph(text: &str, style: Style, view: View) -> String {
+    let lines = wrap(text, view.width.unwrap_or(usize::MAX));
+    lines
+        .iter()
+        .map(|line| format!("{}\n", view.paint.apply(style, line)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Paint;
+    use broadleaf_metrics::{Provenance, TraceSummary};
+
+    fn result(policy: &str, walk_cycles: u64, peak: u64) -> CellResult {
+        CellResult {
+            policy: policy.to_owned(),
+            machine: "skylake".to_owned(),
+            accesses: 1_000_000_000,
+            l1_misses: walk_cycles / 10,
+            l2_misses: walk_cycles / 35,
+            walk_cycles,
+            touched_pages: 25_600,
+            resident_pages: peak,
+            peak_resident_pages: peak,
+            ..CellResult::default()
+        }
+    }
+
+    fn sample() -> Comparison {
+        let trace = TraceSummary {
+            path: "sort.bl".to_owned(),
+            accesses: 1_000_000_000,
+            loads: 700_000_000,
+            stores: 300_000_000,
+            pages: 25_600,
+            ..TraceSummary::default()
+        };
+        let results = vec![
+            result("4k", 123_456_789, 25_600),
+            result("freebsd", 99_000_000, 25_600),
+            result("pop-64", 1_234_567, 26_000),
+            result("greedy", 1_000_000, 51_200),
+        ];
+        Comparison::new(
+            trace,
+            results,
+            vec!["A note.".to_owned()],
+            Provenance::default(),
+        )
+    }
+
+    fn render(width: Option<usize>, paint: Paint) -> String {
+        let comparison = sample();
+        let context = Context {
+            references: &comparison.results[..2],
+            can_be_run: &|_| true,
+        };
+        comparison_table(&comparison, &context, View { width, paint })
+    }
+
+    #[test]
+    fn without_a_width_every_digit_is_there_and_marks_say_what_colours_would() {
+        let text = render(None, Paint::Plain);
+        assert!(!text.contains('\x1b'));
+        let row = |name: &str| {
+            text.lines()
+                .find(|line| line.get(2..).is_some_and(|rest| rest.starts_with(name)))
+                .unwrap()
+                .to_owned()
+        };
+        assert!(
+            row("4k").contains(" 123,456,789!") && row("4k").contains("x1.00"),
+            "{text}"
+        );
+        assert!(
+            row("pop-64").starts_with("> ") && row("pop-64").contains("1,234,567 "),
+            "{text}"
+        );
+        assert!(
+            row("greedy").contains(" 1,000,000*") && row("greedy").contains("100 MiB!  100.0 %"),
+            "{text}"
+        );
+        assert!(
+            text.contains("Choose pop-64") && text.contains("Fewer still has greedy"),
+            "{text}"
+        );
+        assert!(text.contains(RULE) && text.ends_with("A note.\n"), "{text}");
+    }
+
+    #[test]
+    fn it_fits_the_terminal() {
+        for width in [60, 80, 100, 120, 200] {
+            let text = render(Some(width), Paint::Plain);
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= width, "{widest} > {width}\n{text}");
+            assert!(
+                text.contains("walk cycles") && text.contains("added"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn colour_changes_no_text() {
+        let coloured = render(Some(80), Paint::Colour);
+        assert!(coloured.contains("\x1b[32m"));
+        let mut plain = String::new();
+        let mut rest = coloured.as_str();
+        while let Some(start) = rest.find('\x1b') {
+            plain.push_str(&rest[..start]);
+            rest = &rest[start + rest[start..].find('m').unwrap() + 1..];
+        }
+        plain.push_str(rest);
+        assert_eq!(plain, render(Some(80), Paint::Plain));
+    }
+
+    #[test]
+    fn without_a_baseline_there_is_no_advice() {
+        let comparison = sample();
+        let context = Context {
+            references: &[],
+            can_be_run: &|_| true,
+        };
+        let text = comparison_table(&comparison, &context, View::default());
+        assert!(
+            !text.contains("Choose") && !text.contains("added  "),
+            "{text}"
+        );
+    }
+}
