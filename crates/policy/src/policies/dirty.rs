@@ -1,0 +1,80 @@
+//! `dirty-N`: promote when enough base pages are dirty.
+
+use crate::{Entry, Parameter, Point, Policy, Refusal, Verdict, View};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "dirty",
+    syntax: "dirty-N",
+    summary: "promote when N base pages of a reservation are dirty",
+    explanation: "A block becomes a superpage when N of its 512 base pages have been stored to. Memory that is only read \
+                  stays in base pages, so a file that is mapped to be read is never read ahead of need, and few clean \
+                  pages are taken for modified ones.",
+    source: "Zhu 2018, section 5 (dirty-x); table 6.2",
+    parameter: Some(Parameter {
+        name: "n",
+        unit: "base pages",
+        least: 1,
+        most: 512,
+        meaning: "How many base pages have to be dirty.",
+    }),
+    examples: &[
+        "dirty-64",
+        "dirty-128",
+        "dirty-256",
+        "dirty-461",
+        "dirty-509",
+    ],
+    build: |threshold| Box::new(Dirty { threshold }),
+};
+
+struct Dirty {
+    threshold: u64,
+}
+
+impl Policy for Dirty {
+    fn name(&self) -> String {
+        alloc::format!("dirty-{}", self.threshold)
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        match view.reservation_to_decide_on(point) {
+            Ok(_) => Verdict::promote_if(
+                u64::from(view.dirty) >= self.threshold,
+                Refusal::TooFewDirty,
+            ),
+            Err(verdict) => verdict,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policies::testing::{RESERVED, decide};
+    use crate::{Point, Refusal, Verdict, View};
+
+    #[test]
+    fn promotes_at_the_threshold_and_not_below() {
+        for threshold in [1, 64, 128, 256, 461, 509, 512] {
+            let name = alloc::format!("dirty-{threshold}");
+            let with = |dirty| View {
+                populated: 512,
+                dirty,
+                ..RESERVED
+            };
+            assert_eq!(
+                decide(&name, Point::FirstStore, with(threshold - 1)),
+                Verdict::Stay(Refusal::TooFewDirty)
+            );
+            assert_eq!(
+                decide(&name, Point::FirstStore, with(threshold)),
+                Verdict::Promote
+            );
+            assert_eq!(
+                decide(&name, Point::Fault, with(threshold)),
+                Verdict::Promote
+            );
+        }
+    }
+}

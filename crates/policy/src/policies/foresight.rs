@@ -1,0 +1,63 @@
+//! `foresight`: promote at once what `freebsd` promotes in the end.
+
+use super::freebsd;
+use crate::{Entry, Needs, Point, Policy, Refusal, Verdict, View};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "foresight",
+    syntax: "foresight",
+    summary: "promote at first touch what freebsd promotes sooner or later",
+    explanation: "A block becomes a superpage at its first touch if freebsd promotes it at least once in the same trace. It \
+                  needs the future, so no kernel can do it: it bounds what better timing alone could gain without filling in \
+                  memory that nobody asked for.",
+    source: "Zhu 2018, section 5 (foresight)",
+    parameter: None,
+    examples: &["foresight"],
+    build: |_| Box::new(Foresight),
+};
+
+struct Foresight;
+
+impl Policy for Foresight {
+    fn name(&self) -> String {
+        String::from(ENTRY.name)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            foresight_of: Some(freebsd::ENTRY.name),
+            ..Needs::default()
+        }
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        match view.reservation_to_decide_on(point) {
+            Ok(_) => Verdict::promote_if(view.foreseen, Refusal::NotForeseen),
+            Err(verdict) => verdict,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policies::testing::{RESERVED, decide};
+    use crate::{Point, Refusal, Verdict, View};
+
+    #[test]
+    fn promotes_what_is_foreseen() {
+        let foreseen = View {
+            foreseen: true,
+            ..RESERVED
+        };
+        assert_eq!(
+            decide("foresight", Point::Fault, foreseen),
+            Verdict::Promote
+        );
+        assert_eq!(
+            decide("foresight", Point::Fault, RESERVED),
+            Verdict::Stay(Refusal::NotForeseen)
+        );
+    }
+}

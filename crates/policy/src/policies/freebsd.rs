@@ -1,0 +1,101 @@
+//! `freebsd`: promote full blocks that are clean throughout or dirty throughout.
+
+use crate::{Entry, Point, Policy, Refusal, Verdict, View};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "freebsd",
+    syntax: "freebsd",
+    summary: "promote full reservations that are all clean or all dirty, as FreeBSD does",
+    explanation: "A block becomes a superpage when all of its base pages are populated and none of them, or every one, is \
+                  dirty. A superpage that was made clean in writable memory is write-protected: its first store breaks it, \
+                  and it comes back when every page is dirty. So nothing is ever filled in or falsely taken for modified, \
+                  and the superpage comes late.",
+    source: "Navarro 2002; Zhu 2018, sections 2 and 5 (FreeBSD)",
+    parameter: None,
+    examples: &["freebsd"],
+    build: |_| Box::new(FreeBsd),
+};
+
+struct FreeBsd;
+
+impl Policy for FreeBsd {
+    fn name(&self) -> String {
+        String::from(ENTRY.name)
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        if point == Point::StoreToCleanSuperpage {
+            // Memory that cannot be written needs no protection to catch the first store, so there is none to lift.
+            return if view.promoted && view.writable {
+                Verdict::Demote
+            } else {
+                Verdict::Pass
+            };
+        }
+        match view.reservation_to_decide_on(point) {
+            Ok(_) if view.populated < view.pages => Verdict::Stay(Refusal::TooFewPopulated),
+            Ok(_) => Verdict::promote_if(
+                view.dirty == 0 || view.dirty == view.pages,
+                Refusal::MixedDirty,
+            ),
+            Err(verdict) => verdict,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policies::testing::{RESERVED, decide};
+    use crate::{Point, Refusal, Verdict, View};
+
+    #[test]
+    fn promotes_full_blocks_that_agree() {
+        for (populated, dirty, verdict) in [
+            (511, 0, Verdict::Stay(Refusal::TooFewPopulated)),
+            (511, 511, Verdict::Stay(Refusal::TooFewPopulated)),
+            (512, 0, Verdict::Promote),
+            (512, 1, Verdict::Stay(Refusal::MixedDirty)),
+            (512, 511, Verdict::Stay(Refusal::MixedDirty)),
+            (512, 512, Verdict::Promote),
+        ] {
+            let view = View {
+                populated,
+                dirty,
+                ..RESERVED
+            };
+            assert_eq!(
+                decide("freebsd", Point::Fault, view),
+                verdict,
+                "{populated} {dirty}"
+            );
+            assert_eq!(
+                decide("freebsd", Point::FirstStore, view),
+                verdict,
+                "{populated} {dirty}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_store_breaks_a_clean_superpage_that_is_writable() {
+        let clean = View {
+            populated: 512,
+            promoted: true,
+            ..RESERVED
+        };
+        assert_eq!(
+            decide("freebsd", Point::StoreToCleanSuperpage, clean),
+            Verdict::Demote
+        );
+        let read_only = View {
+            writable: false,
+            ..clean
+        };
+        assert_eq!(
+            decide("freebsd", Point::StoreToCleanSuperpage, read_only),
+            Verdict::Pass
+        );
+    }
+}

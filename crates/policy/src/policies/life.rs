@@ -1,0 +1,74 @@
+//! `life-X`: promote a reservation that has lived long enough.
+
+use crate::parse::write_number;
+use crate::{Entry, Needs, Parameter, Point, Policy, Refusal, Verdict, View};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "life",
+    syntax: "life-X",
+    summary: "promote a reservation X memory accesses after it was made",
+    explanation: "A block becomes a superpage when X memory accesses, of the whole trace and not only to the block, have \
+                  passed since it was reserved. It keeps short-lived memory out of superpages, and nothing else: \
+                  long-lived sparse blocks are filled in as by greedy.",
+    source: "Zhu 2018, section 5 (life-x); tables 6.2 and 6.5",
+    parameter: Some(Parameter {
+        name: "x",
+        unit: "accesses",
+        least: 1,
+        most: 1_000_000_000_000_000_000,
+        meaning: "How many accesses a reservation has to have lived for.",
+    }),
+    examples: &["life-1e6", "life-1e7", "life-1e8", "life-1e9"],
+    build: |age| Box::new(Life { age }),
+};
+
+struct Life {
+    age: u64,
+}
+
+impl Policy for Life {
+    fn name(&self) -> String {
+        alloc::format!("life-{}", write_number(self.age))
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            asked_at_age: Some(self.age),
+            ..Needs::default()
+        }
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        match view.reservation_to_decide_on(point) {
+            Ok(age) => Verdict::promote_if(age >= self.age, Refusal::TooYoung),
+            Err(verdict) => verdict,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policies::testing::{RESERVED, decide};
+    use crate::{Point, Refusal, Verdict, View};
+
+    #[test]
+    fn promotes_at_the_age_and_not_before() {
+        let with = |age| View {
+            reservation_age: Some(age),
+            ..RESERVED
+        };
+        for point in [Point::Fault, Point::FirstStore, Point::Due] {
+            assert_eq!(
+                decide("life-1e6", point, with(999_999)),
+                Verdict::Stay(Refusal::TooYoung)
+            );
+            assert_eq!(decide("life-1e6", point, with(1_000_000)), Verdict::Promote);
+        }
+        assert_eq!(
+            crate::parse("life-1e6").unwrap().needs().asked_at_age,
+            Some(1_000_000)
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! Why a block was not promoted, each reason with a name.
+
+use core::fmt;
+
+macro_rules! refusals {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $sentence:literal;)*) => {
+        /// Why a block was not promoted at a decision point. The names are stable: results are keyed by them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Refusal {
+            $(#[doc = $sentence] $variant,)*
+        }
+
+        impl Refusal {
+            /// Every reason, in the order of the enum; `ALL[reason as usize] == reason`.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The stable name, in snake case.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What it means, in one sentence.
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+refusals! {
+    NoReservation = "no_reservation", "The block has no reservation, so it could never become a superpage.";
+    TooFewPopulated = "too_few_populated", "Fewer base pages are populated than the policy asks for.";
+    TooFewDirty = "too_few_dirty", "Fewer base pages are dirty than the policy asks for.";
+    MixedDirty = "mixed_dirty", "Some base pages are dirty and some are clean.";
+    TooYoung = "too_young", "The reservation is younger than the policy asks for.";
+    NotForeseen = "not_foreseen", "The policy that is foreseen never promotes this block.";
+    FileBacked = "file_backed", "The policy leaves file-backed memory alone.";
+    SharedMemory = "shared_memory", "The policy leaves shared memory alone.";
+    AdvisedAgainst = "advised_against", "The program advised against superpages here.";
+    AlreadyPopulated = "already_populated", "Other base pages of the block are populated already.";
+    NotCovered = "not_covered", "No one mapping spans the whole block.";
+    MixedProtection = "mixed_protection", "The block is mapped throughout, but with different rights.";
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_is_in_order_and_names_are_unique_snake_case() {
+        for (at, reason) in Refusal::ALL.iter().enumerate() {
+            assert_eq!(*reason as usize, at);
+            let name = reason.name();
+            assert!(
+                name.chars()
+                    .all(|letter| letter.is_ascii_lowercase() || letter == '_')
+            );
+            assert!(
+                Refusal::ALL[..at].iter().all(|other| other.name() != name),
+                "{name}"
+            );
+            assert!(reason.sentence().ends_with('.'));
+        }
+    }
+}
