@@ -1,0 +1,107 @@
+//! The catalogues: machines that are built in, TLB organisations and page tables. A new machine is one file under
+//! `machines/` and one line here.
+
+use crate::{Machine, MachineError};
+use broadleaf_units::edit_distance;
+
+/// Names and descriptions of the machines that are built in, in the order in which they are listed.
+const MACHINES: &[(&str, &str)] = &[
+    ("skylake", include_str!("../../../machines/skylake.toml")),
+    (
+        "skylake-va23",
+        include_str!("../../../machines/skylake-va23.toml"),
+    ),
+    (
+        "skylake-unified-64",
+        include_str!("../../../machines/skylake-unified-64.toml"),
+    ),
+    (
+        "skylake-unified-96",
+        include_str!("../../../machines/skylake-unified-96.toml"),
+    ),
+];
+
+/// Something that a catalogue lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// Its name.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// A few sentences.
+    pub explanation: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+/// The TLB organisations that a machine's description can be made of.
+pub const TLBS: &[Described] = &[Described {
+    name: "set-associative",
+    summary: "sets of ways, each entry a page of one size, exact LRU in each set",
+    explanation: "A structure has entries and ways, holds one page size or several, and finds a page's set by an index \
+                  function: a range of address bits such as va[15:12], or several combined by exclusive or. One set makes \
+                  it fully associative, one way direct-mapped. Entries carry the tag of their address space, so a switch of \
+                  spaces flushes nothing. One or two levels can be stacked; a walk fills both, and what the first level \
+                  loses is not written to the second.",
+    source: "Talluri 1995, chapter 3; Zhu 2018, section 4",
+}];
+
+/// The page tables that a walk can go through.
+pub const PAGE_TABLES: &[Described] = &[Described {
+    name: "x86-64",
+    summary: "the radix tree of x86-64, whose leaves are 4 KiB and 2 MiB pages",
+    explanation: "A superpage is a leaf one level nearer to the root. What a walk costs comes from the machine's table of \
+                  cycles for each page size; the tree's own memory references and the caches of its upper levels are in \
+                  that mean and are not modelled one by one. Leaves of 1 GiB are not made by any policy here.",
+    source: "Intel SDM volume 3, section 4.5; Zhu 2018, section 6",
+}];
+
+/// A name that no machine has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no machine is called {name:?}; the nearest are {}", nearest.join(", "))]
+pub struct UnknownMachine {
+    /// What was asked.
+    pub name: String,
+    /// The nearest known names, nearest first.
+    pub nearest: Vec<&'static str>,
+}
+
+/// The names of the machines that are built in.
+pub fn machine_names() -> impl Iterator<Item = &'static str> {
+    MACHINES.iter().map(|(name, _)| *name)
+}
+
+/// The description of the built-in machine of that name, as its file has it.
+///
+/// # Errors
+/// Which known names are nearest.
+pub fn machine_text(name: &str) -> Result<&'static str, UnknownMachine> {
+    if let Some((_, text)) = MACHINES.iter().find(|(known, _)| *known == name) {
+        return Ok(text);
+    }
+    let mut nearest: Vec<&'static str> = machine_names().collect();
+    nearest.sort_by_key(|known| edit_distance(known, &name.to_lowercase()));
+    nearest.truncate(3);
+    Err(UnknownMachine {
+        name: name.to_string(),
+        nearest,
+    })
+}
+
+/// Why a built-in machine is not to be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub enum NoMachine {
+    /// No machine has that name.
+    Unknown(#[from] UnknownMachine),
+    /// Its description is wrong.
+    Wrong(#[from] MachineError),
+}
+
+/// The built-in machine of that name.
+///
+/// # Errors
+/// Which known names are nearest.
+pub fn machine(name: &str) -> Result<Machine, NoMachine> {
+    Ok(Machine::from_toml(machine_text(name)?)?)
+}

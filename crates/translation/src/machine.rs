@@ -1,0 +1,184 @@
+//! Machines: a TLB design and what a walk costs, read from the text of a TOML file.
+
+use crate::design::Field;
+use crate::{Design, IndexFunction, MachineError, Structure};
+use broadleaf_units::PageSize;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// A machine, as far as translation goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// One line.
+    pub summary: String,
+    /// A few sentences; empty where the description has none.
+    pub explanation: String,
+    /// Where its numbers come from; empty where the description does not say.
+    pub source: String,
+    /// Its TLB.
+    pub design: Design,
+    /// What a walk costs.
+    pub costs: WalkCosts,
+}
+
+/// Cycles that a walk takes, by the size of the page that it finds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WalkCosts(BTreeMap<PageSize, u64>);
+
+impl WalkCosts {
+    /// The cost of a walk that finds a page of that size; `None` where the machine has no such pages.
+    pub fn of(&self, size: PageSize) -> Option<u64> {
+        self.0.get(&size).copied()
+    }
+
+    /// Sizes and costs, smallest size first.
+    pub fn iter(&self) -> impl Iterator<Item = (PageSize, u64)> + '_ {
+        self.0.iter().map(|(size, cycles)| (*size, *cycles))
+    }
+}
+
+/// The most cycles that one walk may cost: enough for any machine, and far from where sums would overflow.
+const MOST_CYCLES: u64 = 1_000_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    name: Spanned<String>,
+    summary: String,
+    #[serde(default)]
+    explanation: String,
+    #[serde(default)]
+    source: String,
+    tlb: Vec<Spanned<TlbText>>,
+    #[serde(rename = "walk-cycles")]
+    walk_cycles: Spanned<BTreeMap<String, Spanned<u64>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TlbText {
+    name: String,
+    level: Spanned<usize>,
+    entries: Spanned<usize>,
+    ways: Spanned<usize>,
+    replacement: Spanned<String>,
+    index: BTreeMap<String, Spanned<String>>,
+}
+
+impl Machine {
+    /// Reads a machine's description.
+    ///
+    /// # Errors
+    /// Which line and key is wrong, and why: the text is not TOML, a key is missing or unknown, or a number or an index
+    /// does not fit the others.
+    pub fn from_toml(text: &str) -> Result<Self, MachineError> {
+        let parsed: Text = toml::from_str(text).map_err(|error| {
+            MachineError::at(
+                text,
+                error.span().map_or(0, |span| span.start),
+                error.message(),
+            )
+        })?;
+        let wrong = |at: usize, message: String| MachineError::at(text, at, message);
+        if parsed.name.get_ref().is_empty() || parsed.name.get_ref().contains(char::is_whitespace) {
+            return Err(wrong(
+                parsed.name.span().start,
+                "a name is one word".to_string(),
+            ));
+        }
+        let mut structures = Vec::new();
+        for tlb in &parsed.tlb {
+            structures.push(structure(tlb.get_ref()).map_err(|(at, message)| wrong(at, message))?);
+        }
+        let design = Design::checked(structures).map_err(|(_, found)| {
+            let at = parsed
+                .tlb
+                .get(found.structure)
+                .map_or(0, |tlb| position(tlb, found.field));
+            wrong(at, found.message)
+        })?;
+        let mut costs = BTreeMap::new();
+        for (name, cycles) in parsed.walk_cycles.get_ref() {
+            let at = cycles.span().start;
+            let size = page_size(name).map_err(|message| wrong(at, message))?;
+            if *cycles.get_ref() > MOST_CYCLES {
+                return Err(wrong(
+                    at,
+                    format!("a walk costs at most {MOST_CYCLES} cycles"),
+                ));
+            }
+            costs.insert(size, *cycles.get_ref());
+        }
+        for size in design.sizes() {
+            if !costs.contains_key(size) {
+                let message = format!("walks that find a {} page have no cost", size.short_name());
+                return Err(wrong(parsed.walk_cycles.span().start, message));
+            }
+        }
+        Ok(Self {
+            name: parsed.name.into_inner(),
+            summary: parsed.summary,
+            explanation: parsed.explanation,
+            source: parsed.source,
+            design,
+            costs: WalkCosts(costs),
+        })
+    }
+}
+
+fn page_size(name: &str) -> Result<PageSize, String> {
+    match PageSize::from_short_name(name) {
+        Some(size) if size >= PageSize::SIZE_4K => Ok(size),
+        _ => Err(format!(
+            "{name:?} is not a page size of 4k or more; write 4k, 2m, 1g"
+        )),
+    }
+}
+
+fn structure(text: &TlbText) -> Result<Structure, (usize, String)> {
+    if text.replacement.get_ref() != "lru" {
+        let message = format!(
+            "no replacement is called {:?}; there is lru",
+            text.replacement.get_ref()
+        );
+        return Err((text.replacement.span().start, message));
+    }
+    let mut pages = Vec::new();
+    for (name, index) in &text.index {
+        let at = index.span().start;
+        let size = page_size(name).map_err(|message| (at, message))?;
+        pages.push((
+            size,
+            IndexFunction::parse(index.get_ref()).map_err(|message| (at, message))?,
+        ));
+    }
+    pages.sort_by_key(|(size, _)| *size);
+    Ok(Structure {
+        name: text.name.clone(),
+        level: *text.level.get_ref(),
+        entries: *text.entries.get_ref(),
+        ways: *text.ways.get_ref(),
+        pages,
+    })
+}
+
+/// Where in the text a field of a structure stands.
+fn position(tlb: &Spanned<TlbText>, field: Field) -> usize {
+    let text = tlb.get_ref();
+    match field {
+        Field::Whole => tlb.span().start,
+        Field::Level => text.level.span().start,
+        Field::Entries => text.entries.span().start,
+        Field::Ways => text.ways.span().start,
+        Field::Index(size) => {
+            let named = text
+                .index
+                .iter()
+                .find(|(name, _)| PageSize::from_short_name(name) == Some(size));
+            named.map_or(tlb.span().start, |(_, index)| index.span().start)
+        }
+    }
+}

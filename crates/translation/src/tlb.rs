@@ -1,0 +1,316 @@
+//! The state of a TLB, and its verbs: look up, fill, invalidate.
+//!
+//! Entries of a set stand in the order of their last use, newest first, so that exact LRU needs no ages: a hit moves its
+//! entry to the front, a fill pushes the last one out, and empty entries stand at the end.
+
+use crate::Design;
+use crate::index::Compiled;
+use broadleaf_units::{PageNumber, PageSize};
+
+/// What tells address spaces apart in a TLB, as a PCID does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpaceTag(u16);
+
+/// How many bits of an entry hold the space's tag.
+const TAG_BITS: u32 = 15;
+/// How many bits of an entry hold the code of the page size.
+const SIZE_BITS: u32 = 4;
+/// How many bits of a page number an entry keeps: all that canonical addresses of 57 bits have.
+const PAGE_BITS: u32 = u64::BITS - TAG_BITS - SIZE_BITS;
+
+impl SpaceTag {
+    /// How many different tags there are.
+    pub const COUNT: usize = 1 << TAG_BITS;
+
+    /// The tag of that number, or `None` where it is not below [`SpaceTag::COUNT`].
+    pub fn new(number: usize) -> Option<Self> {
+        (number < Self::COUNT).then_some(Self(number as u16))
+    }
+}
+
+/// Where a lookup found its translation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lookup {
+    /// In the first level.
+    First,
+    /// In the second level; it has been copied to the first.
+    Second,
+    /// Nowhere: walk the page table, and [`Tlb::fill`] what it holds.
+    Miss,
+}
+
+/// An entry: page number, tag and size code in one word. 0 is an empty one, as no size has the code 0.
+type Entry = u64;
+
+/// Where to look for pages of one size at one level.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    index: Compiled,
+    /// Where the structure's entries begin.
+    base: usize,
+    ways: usize,
+    /// Clears what an entry of this size does not keep of a page number.
+    keep: u64,
+    code: u64,
+}
+
+impl Probe {
+    #[inline]
+    fn entry(&self, tag: SpaceTag, page: PageNumber) -> Entry {
+        ((page.0 & self.keep) << (TAG_BITS + SIZE_BITS))
+            | (u64::from(tag.0) << SIZE_BITS)
+            | self.code
+    }
+
+    #[inline]
+    fn set<'a>(&self, entries: &'a mut [Entry], page: PageNumber) -> &'a mut [Entry] {
+        let start = self.base + self.index.set_of(page) * self.ways;
+        &mut entries[start..start + self.ways]
+    }
+
+    /// Looks, and makes what it finds the newest of its set.
+    #[inline]
+    fn find(&self, entries: &mut [Entry], tag: SpaceTag, page: PageNumber) -> bool {
+        let wanted = self.entry(tag, page);
+        let set = self.set(entries, page);
+        if set[0] == wanted {
+            return true;
+        }
+        match set.iter().position(|entry| *entry == wanted) {
+            Some(at) => {
+                set.copy_within(..at, 1);
+                set[0] = wanted;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn insert(&self, entries: &mut [Entry], tag: SpaceTag, page: PageNumber) {
+        let entry = self.entry(tag, page);
+        let set = self.set(entries, page);
+        set.copy_within(..set.len() - 1, 1);
+        set[0] = entry;
+    }
+
+    fn remove(&self, entries: &mut [Entry], tag: SpaceTag, page: PageNumber) {
+        let unwanted = self.entry(tag, page);
+        let set = self.set(entries, page);
+        if let Some(at) = set.iter().position(|entry| *entry == unwanted) {
+            set.copy_within(at + 1.., at);
+            set[set.len() - 1] = 0;
+        }
+    }
+}
+
+/// The probes for one page size.
+#[derive(Clone, Copy, Debug)]
+struct Sized {
+    size: PageSize,
+    first: Probe,
+    second: Option<Probe>,
+}
+
+/// The state of one TLB.
+#[derive(Clone, Debug)]
+pub struct Tlb {
+    /// Largest size first: the order of lookup at each level.
+    sizes: Vec<Sized>,
+    /// The probes of the first level once more, side by side.
+    first: Vec<Probe>,
+    entries: Vec<Entry>,
+    /// Where each structure begins in `entries`, and how many ways its sets have.
+    structures: Vec<(usize, usize)>,
+}
+
+impl Tlb {
+    /// An empty TLB of that design.
+    pub fn new(design: &Design) -> Self {
+        let mut structures = Vec::new();
+        let mut total = 0;
+        for structure in design.structures() {
+            structures.push((total, structure.ways));
+            total += structure.entries;
+        }
+        let probe = |level: usize, code: usize, size: PageSize| {
+            let (number, structure) = design.holding(level, size)?;
+            let pages = size.bytes() / PageSize::SIZE_4K.bytes();
+            Some(Probe {
+                index: structure.index(size)?.compile(),
+                base: structures[number].0,
+                ways: structure.ways,
+                keep: !(pages - 1) & (u64::MAX >> (u64::BITS - PAGE_BITS)),
+                code: code as u64 + 1,
+            })
+        };
+        // The design has seen to it that the first level holds every size.
+        let sizes: Vec<Sized> = (design.sizes().iter().enumerate().rev())
+            .filter_map(|(code, size)| {
+                let (first, second) = (probe(1, code, *size)?, probe(2, code, *size));
+                Some(Sized {
+                    size: *size,
+                    first,
+                    second,
+                })
+            })
+            .collect();
+        Self {
+            first: sizes.iter().map(|sized| sized.first).collect(),
+            sizes,
+            entries: vec![0; total],
+            structures,
+        }
+    }
+
+    /// Whether addresses of this page can be told apart: those that are canonical with 57 bits can.
+    pub const fn can_translate(page: PageNumber) -> bool {
+        // A base-page number has 52 bits; from bit 44 up they have to be equal, and what is above has to be clear.
+        page.0 >> (PAGE_BITS - 1) == 0 || page.0 >> (PAGE_BITS - 1) == 0xff
+    }
+
+    /// Looks the translation of a base page up: larger sizes first at each level. What it finds becomes the newest of its
+    /// set; what only the second level holds is copied to the first.
+    #[inline]
+    pub fn lookup(&mut self, tag: SpaceTag, page: PageNumber) -> Lookup {
+        for probe in &self.first {
+            if probe.find(&mut self.entries, tag, page) {
+                return Lookup::First;
+            }
+        }
+        self.lookup_second(tag, page)
+    }
+
+    fn lookup_second(&mut self, tag: SpaceTag, page: PageNumber) -> Lookup {
+        for sized in &self.sizes {
+            if let Some(second) = sized.second
+                && second.find(&mut self.entries, tag, page)
+            {
+                sized.first.insert(&mut self.entries, tag, page);
+                return Lookup::Second;
+            }
+        }
+        Lookup::Miss
+    }
+
+    /// Takes in what a walk found after a [`Lookup::Miss`]: the page of that size that holds the base page, at both levels.
+    /// A size that the design does not hold is left out.
+    pub fn fill(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
+        if let Some(sized) = self.sizes.iter().find(|sized| sized.size == size) {
+            sized.first.insert(&mut self.entries, tag, page);
+            if let Some(second) = sized.second {
+                second.insert(&mut self.entries, tag, page);
+            }
+        }
+    }
+
+    /// Removes the entry of that size for the page that holds this base page.
+    pub fn invalidate(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
+        if let Some(sized) = self.sizes.iter().find(|sized| sized.size == size) {
+            sized.first.remove(&mut self.entries, tag, page);
+            if let Some(second) = sized.second {
+                second.remove(&mut self.entries, tag, page);
+            }
+        }
+    }
+
+    /// Removes every entry, of any size, that overlaps `pages` base pages from `start` on.
+    pub fn invalidate_range(&mut self, tag: SpaceTag, start: PageNumber, pages: u64) {
+        // Page by page where the range is small; where it is larger than the TLB, each entry is looked at instead.
+        if pages <= self.entries.len() as u64 / 16 {
+            for page in start.0..start.0.saturating_add(pages) {
+                for at in 0..self.sizes.len() {
+                    self.invalidate(tag, PageNumber(page), self.sizes[at].size);
+                }
+            }
+            return;
+        }
+        let bits = u64::MAX >> (u64::BITS - PAGE_BITS);
+        let (first, last) = (start.0 & bits, (start.0.saturating_add(pages - 1)) & bits);
+        let spans: Vec<(u64, u64)> = self
+            .sizes
+            .iter()
+            .map(|sized| {
+                (
+                    sized.first.code,
+                    sized.size.bytes() / PageSize::SIZE_4K.bytes(),
+                )
+            })
+            .collect();
+        self.remove_where(|entry| {
+            let span = spans
+                .iter()
+                .find(|(code, _)| *code == entry & ((1 << SIZE_BITS) - 1));
+            let page = entry >> (TAG_BITS + SIZE_BITS);
+            tag_of(entry) == tag
+                && span.is_some_and(|(_, span)| page <= last && page + (span - 1) >= first)
+        });
+    }
+
+    /// Removes every entry of a space.
+    pub fn invalidate_space(&mut self, tag: SpaceTag) {
+        self.remove_where(|entry| tag_of(entry) == tag);
+    }
+
+    fn remove_where(&mut self, unwanted: impl Fn(Entry) -> bool) {
+        let ends = self
+            .structures
+            .iter()
+            .skip(1)
+            .map(|(start, _)| *start)
+            .chain([self.entries.len()]);
+        let spans: Vec<(usize, usize, usize)> = self
+            .structures
+            .iter()
+            .zip(ends)
+            .map(|((start, ways), end)| (*start, end, *ways))
+            .collect();
+        for (start, end, ways) in spans {
+            for set in self.entries[start..end].chunks_mut(ways) {
+                // What stays moves to the front in its order, empty entries follow.
+                let mut kept = 0;
+                for at in 0..set.len() {
+                    let entry = set[at];
+                    if entry != 0 && !unwanted(entry) {
+                        set[kept] = entry;
+                        kept += 1;
+                    }
+                }
+                set[kept..].fill(0);
+            }
+        }
+    }
+
+    /// How many entries are in use.
+    pub fn occupied(&self) -> usize {
+        self.entries.iter().filter(|entry| **entry != 0).count()
+    }
+
+    /// Asserts what has to hold at any time: no set holds an entry twice, and empty entries stand last.
+    ///
+    /// # Panics
+    /// Where it does not hold.
+    pub fn check(&self) {
+        let ends = self
+            .structures
+            .iter()
+            .skip(1)
+            .map(|(start, _)| *start)
+            .chain([self.entries.len()]);
+        for ((start, ways), end) in self.structures.iter().zip(ends) {
+            for set in self.entries[*start..end].chunks(*ways) {
+                let used = set.iter().take_while(|entry| **entry != 0).count();
+                assert!(
+                    set[used..].iter().all(|entry| *entry == 0),
+                    "an empty entry before one in use"
+                );
+                for (at, entry) in set[..used].iter().enumerate() {
+                    assert!(!set[..at].contains(entry), "one entry twice in a set");
+                }
+            }
+        }
+    }
+}
+
+fn tag_of(entry: Entry) -> SpaceTag {
+    SpaceTag(((entry >> SIZE_BITS) & ((1 << TAG_BITS) - 1)) as u16)
+}
