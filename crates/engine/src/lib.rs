@@ -1,1 +1,14 @@
-//! Wiring and the access loop.
+//! Wiring and the access loop: one decoded trace, many policies and machines.
+//!
+//! [`run`] takes a [`Source`] of trace items and a [`Plan`], replays every policy with a memory of its own and every
+//! machine with a TLB of its own, and returns an [`Outcome`]: one result for each policy and machine, a summary of the
+//! trace, and notes that a reader of the numbers needs. It touches no file and no clock.
+#![forbid(unsafe_code)]
+
+mod plan;
+mod run;
+mod source;
+
+pub use plan::{Plan, PlanError};
+pub use run::{Error, Outcome, Progress, run};
+pub use source::{Items, Source};

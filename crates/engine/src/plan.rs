@@ -1,0 +1,63 @@
+//! What to replay.
+
+use broadleaf_policy::Policy;
+use broadleaf_translation::Machine;
+
+/// The policies and machines to replay: each policy on each machine.
+pub struct Plan {
+    policies: Vec<Box<dyn Policy>>,
+    machines: Vec<Machine>,
+}
+
+/// Why a plan cannot be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// There is nothing to do.
+    #[error("nothing to compare: at least one policy and one machine are needed")]
+    Empty,
+    /// A machine's TLB lacks a page size that the policies make.
+    #[error("the machine {machine} has no TLB for {size} pages")]
+    MissingSize {
+        /// Its name.
+        machine: String,
+        /// The size.
+        size: String,
+    },
+}
+
+impl Plan {
+    /// A plan of these policies, in the order in which their results are wanted, on these machines.
+    ///
+    /// # Errors
+    /// Where there are none, or a machine cannot hold 4 KiB and 2 MiB pages.
+    pub fn new(policies: Vec<Box<dyn Policy>>, machines: Vec<Machine>) -> Result<Self, PlanError> {
+        if policies.is_empty() || machines.is_empty() {
+            return Err(PlanError::Empty);
+        }
+        for machine in &machines {
+            for size in [
+                broadleaf_units::PageSize::SIZE_4K,
+                broadleaf_units::PageSize::SIZE_2M,
+            ] {
+                if !machine.design.sizes().contains(&size) {
+                    let size = size.short_name().to_string();
+                    return Err(PlanError::MissingSize {
+                        machine: machine.name.clone(),
+                        size,
+                    });
+                }
+            }
+        }
+        Ok(Self { policies, machines })
+    }
+
+    /// The policies, in order.
+    pub fn policies(&self) -> &[Box<dyn Policy>] {
+        &self.policies
+    }
+
+    /// The machines, in order.
+    pub fn machines(&self) -> &[Machine] {
+        &self.machines
+    }
+}
