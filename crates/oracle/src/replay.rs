@@ -189,8 +189,9 @@ impl Replay {
                 self.memory.release(space);
             }
             Event::SpaceEnd { .. } => self.ended.push(space),
-            Event::Exec { .. } => memory.release(space),
-            Event::Fork { .. }
+            // An `exec` may fail; one that succeeds is told by what follows it.
+            Event::Exec { .. }
+            | Event::Fork { .. }
             | Event::Misplaced { .. }
             | Event::ThreadStart(_)
             | Event::ThreadSwitch(_)

@@ -238,7 +238,7 @@ mod tests {
         for bit in 0..7 {
             // Two detection bits of a pair cancel.
             let pages: Vec<u64> = (0..14)
-                .map(|i: u64| ((i / 2) << 30) | ((i % 2) * 129 << bit))
+                .map(|i: u64| ((i / 2) << 30) | (((i % 2) * 129) << bit))
                 .collect();
             assert_eq!(chase(&pages, PageSizeKind::Base).1, 140);
         }

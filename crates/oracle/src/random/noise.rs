@@ -17,28 +17,31 @@ impl Writer {
         };
         self.event(Event::SpaceSwitch(SpaceId(to)));
         self.running = to;
-        if self.started.insert(to) {
-            self.event(Event::SpaceStart {
-                pid: 100 + to,
-                parent: 1,
-                command: vec!["random".into()],
-            });
+        if !self.started.contains(&to) {
+            self.start(to);
         }
     }
 
-    /// The running space ends or executes another program, which is a new space; or the trace goes on with another.
+    /// The running space ends, and the trace goes on with another or a new one; or it executes another program, which is
+    /// a new space, or the same one begun again; or it fails to.
     pub(super) fn leave(&mut self, rng: &mut Rng) {
-        let old = self.running;
-        let exec = rng.one_in(3);
-        self.event(if exec {
-            Event::Exec {
+        if rng.one_in(3) {
+            self.event(Event::Exec {
                 path: "/bin/true".into(),
+            });
+            match rng.below(3) {
+                0 => return,
+                1 => {
+                    self.begin_again();
+                    return self.start(self.running);
+                }
+                _ => {}
             }
-        } else {
-            Event::SpaceEnd { status: Some(0) }
-        });
+        }
+        let old = self.running;
+        self.event(Event::SpaceEnd { status: Some(0) });
         self.living.retain(|&space| space != old);
-        if !exec && !self.living.is_empty() && rng.one_in(2) {
+        if !self.living.is_empty() && rng.one_in(2) {
             self.running = self.living[0];
             self.event(Event::SpaceSwitch(SpaceId(self.running)));
             return;
@@ -46,9 +49,13 @@ impl Writer {
         let new = self.new_space();
         self.event(Event::SpaceSwitch(SpaceId(new)));
         self.running = new;
-        self.started.insert(new);
+        self.start(new);
+    }
+
+    fn start(&mut self, space: u32) {
+        self.started.insert(space);
         self.event(Event::SpaceStart {
-            pid: 100 + new,
+            pid: 100 + space,
             parent: 1,
             command: vec!["random".into()],
         });

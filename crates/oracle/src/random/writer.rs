@@ -110,6 +110,12 @@ impl Writer {
         id
     }
 
+    /// The running space is empty again.
+    pub(super) fn begin_again(&mut self) {
+        let told = self.space().told;
+        self.spaces.insert(self.running, Space::new(told));
+    }
+
     // ---- output ----
 
     fn end_of_visits(&mut self) {

@@ -1,0 +1,104 @@
+//! A trace written down reference by reference.
+
+use std::collections::BTreeMap;
+
+use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording, replay};
+use broadleaf_trace::{Backing, Event, Grain, Mapping, Protection, Range, Visit};
+use broadleaf_units::VirtAddr;
+
+pub(crate) const READ_WRITE: Protection = Protection {
+    read: true,
+    write: true,
+    execute: false,
+};
+pub(crate) const READ: Protection = Protection {
+    read: true,
+    write: false,
+    execute: false,
+};
+/// The first page of the block that most traces here use.
+pub(crate) const B: u64 = 512 * 1000;
+
+pub(crate) fn pages(start: u64, count: u64) -> Range {
+    Range {
+        start: VirtAddr(start * 4096),
+        len: count * 4096,
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Trace(pub(crate) Vec<OwnedItem>);
+
+impl Trace {
+    pub(crate) fn event(mut self, event: Event) -> Self {
+        self.0.push(OwnedItem::Event(event));
+        self
+    }
+
+    pub(crate) fn map(
+        self,
+        start: u64,
+        count: u64,
+        protection: Protection,
+        backing: Backing,
+    ) -> Self {
+        let shared = backing == Backing::SharedMemory;
+        self.event(Event::Map(Mapping {
+            range: pages(start, count),
+            protection,
+            shared,
+            backing,
+        }))
+    }
+
+    pub(crate) fn anonymous(self, start: u64, count: u64) -> Self {
+        self.map(start, count, READ_WRITE, Backing::Anonymous)
+    }
+
+    pub(crate) fn visit(mut self, visit: Visit) -> Self {
+        self.0.push(OwnedItem::Visits(vec![visit]));
+        self
+    }
+
+    pub(crate) fn load(self, page: u64) -> Self {
+        self.visit(Visit {
+            unit: page,
+            loads: 1,
+            loads_before_store: 1,
+            ..Visit::default()
+        })
+    }
+
+    pub(crate) fn store(self, page: u64) -> Self {
+        self.visit(Visit {
+            unit: page,
+            stores: 1,
+            ..Visit::default()
+        })
+    }
+
+    pub(crate) fn loads(self, from: u64, count: u64) -> Self {
+        (from..from + count).fold(self, Self::load)
+    }
+
+    pub(crate) fn stores(self, from: u64, count: u64) -> Self {
+        (from..from + count).fold(self, Self::store)
+    }
+
+    pub(crate) fn counts(&self, policy: PolicySpec) -> Counts {
+        replay(
+            &Recording {
+                grain: Grain::Page,
+                items: self.0.clone(),
+            },
+            policy,
+            Machine::Skylake,
+        )
+    }
+}
+
+pub(crate) fn refusals<const N: usize>(
+    list: [(&'static str, u64); N],
+) -> BTreeMap<&'static str, u64> {
+    list.into()
+}
