@@ -1,0 +1,45 @@
+//! Lackey text: any bytes are read to their end or refused, and it makes no difference in how many pieces they arrive.
+#![no_main]
+
+use std::io::Read;
+
+use broadleaf_record::import::lackey::{Counts, Error, Reader};
+use broadleaf_trace::{Grain, Visit};
+use libfuzzer_sys::fuzz_target;
+
+/// Hands out its bytes a few at a time.
+struct Pieces<'a>(&'a [u8], usize);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.1.min(buffer.len()).min(self.0.len());
+        let (now, later) = self.0.split_at(count);
+        buffer[..count].copy_from_slice(now);
+        self.0 = later;
+        Ok(count)
+    }
+}
+
+fn read(source: impl Read, grain: Grain) -> (Vec<Visit>, Counts, Option<String>) {
+    let mut reader = Reader::new(source, grain);
+    let mut visits = Vec::new();
+    let error = loop {
+        match reader.read(&mut visits) {
+            Ok(true) => {}
+            Ok(false) => break None,
+            Err(Error::Io(error)) => panic!("bytes in memory do not fail: {error}"),
+            Err(error) => break Some(error.to_string()),
+        }
+    };
+    (visits, reader.counts(), error)
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    for grain in [Grain::Page, Grain::Line] {
+        let (visits, counts, error) = read(bytes, grain);
+        let accesses: u64 = visits.iter().map(Visit::accesses).sum();
+        assert_eq!(accesses, counts.loads + counts.stores);
+        let piece = 1 + bytes.len() % 7;
+        assert_eq!(read(Pieces(bytes, piece), grain), (visits, counts, error));
+    }
+});
