@@ -1,0 +1,81 @@
+//! What an event does to memory, and what a memory then asks of the TLBs.
+
+use crate::{BlockId, Pages};
+use broadleaf_units::{PageNumber, SpaceId};
+
+/// The part of one block that a range holds: offsets of base pages, `from` in it, `to` not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The block.
+    pub block: BlockId,
+    /// The first offset.
+    pub from: usize,
+    /// The offset after the last.
+    pub to: usize,
+}
+
+/// A range of one address space, and the blocks of it that anything was ever known of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The space.
+    pub space: SpaceId,
+    /// The range.
+    pub pages: Pages,
+    /// Its blocks, in order.
+    pub spans: Vec<Span>,
+}
+
+/// Pages of one block that go to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// What moves.
+    pub source: Span,
+    /// The block that it goes to.
+    pub target: BlockId,
+    /// The offset there of the first page.
+    pub at: usize,
+}
+
+impl Move {
+    /// Whether a whole block goes to a whole block, so that a superpage and a reservation go with it.
+    pub const fn is_whole_block(&self) -> bool {
+        self.at == 0 && self.source.to - self.source.from == crate::PAGES_PER_BLOCK
+    }
+}
+
+/// What an event does to the pages of a memory. The same for every policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The pages of the region go.
+    Release(Region),
+    /// The rights of the region changed.
+    Protect(Region),
+    /// The pages of the region go elsewhere, where nothing is resident.
+    Relocate(Region, Vec<Move>),
+    /// An address space ends; the region holds all of it.
+    End(Region),
+}
+
+/// TLB entries that are wrong from now on and have to be removed before the next lookup.
+#[must_use = "a TLB that keeps these entries translates wrongly"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shootdown {
+    /// None.
+    Nothing,
+    /// The superpage that begins at this base page; entries of its base pages stay right.
+    Superpage {
+        /// In which space.
+        space: SpaceId,
+        /// Its first base page.
+        first: PageNumber,
+    },
+    /// Whatever overlaps the range, of any size.
+    Range {
+        /// In which space.
+        space: SpaceId,
+        /// The range.
+        pages: Pages,
+    },
+    /// Everything of a space, which has ended.
+    Space(SpaceId),
+}

@@ -1,0 +1,211 @@
+//! Mappings: addresses with something behind them.
+
+use crate::{GEOMETRY, Pages};
+use broadleaf_policy::BackingKind;
+use broadleaf_units::FileId;
+
+/// Access rights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// Loads are allowed.
+    pub read: bool,
+    /// Stores are allowed.
+    pub write: bool,
+    /// Fetches are allowed.
+    pub execute: bool,
+}
+
+impl Rights {
+    /// Loads and stores.
+    pub const READ_WRITE: Self = Self {
+        read: true,
+        write: true,
+        execute: false,
+    };
+}
+
+/// What stands behind a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backing {
+    /// Private memory that begins as zeroes.
+    Anonymous,
+    /// The heap, which grows upwards.
+    Heap,
+    /// A stack, which grows downwards.
+    Stack,
+    /// Memory shared between processes that begins as zeroes.
+    SharedMemory,
+    /// A file's pages.
+    File {
+        /// Which file.
+        file: FileId,
+        /// The file's byte that stands at the first byte of the mapping.
+        offset: u64,
+    },
+    /// Pages that the kernel provides: never in a superpage.
+    Kernel,
+}
+
+impl Backing {
+    /// How a policy is told of it.
+    pub const fn kind(self) -> BackingKind {
+        match self {
+            Self::File { .. } => BackingKind::File,
+            Self::SharedMemory => BackingKind::SharedMemory,
+            Self::Anonymous | Self::Heap | Self::Stack | Self::Kernel => BackingKind::Anonymous,
+        }
+    }
+
+    /// What stands behind the page that lies that many pages further up.
+    fn advanced(self, pages: u64) -> Self {
+        match self {
+            Self::File { file, offset } => Self::File {
+                file,
+                offset: offset.wrapping_add(pages << GEOMETRY.base().shift()),
+            },
+            other => other,
+        }
+    }
+}
+
+/// A mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// Where.
+    pub pages: Pages,
+    /// With which rights.
+    pub rights: Rights,
+    /// Whether stores are shared with other processes.
+    pub shared: bool,
+    /// What stands behind it.
+    pub backing: Backing,
+}
+
+impl Mapping {
+    /// The part of it that lies in that range, which has to meet it.
+    pub(crate) fn part(&self, pages: Pages) -> Self {
+        let pages = self.pages.common(pages);
+        Self {
+            pages,
+            backing: self.backing.advanced(pages.start - self.pages.start),
+            ..*self
+        }
+    }
+
+    /// The same memory at another place.
+    pub(crate) fn moved_to(&self, start: u64) -> Self {
+        Self {
+            pages: Pages {
+                start,
+                end: start + self.pages.len(),
+            },
+            ..*self
+        }
+    }
+
+    /// Whether the other one begins where this one ends and goes on with the same: then both count as one mapping.
+    pub(crate) fn is_continued_by(&self, other: &Self) -> bool {
+        self.pages.end == other.pages.start
+            && self.rights == other.rights
+            && self.shared == other.shared
+            && self.backing.advanced(self.pages.len()) == other.backing
+    }
+
+    /// Whether all of a block could be one superpage: the mapping spans it, and what stands behind it is aligned and
+    /// reaches as far. `file_size` is the size of the file behind it, in bytes.
+    pub(crate) fn can_hold(&self, block: Pages, file_size: Option<u64>) -> bool {
+        if !self.pages.covers(block) {
+            return false;
+        }
+        let superpage = GEOMETRY.superpage().bytes();
+        match self.backing.advanced(block.start - self.pages.start) {
+            Backing::Kernel => false,
+            Backing::File { offset, .. } => {
+                let end = offset.checked_add(superpage);
+                offset.is_multiple_of(superpage)
+                    && end.zip(file_size).is_some_and(|(end, size)| end <= size)
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether the mapping grows into a block that reaches past its growing end: by no more than the mapping's present
+    /// size, so that a small heap does not hold a large reservation. At its other end the block has to lie inside.
+    pub(crate) fn may_grow_into(&self, block: Pages) -> bool {
+        let beyond = match self.backing {
+            Backing::Heap if self.pages.start <= block.start => {
+                block.end.saturating_sub(self.pages.end)
+            }
+            Backing::Stack if block.end <= self.pages.end => {
+                self.pages.start.saturating_sub(block.start)
+            }
+            _ => return false,
+        };
+        beyond <= self.pages.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: Pages = Pages {
+        start: 1024,
+        end: 1536,
+    };
+
+    fn mapping(start: u64, end: u64, backing: Backing) -> Mapping {
+        Mapping {
+            pages: Pages { start, end },
+            rights: Rights::READ_WRITE,
+            shared: false,
+            backing,
+        }
+    }
+
+    fn file(offset: u64) -> Backing {
+        Backing::File {
+            file: FileId(0),
+            offset,
+        }
+    }
+
+    #[test]
+    fn a_block_needs_every_page() {
+        assert!(mapping(1024, 1536, Backing::Anonymous).can_hold(BLOCK, None));
+        assert!(!mapping(1025, 1536, Backing::Anonymous).can_hold(BLOCK, None));
+        assert!(!mapping(1024, 1535, Backing::Anonymous).can_hold(BLOCK, None));
+        assert!(!mapping(0, 4096, Backing::Kernel).can_hold(BLOCK, None));
+    }
+
+    #[test]
+    fn a_file_has_to_be_aligned_and_long_enough() {
+        const MIB: u64 = 1 << 20;
+        // The mapping starts one block below, so the block's first byte is byte 2 MiB of the file.
+        let whole = mapping(512, 1536, file(0));
+        assert!(whole.can_hold(BLOCK, Some(4 * MIB)));
+        assert!(!whole.can_hold(BLOCK, Some(4 * MIB - 1)));
+        assert!(!whole.can_hold(BLOCK, None));
+        assert!(!mapping(512, 1536, file(4096)).can_hold(BLOCK, Some(8 * MIB)));
+        assert!(!mapping(512, 1536, file(u64::MAX - 4095)).can_hold(BLOCK, Some(8 * MIB)));
+    }
+
+    #[test]
+    fn growing_mappings_reach_as_far_as_they_are_large() {
+        assert!(mapping(1024, 1280, Backing::Heap).may_grow_into(BLOCK));
+        assert!(!mapping(1024, 1279, Backing::Heap).may_grow_into(BLOCK));
+        assert!(!mapping(1025, 1500, Backing::Heap).may_grow_into(BLOCK));
+        assert!(mapping(1280, 1536, Backing::Stack).may_grow_into(BLOCK));
+        assert!(!mapping(1281, 1536, Backing::Stack).may_grow_into(BLOCK));
+        assert!(!mapping(1024, 1280, Backing::Anonymous).may_grow_into(BLOCK));
+    }
+
+    #[test]
+    fn files_continue_where_they_left_off() {
+        let (a, b) = (mapping(0, 10, file(0)), mapping(10, 20, file(40960)));
+        assert!(a.is_continued_by(&b));
+        assert!(!a.is_continued_by(&mapping(10, 20, file(0))));
+        assert!(!a.is_continued_by(&Mapping { shared: true, ..b }));
+        assert_eq!(a.part(Pages { start: 5, end: 10 }).backing, file(20480));
+    }
+}

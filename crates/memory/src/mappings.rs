@@ -1,0 +1,177 @@
+//! The mappings of one address space, in order.
+
+use crate::{Mapping, Pages, Rights};
+
+/// Mappings in order of address, none overlapping another, neighbours that continue each other joined into one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mappings(Vec<Mapping>);
+
+impl Mappings {
+    /// The mapping that holds a page.
+    pub(crate) fn at(&self, page: u64) -> Option<&Mapping> {
+        let at = self.0.partition_point(|mapping| mapping.pages.end <= page);
+        self.0
+            .get(at)
+            .filter(|mapping| mapping.pages.contains(page))
+    }
+
+    /// The mappings that meet a range, in order.
+    pub(crate) fn meeting(&self, pages: Pages) -> impl Iterator<Item = &Mapping> {
+        let at = self
+            .0
+            .partition_point(|mapping| mapping.pages.end <= pages.start);
+        self.0[at..]
+            .iter()
+            .take_while(move |mapping| mapping.pages.start < pages.end)
+    }
+
+    /// Cuts a range out, and returns what was there.
+    pub(crate) fn cut(&mut self, pages: Pages) -> Vec<Mapping> {
+        if pages.is_empty() {
+            return Vec::new();
+        }
+        let first = self
+            .0
+            .partition_point(|mapping| mapping.pages.end <= pages.start);
+        let last = self
+            .0
+            .partition_point(|mapping| mapping.pages.start < pages.end);
+        let met: Vec<Mapping> = self.0[first..last].to_vec();
+        let left: Vec<Mapping> = (met.iter())
+            .flat_map(|mapping| mapping.pages.without(pages).map(|rest| (mapping, rest)))
+            .filter(|(_, rest)| !rest.is_empty())
+            .map(|(mapping, rest)| mapping.part(rest))
+            .collect();
+        self.0.splice(first..last, left);
+        met.iter().map(|mapping| mapping.part(pages)).collect()
+    }
+
+    /// Puts a mapping in place of whatever stands in its range.
+    pub(crate) fn put(&mut self, mapping: Mapping) {
+        if mapping.pages.is_empty() {
+            return;
+        }
+        self.cut(mapping.pages);
+        let at = self
+            .0
+            .partition_point(|other| other.pages.end <= mapping.pages.start);
+        self.0.insert(at, mapping);
+        self.join(at);
+        if at > 0 {
+            self.join(at - 1);
+        }
+    }
+
+    /// Joins the mapping of that number with the one after it, where that continues it.
+    fn join(&mut self, at: usize) {
+        if let Some(next) = self.0.get(at + 1).copied()
+            && self.0[at].is_continued_by(&next)
+        {
+            self.0[at].pages.end = next.pages.end;
+            self.0.remove(at + 1);
+        }
+    }
+
+    /// Gives a range other rights, and returns the parts of it that had others.
+    pub(crate) fn protect(&mut self, pages: Pages, rights: Rights) -> Vec<Pages> {
+        let differing = self
+            .meeting(pages)
+            .filter(|mapping| mapping.rights != rights);
+        let parts: Vec<Mapping> = differing.map(|mapping| mapping.part(pages)).collect();
+        for part in &parts {
+            self.put(Mapping { rights, ..*part });
+        }
+        parts.iter().map(|part| part.pages).collect()
+    }
+
+    /// Removes them all.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Asserts order, disjointness and that nothing is left to join.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        for mapping in &self.0 {
+            assert!(!mapping.pages.is_empty());
+        }
+        for pair in self.0.windows(2) {
+            assert!(pair[0].pages.end <= pair[1].pages.start, "{pair:?}");
+            assert!(!pair[0].is_continued_by(&pair[1]), "{pair:?}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Backing;
+    use broadleaf_units::FileId;
+
+    const READ: Rights = Rights {
+        read: true,
+        write: false,
+        execute: false,
+    };
+
+    fn pages(start: u64, end: u64) -> Pages {
+        Pages { start, end }
+    }
+
+    fn mapping(start: u64, end: u64, backing: Backing) -> Mapping {
+        Mapping {
+            pages: pages(start, end),
+            rights: Rights::READ_WRITE,
+            shared: false,
+            backing,
+        }
+    }
+
+    fn ranges(mappings: &Mappings) -> Vec<(u64, u64)> {
+        mappings.check();
+        mappings
+            .0
+            .iter()
+            .map(|mapping| (mapping.pages.start, mapping.pages.end))
+            .collect()
+    }
+
+    #[test]
+    fn neighbours_join_and_protection_splits_them_again() {
+        let mut mappings = Mappings::default();
+        mappings.put(mapping(20, 30, Backing::Anonymous));
+        mappings.put(mapping(0, 10, Backing::Anonymous));
+        mappings.put(mapping(10, 20, Backing::Anonymous));
+        assert_eq!(ranges(&mappings), [(0, 30)]);
+        assert_eq!(mappings.protect(pages(5, 15), READ), [pages(5, 15)]);
+        assert_eq!(ranges(&mappings), [(0, 5), (5, 15), (15, 30)]);
+        // Only what had other rights is changed by the next.
+        assert_eq!(
+            mappings.protect(pages(0, 40), READ),
+            [pages(0, 5), pages(15, 30)]
+        );
+        assert_eq!(ranges(&mappings), [(0, 30)]);
+        assert_eq!(mappings.protect(pages(0, 40), READ), []);
+    }
+
+    #[test]
+    fn a_hole_in_a_file_keeps_the_offsets() {
+        let file = |offset| Backing::File {
+            file: FileId(3),
+            offset,
+        };
+        let mut mappings = Mappings::default();
+        mappings.put(mapping(100, 110, file(0)));
+        assert_eq!(
+            mappings.cut(pages(103, 105)),
+            [mapping(103, 105, file(3 << 12))]
+        );
+        assert_eq!(ranges(&mappings), [(100, 103), (105, 110)]);
+        assert_eq!(mappings.at(104), None);
+        assert_eq!(mappings.at(109).unwrap().backing, file(5 << 12));
+        mappings.put(mapping(103, 105, file(3 << 12)));
+        assert_eq!(ranges(&mappings), [(100, 110)]);
+        mappings.put(mapping(103, 105, file(0)));
+        assert_eq!(ranges(&mappings), [(100, 103), (103, 105), (105, 110)]);
+    }
+}

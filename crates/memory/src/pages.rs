@@ -1,0 +1,191 @@
+//! Ranges of base pages, and sets of them.
+
+use crate::{GEOMETRY, PAGES_PER_BLOCK};
+use broadleaf_units::{BlockNumber, PageNumber, VirtAddr};
+
+/// A range of base pages of one address space: `start` is in it, `end` is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pages {
+    /// The first page.
+    pub start: u64,
+    /// The page after the last.
+    pub end: u64,
+}
+
+impl Pages {
+    /// Every page that an address can lie in.
+    pub const ALL: Self = Self {
+        start: 0,
+        end: 1 << (64 - GEOMETRY.base().shift()),
+    };
+
+    /// The pages that `len` bytes from `start` on lie in. Bytes beyond the last address are left out.
+    pub fn of_bytes(start: VirtAddr, len: u64) -> Self {
+        let shift = GEOMETRY.base().shift();
+        let first = start.0 >> shift;
+        if len == 0 {
+            return Self {
+                start: first,
+                end: first,
+            };
+        }
+        Self {
+            start: first,
+            end: (start.0.saturating_add(len - 1) >> shift) + 1,
+        }
+    }
+
+    /// The pages of a block.
+    pub const fn of_block(block: BlockNumber) -> Self {
+        let start = GEOMETRY.first_page(block).0;
+        Self {
+            start,
+            end: start + PAGES_PER_BLOCK as u64,
+        }
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+
+    /// How many there are.
+    pub const fn len(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether that page is one of them.
+    pub const fn contains(self, page: u64) -> bool {
+        self.start <= page && page < self.end
+    }
+
+    /// Whether all of the other range's pages are in this one.
+    pub const fn covers(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
+    /// What both have; empty where that is nothing.
+    pub fn common(self, other: Self) -> Self {
+        let start = self.start.max(other.start);
+        Self {
+            start,
+            end: self.end.min(other.end).max(start),
+        }
+    }
+
+    /// The first page, as a page number.
+    pub const fn first(self) -> PageNumber {
+        PageNumber(self.start)
+    }
+
+    /// What is left without the other range: a part below it and a part above it, either possibly empty.
+    pub fn without(self, other: Self) -> [Self; 2] {
+        if self.common(other).is_empty() {
+            return [
+                self,
+                Self {
+                    start: self.end,
+                    end: self.end,
+                },
+            ];
+        }
+        [
+            Self {
+                start: self.start,
+                end: other.start.max(self.start),
+            },
+            Self {
+                start: other.end.min(self.end),
+                end: self.end,
+            },
+        ]
+    }
+}
+
+/// A set of pages, kept as ranges in order that neither overlap nor touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PageSet(Vec<Pages>);
+
+impl PageSet {
+    pub(crate) fn remove(&mut self, pages: Pages) {
+        if pages.is_empty() {
+            return;
+        }
+        let kept = self.0.iter().flat_map(|range| range.without(pages));
+        self.0 = kept.filter(|range| !range.is_empty()).collect();
+    }
+
+    pub(crate) fn add(&mut self, pages: Pages) {
+        if pages.is_empty() {
+            return;
+        }
+        let touches = |range: &Pages| range.start <= pages.end && pages.start <= range.end;
+        let mut whole = pages;
+        for range in self.0.iter().filter(|range| touches(range)) {
+            whole.start = whole.start.min(range.start);
+            whole.end = whole.end.max(range.end);
+        }
+        self.0.retain(|range| !touches(range));
+        let at = self.0.partition_point(|range| range.start < whole.start);
+        self.0.insert(at, whole);
+    }
+
+    pub(crate) fn meets(&self, pages: Pages) -> bool {
+        let at = self.0.partition_point(|range| range.end <= pages.start);
+        self.0.get(at).is_some_and(|range| range.start < pages.end)
+    }
+
+    /// The parts of the set that lie in that range.
+    pub(crate) fn within(&self, pages: Pages) -> Vec<Pages> {
+        let parts = self.0.iter().map(|range| range.common(pages));
+        parts.filter(|part| !part.is_empty()).collect()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(start: u64, end: u64) -> Pages {
+        Pages { start, end }
+    }
+
+    #[test]
+    fn bytes_to_pages() {
+        assert_eq!(Pages::of_bytes(VirtAddr(0x1000), 0x1000), pages(1, 2));
+        assert_eq!(Pages::of_bytes(VirtAddr(0x1fff), 2), pages(1, 3));
+        assert_eq!(Pages::of_bytes(VirtAddr(0x1fff), 0), pages(1, 1));
+        assert_eq!(Pages::of_bytes(VirtAddr(u64::MAX), u64::MAX).end, 1 << 52);
+        assert_eq!(Pages::of_block(BlockNumber(2)), pages(1024, 1536));
+    }
+
+    #[test]
+    fn ranges_without_others() {
+        let left = |other: Pages| pages(10, 20).without(other).map(Pages::len);
+        assert_eq!(left(pages(12, 15)), [2, 5]);
+        assert_eq!(left(pages(0, 15)), [0, 5]);
+        assert_eq!(left(pages(15, 30)), [5, 0]);
+        assert_eq!(left(pages(0, 30)), [0, 0]);
+        assert_eq!(left(pages(20, 30)), [10, 0]);
+        assert_eq!(left(pages(0, 10)), [10, 0]);
+    }
+
+    #[test]
+    fn sets_merge_and_split() {
+        let mut set = PageSet::default();
+        set.add(pages(10, 20));
+        set.add(pages(30, 40));
+        assert!(set.meets(pages(19, 25)) && !set.meets(pages(20, 30)));
+        set.add(pages(20, 30));
+        assert_eq!(set.0, [pages(10, 40)]);
+        set.remove(pages(15, 16));
+        assert_eq!(set.0, [pages(10, 15), pages(16, 40)]);
+        assert_eq!(set.within(pages(14, 17)), [pages(14, 15), pages(16, 17)]);
+        set.remove(pages(0, 100));
+        assert!(!set.meets(Pages::ALL));
+    }
+}

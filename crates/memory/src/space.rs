@@ -1,0 +1,131 @@
+//! One address space: its mappings, and what they say about a block.
+
+use crate::mappings::Mappings;
+use crate::pages::PageSet;
+use crate::{Mapping, Pages, Rights};
+use broadleaf_policy::{BackingKind, Coverage};
+use broadleaf_units::{FileId, SpaceId};
+use std::collections::BTreeMap;
+
+/// What the mappings say about a block, seen from one of its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Whether it could be a superpage.
+    pub coverage: Coverage,
+    /// What stands behind it; where no one mapping covers it, behind the page.
+    pub backing: BackingKind,
+    /// Whether stores are allowed there.
+    pub writable: bool,
+    /// Whether superpages are advised against for any page of it.
+    pub advised_against: bool,
+    /// Whether a fault may make a reservation of it.
+    pub reservable: bool,
+}
+
+/// One address space.
+#[derive(Clone, Debug)]
+pub(crate) struct Space {
+    pub(crate) id: SpaceId,
+    pub(crate) mappings: Mappings,
+    /// Whether the trace tells this space's mappings. Where it does not, every block is taken for covered.
+    pub(crate) told: bool,
+    /// Whether it was ever referenced.
+    pub(crate) visited: bool,
+    /// Where the heap stands now.
+    pub(crate) heap: Option<Pages>,
+    /// Pages with advice against superpages.
+    pub(crate) advised_against: PageSet,
+    /// Moves on with every change, so that what was found out before is known to be old.
+    pub(crate) generation: u64,
+}
+
+impl Space {
+    pub(crate) fn new(id: SpaceId, told: bool) -> Self {
+        Self {
+            id,
+            mappings: Mappings::default(),
+            told,
+            visited: false,
+            heap: None,
+            advised_against: PageSet::default(),
+            generation: 1,
+        }
+    }
+
+    /// Makes a mapping; advice that stood there is gone.
+    pub(crate) fn map(&mut self, mapping: Mapping) {
+        self.advised_against.remove(mapping.pages);
+        self.mappings.put(mapping);
+    }
+
+    /// Forgets everything, as at the start of another program.
+    pub(crate) fn clear(&mut self) {
+        self.mappings.clear();
+        self.heap = None;
+        self.advised_against.clear();
+        self.generation += 1;
+    }
+
+    /// The parts of a range whose rights change, if they become these.
+    pub(crate) fn protect(&mut self, pages: Pages, rights: Rights) -> Vec<Pages> {
+        if self.told {
+            return self.mappings.protect(pages, rights);
+        }
+        // The one mapping that is assumed can be read and written; it stays so.
+        if rights == Rights::READ_WRITE || pages.is_empty() {
+            Vec::new()
+        } else {
+            vec![pages]
+        }
+    }
+
+    /// What is known about a block, seen from one of its pages.
+    pub(crate) fn facts(&self, block: Pages, page: u64, files: &BTreeMap<FileId, u64>) -> Facts {
+        let advised_against = self.advised_against.meets(block);
+        if !self.told {
+            return Facts {
+                coverage: Coverage::Covered,
+                backing: BackingKind::Anonymous,
+                writable: true,
+                advised_against,
+                reservable: true,
+            };
+        }
+        let here = self.mappings.at(page);
+        let coverage = self.coverage(block, files);
+        Facts {
+            coverage,
+            backing: here.map_or(BackingKind::Anonymous, |mapping| mapping.backing.kind()),
+            writable: here.is_none_or(|mapping| mapping.rights.write),
+            advised_against,
+            reservable: coverage == Coverage::Covered
+                || here.is_some_and(|mapping| mapping.may_grow_into(block)),
+        }
+    }
+
+    fn coverage(&self, block: Pages, files: &BTreeMap<FileId, u64>) -> Coverage {
+        let mut end = block.start;
+        let mut first: Option<&Mapping> = None;
+        let mut mixed = false;
+        for mapping in self.mappings.meeting(block) {
+            let size = match mapping.backing {
+                crate::Backing::File { file, .. } => files.get(&file).copied(),
+                _ => None,
+            };
+            if mapping.can_hold(block, size) {
+                return Coverage::Covered;
+            }
+            if mapping.pages.start > end {
+                return Coverage::NotCovered;
+            }
+            end = mapping.pages.end;
+            mixed |= first.is_some_and(|first| first.rights != mapping.rights);
+            first = first.or(Some(mapping));
+        }
+        if end >= block.end && mixed {
+            Coverage::MixedProtection
+        } else {
+            Coverage::NotCovered
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! The half of memory that is the same for every policy: address spaces with their mappings, and the blocks ever touched.
+
+use crate::space::{Facts, Space};
+use crate::{
+    Backing, Change, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, PageMap, Pages, Region, Rights, Span,
+};
+use broadleaf_units::{BlockNumber, FileId, PageNumber, SpaceId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A block of an address space, numbered from 0 in the order in which a trace meets them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub u32);
+
+impl BlockId {
+    /// The number, to look into an array with.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What is known of a block whatever the policy.
+#[derive(Clone, Debug)]
+struct Known {
+    space: usize,
+    number: BlockNumber,
+    /// Pages ever referenced.
+    touched: PageMap,
+    /// What its mapping says, as of `generation` of its space; only for covered blocks, where it is the same for every page.
+    facts: Option<Facts>,
+    generation: u64,
+}
+
+/// Address spaces with their mappings, and the blocks that were ever touched.
+#[derive(Clone, Debug, Default)]
+pub struct AddressSpaces {
+    spaces: Vec<Space>,
+    numbers: BTreeMap<SpaceId, usize>,
+    /// Spaces known beforehand to have mappings told at some point.
+    told: BTreeSet<SpaceId>,
+    files: BTreeMap<FileId, u64>,
+    blocks: BTreeMap<(usize, BlockNumber), BlockId>,
+    known: Vec<Known>,
+}
+
+impl AddressSpaces {
+    /// None yet. `told` names the spaces whose mappings the trace tells, as far as that is known beforehand: it matters
+    /// for references that come before the first mapping.
+    pub fn new(told: BTreeSet<SpaceId>) -> Self {
+        Self {
+            told,
+            ..Self::default()
+        }
+    }
+
+    fn number(&mut self, id: SpaceId) -> usize {
+        let (told, spaces) = (self.told.contains(&id), &mut self.spaces);
+        *self.numbers.entry(id).or_insert_with(|| {
+            spaces.push(Space::new(id, told));
+            spaces.len() - 1
+        })
+    }
+
+    fn space(&mut self, id: SpaceId) -> &mut Space {
+        let number = self.number(id);
+        &mut self.spaces[number]
+    }
+
+    /// The block of that number, made known where it was not.
+    pub fn block(&mut self, space: SpaceId, number: BlockNumber) -> BlockId {
+        let space = self.number(space);
+        let known = &mut self.known;
+        *self.blocks.entry((space, number)).or_insert_with(|| {
+            known.push(Known {
+                space,
+                number,
+                touched: PageMap::EMPTY,
+                facts: None,
+                generation: 0,
+            });
+            BlockId((known.len() - 1) as u32)
+        })
+    }
+
+    /// How many blocks are known; their ids are below this.
+    pub fn blocks(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Where a block stands.
+    pub fn place(&self, block: BlockId) -> (SpaceId, BlockNumber) {
+        let known = &self.known[block.index()];
+        (self.spaces[known.space].id, known.number)
+    }
+
+    /// Notes a reference.
+    #[inline]
+    pub fn touch(&mut self, block: BlockId, offset: usize) {
+        self.known[block.index()].touched.set(offset);
+    }
+
+    /// Finds out about the block what [`AddressSpaces::facts`] may be asked often until the next event. Answers are right
+    /// without it too, and slower.
+    #[inline]
+    pub fn prepare(&mut self, block: BlockId) {
+        let known = &mut self.known[block.index()];
+        let space = &mut self.spaces[known.space];
+        space.visited = true;
+        if known.generation != space.generation {
+            let pages = Pages::of_block(known.number);
+            let facts = space.facts(pages, pages.start, &self.files);
+            known.facts = (facts.coverage == broadleaf_policy::Coverage::Covered).then_some(facts);
+            known.generation = space.generation;
+        }
+    }
+
+    /// What the mappings say about a block, seen from one of its pages.
+    pub fn facts(&self, block: BlockId, offset: usize) -> Facts {
+        let known = &self.known[block.index()];
+        let space = &self.spaces[known.space];
+        match known.facts {
+            Some(facts) if known.generation == space.generation => facts,
+            _ => {
+                let pages = Pages::of_block(known.number);
+                space.facts(pages, pages.start + offset as u64, &self.files)
+            }
+        }
+    }
+
+    /// Distinct base pages ever touched.
+    pub fn touched_pages(&self) -> u64 {
+        self.known
+            .iter()
+            .map(|known| u64::from(known.touched.count()))
+            .sum()
+    }
+
+    /// Distinct blocks ever touched.
+    pub fn regions(&self) -> u64 {
+        self.known
+            .iter()
+            .filter(|known| !known.touched.is_empty())
+            .count() as u64
+    }
+
+    /// Spaces that were referenced and whose mappings the trace does not tell.
+    pub fn untold(&self) -> impl Iterator<Item = SpaceId> + '_ {
+        self.spaces
+            .iter()
+            .filter(|space| space.visited && !space.told)
+            .map(|space| space.id)
+    }
+
+    /// Notes that the trace tells a space's mappings. False where that comes too late: the space was referenced and taken
+    /// for one whose mappings are not told, so the replay has to start again with this knowledge.
+    pub fn tell(&mut self, space: SpaceId) -> bool {
+        let space = self.space(space);
+        let in_time = space.told || !space.visited;
+        if !space.told {
+            space.told = true;
+            space.generation += 1;
+        }
+        in_time
+    }
+
+    /// A file has that size in bytes.
+    pub fn file(&mut self, file: FileId, size: u64) {
+        self.files.insert(file, size);
+        self.spaces
+            .iter_mut()
+            .for_each(|space| space.generation += 1);
+    }
+
+    /// The blocks of a range that are known.
+    fn region(&self, id: SpaceId, pages: Pages) -> Region {
+        let mut spans = Vec::new();
+        if let Some(space) = self.numbers.get(&id)
+            && !pages.is_empty()
+        {
+            let block_of = |page: u64| GEOMETRY.block_of(PageNumber(page));
+            let range = (*space, block_of(pages.start))..=(*space, block_of(pages.end - 1));
+            for ((_, number), block) in self.blocks.range(range) {
+                let all = Pages::of_block(*number);
+                let part = all.common(pages);
+                spans.push(Span {
+                    block: *block,
+                    from: (part.start - all.start) as usize,
+                    to: (part.end - all.start) as usize,
+                });
+            }
+        }
+        Region {
+            space: id,
+            pages,
+            spans,
+        }
+    }
+
+    fn release(&self, space: SpaceId, pages: Pages) -> Option<Change> {
+        (!pages.is_empty()).then(|| Change::Release(self.region(space, pages)))
+    }
+
+    /// A mapping came to be, in place of whatever stood there.
+    pub fn map(&mut self, space: SpaceId, mapping: Mapping) -> Vec<Change> {
+        let target = self.space(space);
+        target.generation += 1;
+        target.map(mapping);
+        if mapping.backing == Backing::Heap {
+            let heap = target.heap.get_or_insert(mapping.pages);
+            heap.start = heap.start.min(mapping.pages.start);
+            heap.end = heap.end.max(mapping.pages.end);
+        }
+        self.release(space, mapping.pages).into_iter().collect()
+    }
+
+    /// A range is no longer mapped.
+    pub fn unmap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
+        let target = self.space(space);
+        target.generation += 1;
+        target.mappings.cut(pages);
+        self.release(space, pages).into_iter().collect()
+    }
+
+    /// The pages of a range go, and its mappings stay.
+    pub fn discard(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
+        self.release(space, pages).into_iter().collect()
+    }
+
+    /// A range has these rights now. Parts that had them before are left alone.
+    pub fn protect(&mut self, space: SpaceId, pages: Pages, rights: Rights) -> Vec<Change> {
+        let target = self.space(space);
+        target.generation += 1;
+        let changed = target.protect(pages, rights);
+        changed
+            .into_iter()
+            .map(|pages| Change::Protect(self.region(space, pages)))
+            .collect()
+    }
+
+    /// Superpages are advised against in a range, or no longer.
+    pub fn advise_against(&mut self, space: SpaceId, pages: Pages, against: bool) {
+        let target = self.space(space);
+        target.generation += 1;
+        if against {
+            target.advised_against.add(pages);
+        } else {
+            target.advised_against.remove(pages);
+        }
+    }
+
+    /// The heap stands there now: what it lost is unmapped, what it gained is mapped.
+    pub fn set_heap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
+        let target = self.space(space);
+        target.generation += 1;
+        let before = target.heap.replace(pages).unwrap_or(Pages {
+            start: pages.start,
+            end: pages.start,
+        });
+        let lost = before.without(pages);
+        for part in lost {
+            target.mappings.cut(part);
+        }
+        let gained = pages.without(before);
+        for part in gained {
+            let backing = Backing::Heap;
+            target.map(Mapping {
+                pages: part,
+                rights: Rights::READ_WRITE,
+                shared: false,
+                backing,
+            });
+        }
+        lost.into_iter()
+            .chain(gained)
+            .filter_map(|part| self.release(space, part))
+            .collect()
+    }
+
+    /// A stack reaches down to the start of the range now. What it gains has the rights of what was there of it.
+    pub fn grow_stack(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
+        let target = self.space(space);
+        target.generation += 1;
+        let is_stack = |mapping: &&Mapping| mapping.backing == Backing::Stack;
+        let top = target.mappings.meeting(pages).find(is_stack).copied();
+        let gained = Pages {
+            start: pages.start,
+            end: top.map_or(pages.end, |top| top.pages.start.max(pages.start)),
+        };
+        let rights = top.map_or(Rights::READ_WRITE, |top| top.rights);
+        let shared = top.is_some_and(|top| top.shared);
+        target.map(Mapping {
+            pages: gained,
+            rights,
+            shared,
+            backing: Backing::Stack,
+        });
+        self.release(space, gained).into_iter().collect()
+    }
+
+    /// Pages went from one range to another, as by `mremap(2)`: what grew is new, what shrank is gone. Ranges that overlap
+    /// and begin at different places are left alone, as no kernel moves those.
+    pub fn remap(&mut self, space: SpaceId, from: Pages, to: Pages) -> Vec<Change> {
+        if from.start == to.start {
+            return self.resize(space, from, to);
+        }
+        if !from.common(to).is_empty() || from.is_empty() {
+            return Vec::new();
+        }
+        let moved = Pages {
+            start: from.start,
+            end: from.start + from.len().min(to.len()),
+        };
+        let tail = Pages {
+            start: moved.end,
+            end: from.end,
+        };
+        let mut changes: Vec<Change> = [to, tail]
+            .into_iter()
+            .filter_map(|pages| self.release(space, pages))
+            .collect();
+        changes.push(Change::Relocate(
+            self.region(space, moved),
+            self.moves(space, moved, to),
+        ));
+        let target = self.space(space);
+        target.generation += 1;
+        target.mappings.cut(to);
+        let advised = target.advised_against.within(moved);
+        target.advised_against.remove(from);
+        target.advised_against.remove(to);
+        let taken = target.mappings.cut(from);
+        for piece in taken.iter().filter(|piece| piece.pages.start < moved.end) {
+            let piece = piece.part(moved);
+            target
+                .mappings
+                .put(piece.moved_to(to.start + (piece.pages.start - from.start)));
+        }
+        for part in advised {
+            let start = to.start + (part.start - from.start);
+            target.advised_against.add(Pages {
+                start,
+                end: start + part.len(),
+            });
+        }
+        self.extend(space, to.start + moved.len(), to.end);
+        changes
+    }
+
+    fn resize(&mut self, space: SpaceId, from: Pages, to: Pages) -> Vec<Change> {
+        if to.end <= from.end {
+            return self.unmap(
+                space,
+                Pages {
+                    start: to.end,
+                    end: from.end,
+                },
+            );
+        }
+        let gained = Pages {
+            start: from.end,
+            end: to.end,
+        };
+        let changes = self.unmap(space, gained);
+        self.extend(space, gained.start, gained.end);
+        changes
+    }
+
+    /// Lets the mapping that ends at `start` go on to `end`.
+    fn extend(&mut self, space: SpaceId, start: u64, end: u64) {
+        let target = self.space(space);
+        let last = start
+            .checked_sub(1)
+            .and_then(|page| target.mappings.at(page))
+            .copied();
+        if let Some(last) = last
+            && start < end
+        {
+            target.advised_against.remove(Pages { start, end });
+            target.mappings.put(Mapping {
+                pages: Pages {
+                    start: last.pages.start,
+                    end,
+                },
+                ..last
+            });
+        }
+    }
+
+    /// Which parts of which blocks go where, if a range moves.
+    fn moves(&mut self, space: SpaceId, from: Pages, to: Pages) -> Vec<Move> {
+        let mut moves = Vec::new();
+        for span in self.region(space, from).spans {
+            let first = Pages::of_block(self.place(span.block).1).start;
+            let mut offset = span.from;
+            while offset < span.to {
+                let page = PageNumber(to.start + (first + offset as u64 - from.start));
+                let at = GEOMETRY.offset_in_block(page);
+                let length = (span.to - offset).min(PAGES_PER_BLOCK - at);
+                let target = self.block(space, GEOMETRY.block_of(page));
+                let source = Span {
+                    block: span.block,
+                    from: offset,
+                    to: offset + length,
+                };
+                moves.push(Move { source, target, at });
+                offset += length;
+            }
+        }
+        moves
+    }
+
+    /// An address space ended, or begins with nothing of what was there.
+    pub fn end(&mut self, space: SpaceId) -> Vec<Change> {
+        if !self.numbers.contains_key(&space) {
+            return Vec::new();
+        }
+        self.space(space).clear();
+        vec![Change::End(self.region(space, Pages::ALL))]
+    }
+}
