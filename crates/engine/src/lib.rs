@@ -5,9 +5,16 @@
 //! trace, and notes that a reader of the numbers needs. It touches no file and no clock.
 #![forbid(unsafe_code)]
 
+mod batch;
+mod cell;
+mod deadlines;
+mod events;
 mod plan;
+mod result;
 mod run;
 mod source;
+mod stream;
+mod tags;
 
 pub use plan::{Plan, PlanError};
 pub use run::{Error, Outcome, Progress, run};

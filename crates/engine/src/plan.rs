@@ -1,11 +1,15 @@
 //! What to replay.
 
-use broadleaf_policy::Policy;
+use broadleaf_policy::{ParseError, Policy};
 use broadleaf_translation::Machine;
 
 /// The policies and machines to replay: each policy on each machine.
 pub struct Plan {
     policies: Vec<Box<dyn Policy>>,
+    /// Policies that these foresee.
+    foreseen: Vec<Box<dyn Policy>>,
+    /// `4k`, to which page faults are compared.
+    baseline: Box<dyn Policy>,
     machines: Vec<Machine>,
 }
 
@@ -23,6 +27,9 @@ pub enum PlanError {
         /// The size.
         size: String,
     },
+    /// A policy foresees one that there is not.
+    #[error(transparent)]
+    Foreseen(#[from] ParseError),
 }
 
 impl Plan {
@@ -48,7 +55,31 @@ impl Plan {
                 }
             }
         }
-        Ok(Self { policies, machines })
+        let mut foreseen: Vec<Box<dyn Policy>> = Vec::new();
+        for name in policies
+            .iter()
+            .filter_map(|policy| policy.needs().foresight_of)
+        {
+            let policy = broadleaf_policy::parse(name)?;
+            if foreseen.iter().all(|known| known.name() != policy.name()) {
+                foreseen.push(policy);
+            }
+        }
+        let baseline = broadleaf_policy::base_pages();
+        Ok(Self {
+            policies,
+            foreseen,
+            baseline,
+            machines,
+        })
+    }
+
+    pub(crate) fn foreseen(&self) -> &[Box<dyn Policy>] {
+        &self.foreseen
+    }
+
+    pub(crate) fn baseline(&self) -> &dyn Policy {
+        self.baseline.as_ref()
     }
 
     /// The policies, in order.

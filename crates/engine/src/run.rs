@@ -1,8 +1,16 @@
 //! The passes over a trace.
 
-use crate::{Plan, Source};
+use crate::batch::Batch;
+use crate::cell::{Cell, Promoted};
+use crate::events::tells_a_mapping;
+use crate::stream::{Refused, Stream, TooLate};
+use crate::{Plan, Source, result};
+use broadleaf_memory::{Change, GEOMETRY};
 use broadleaf_metrics::{CellResult, TraceSummary};
-use broadleaf_trace::Item;
+use broadleaf_trace::{Event, Item};
+use broadleaf_translation::SpaceTag;
+use broadleaf_units::SpaceId;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// Why a replay failed.
@@ -52,7 +60,9 @@ pub struct Outcome {
 
 /// Replays a trace under every policy and machine of a plan.
 ///
-/// `progress` is called every now and then, and stops the replay with [`ControlFlow::Break`].
+/// Takes one pass, and one more where a policy needs to know the future. Where a trace turns out to tell the mappings of an
+/// address space only after references to it, it is read again from the start. `progress` is called every few thousand
+/// visits, and stops the replay with [`ControlFlow::Break`].
 ///
 /// # Errors
 /// Where the source fails, the trace holds an address or a number of address spaces that the model cannot take, or
@@ -62,40 +72,160 @@ pub fn run<S: Source>(
     plan: &Plan,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
-    let mut trace = TraceSummary::default();
-    while let Some(item) = source.next().map_err(Error::Source)? {
-        match item {
-            Item::Visits(visits) => {
-                for visit in visits {
-                    trace.loads += u64::from(visit.loads);
-                    trace.stores += u64::from(visit.stores);
-                    trace.instructions += u64::from(visit.instructions);
-                }
-                trace.accesses = trace.loads + trace.stores;
-            }
-            Item::Event(_) => trace.events = true,
+    let passes = if plan.foreseen().is_empty() { 1 } else { 2 };
+    let mut passes = Passes {
+        source,
+        progress,
+        state: Progress {
+            pass: 0,
+            passes,
+            accesses: 0,
+        },
+        told: BTreeSet::new(),
+    };
+    let foresight = foresee(&mut passes, plan)?;
+    loop {
+        let mut cells: Vec<Cell<'_>> = Vec::new();
+        for policy in plan.policies() {
+            let foreseen = policy
+                .needs()
+                .foresight_of
+                .and_then(|name| foresight.get(name));
+            cells.push(Cell::new(policy.as_ref(), plan.machines(), foreseen));
         }
-        let state = Progress {
-            pass: 1,
-            passes: 1,
-            accesses: trace.accesses,
+        let baseline = match plan
+            .policies()
+            .iter()
+            .position(|policy| policy.name() == plan.baseline().name())
+        {
+            Some(at) => at,
+            None => {
+                cells.push(Cell::new(plan.baseline(), &[], None));
+                cells.len() - 1
+            }
         };
-        if progress(state).is_break() {
-            return Err(Error::Stopped);
+        if let Some(stream) = passes.replay(&mut cells)? {
+            let base_faults = cells[baseline].memory.counters().page_faults;
+            return Ok(Outcome {
+                trace: result::summary(&stream),
+                results: cells
+                    .iter()
+                    .flat_map(|cell| result::results(cell, &stream, base_faults))
+                    .collect(),
+                notes: result::notes(&stream),
+            });
         }
     }
-    let results = (plan.policies().iter())
-        .flat_map(|policy| plan.machines().iter().map(move |machine| (policy, machine)))
-        .map(|(policy, machine)| CellResult {
-            policy: policy.name(),
-            machine: machine.name.clone(),
-            accesses: trace.accesses,
-            ..CellResult::default()
-        })
-        .collect();
-    Ok(Outcome {
-        trace,
-        results,
-        notes: Vec::new(),
-    })
+}
+
+/// What each policy that others foresee promotes, by its name.
+fn foresee<S: Source>(
+    passes: &mut Passes<'_, S>,
+    plan: &Plan,
+) -> Result<BTreeMap<String, Promoted>, Error<S::Error>> {
+    if plan.foreseen().is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    loop {
+        let cells = plan
+            .foreseen()
+            .iter()
+            .map(|policy| Cell::new(policy.as_ref(), &[], None).remembering());
+        let mut cells: Vec<Cell<'_>> = cells.collect();
+        if passes.replay(&mut cells)?.is_some() {
+            return Ok(cells
+                .into_iter()
+                .map(|cell| (cell.policy.name(), cell.into_promoted()))
+                .collect());
+        }
+    }
+}
+
+/// How many visits are prepared at a time: few enough that they stay in the cache while every cell replays them.
+const BATCH: usize = 4096;
+
+/// A source that is read once or more.
+struct Passes<'a, S> {
+    source: &'a mut S,
+    progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+    state: Progress,
+    /// Address spaces that are known to have their mappings told.
+    told: BTreeSet<SpaceId>,
+}
+
+impl<S: Source> Passes<'_, S> {
+    /// Takes the cells through the trace. `None` where it has to be done again with new cells: what a space's mappings are
+    /// was told too late, and is known now.
+    fn replay(&mut self, cells: &mut [Cell<'_>]) -> Result<Option<Stream>, Error<S::Error>> {
+        if self.state.pass > 0 {
+            self.source.rewind().map_err(Error::Source)?;
+        }
+        self.state.pass += 1;
+        let mut stream = Stream::new(self.source.grain(), self.told.clone());
+        let mut batch = Batch::default();
+        while let Some(item) = self.source.next().map_err(Error::Source)? {
+            match item {
+                Item::Visits(visits) => {
+                    let changes = stream.end_spaces_before(visits);
+                    apply(&changes, cells, &mut stream);
+                    for visits in visits.chunks(BATCH) {
+                        stream.take(visits, &mut batch).map_err(refused)?;
+                        cells
+                            .iter_mut()
+                            .for_each(|cell| cell.replay(&batch, &stream));
+                        self.state.accesses = stream.now();
+                        if (self.progress)(self.state).is_break() {
+                            return Err(Error::Stopped);
+                        }
+                    }
+                }
+                Item::Event(event) => match stream.event(event) {
+                    Ok(changes) => apply(&changes, cells, &mut stream),
+                    Err(TooLate) => {
+                        self.learn(stream.running)?;
+                        self.state.passes += 1;
+                        return Ok(None);
+                    }
+                },
+            }
+            #[cfg(test)]
+            cells.iter().for_each(Cell::check);
+        }
+        Ok(Some(stream))
+    }
+
+    /// Reads the rest of the trace for the spaces whose mappings it tells; this one is known to be such.
+    fn learn(&mut self, mut running: SpaceId) -> Result<(), Error<S::Error>> {
+        self.told.insert(running);
+        while let Some(item) = self.source.next().map_err(Error::Source)? {
+            match item {
+                Item::Event(Event::SpaceSwitch(space)) => running = *space,
+                Item::Event(event) if tells_a_mapping(event) => {
+                    self.told.insert(running);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn apply(changes: &[Change], cells: &mut [Cell<'_>], stream: &mut Stream) {
+    for change in changes {
+        cells.iter_mut().for_each(|cell| cell.apply(change, stream));
+        if let Change::End(region) = change {
+            stream.tags.take_back(region.space);
+        }
+    }
+}
+
+fn refused<E>(refused: Refused) -> Error<E> {
+    match refused {
+        Refused::Page(page) => Error::Address {
+            address: page.0 << GEOMETRY.base().shift(),
+        },
+        Refused::Space => Error::TooManySpaces {
+            limit: SpaceTag::COUNT,
+        },
+    }
 }

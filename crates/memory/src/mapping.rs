@@ -103,11 +103,13 @@ impl Mapping {
         }
     }
 
-    /// Whether the other one begins where this one ends and goes on with the same: then both count as one mapping.
+    /// Whether the other one begins where this one ends and goes on with the same: then both count as one mapping. Stacks
+    /// and shared memory do not say which they are, so one never goes on with another.
     pub(crate) fn is_continued_by(&self, other: &Self) -> bool {
         self.pages.end == other.pages.start
             && self.rights == other.rights
             && self.shared == other.shared
+            && !matches!(self.backing, Backing::Stack | Backing::SharedMemory)
             && self.backing.advanced(self.pages.len()) == other.backing
     }
 

@@ -58,6 +58,12 @@ impl Space {
         self.mappings.put(mapping);
     }
 
+    /// Takes mappings away, and advice with them.
+    pub(crate) fn unmap(&mut self, pages: Pages) {
+        self.advised_against.remove(pages);
+        self.mappings.cut(pages);
+    }
+
     /// Forgets everything, as at the start of another program.
     pub(crate) fn clear(&mut self) {
         self.mappings.clear();

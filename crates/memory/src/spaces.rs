@@ -216,7 +216,7 @@ impl AddressSpaces {
     pub fn unmap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
         let target = self.space(space);
         target.generation += 1;
-        target.mappings.cut(pages);
+        target.unmap(pages);
         self.release(space, pages).into_iter().collect()
     }
 
@@ -247,53 +247,67 @@ impl AddressSpaces {
         }
     }
 
-    /// The heap stands there now: what it lost is unmapped, what it gained is mapped.
+    /// The heap stands there now: what it lost is unmapped. What it gained is mapped, and pages that are resident there
+    /// stay.
     pub fn set_heap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
         let target = self.space(space);
         target.generation += 1;
-        let before = target.heap.replace(pages).unwrap_or(Pages {
+        let nothing = Pages {
             start: pages.start,
             end: pages.start,
-        });
+        };
+        let before = target.heap.replace(pages).unwrap_or(nothing);
         let lost = before.without(pages);
         for part in lost {
-            target.mappings.cut(part);
+            target.unmap(part);
         }
-        let gained = pages.without(before);
-        for part in gained {
-            let backing = Backing::Heap;
+        for part in pages.without(before) {
+            let (rights, backing) = (Rights::READ_WRITE, Backing::Heap);
             target.map(Mapping {
                 pages: part,
-                rights: Rights::READ_WRITE,
+                rights,
                 shared: false,
                 backing,
             });
         }
         lost.into_iter()
-            .chain(gained)
             .filter_map(|part| self.release(space, part))
             .collect()
     }
 
-    /// A stack reaches down to the start of the range now. What it gains has the rights of what was there of it.
-    pub fn grow_stack(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
+    /// A stack reaches down to the start of the range now. What it gains has the rights of what was there of it, and pages
+    /// that are resident there stay.
+    pub fn grow_stack(&mut self, space: SpaceId, pages: Pages) {
         let target = self.space(space);
         target.generation += 1;
         let is_stack = |mapping: &&Mapping| mapping.backing == Backing::Stack;
-        let top = target.mappings.meeting(pages).find(is_stack).copied();
-        let gained = Pages {
-            start: pages.start,
-            end: top.map_or(pages.end, |top| top.pages.start.max(pages.start)),
-        };
-        let rights = top.map_or(Rights::READ_WRITE, |top| top.rights);
-        let shared = top.is_some_and(|top| top.shared);
-        target.map(Mapping {
-            pages: gained,
-            rights,
-            shared,
-            backing: Backing::Stack,
-        });
-        self.release(space, gained).into_iter().collect()
+        let stack = target.mappings.meeting(pages).find(is_stack).copied();
+        match stack {
+            Some(stack) if pages.start < stack.pages.start => {
+                let gained = Pages {
+                    start: pages.start,
+                    end: stack.pages.start,
+                };
+                target.mappings.put(Mapping {
+                    pages: Pages {
+                        start: pages.start,
+                        ..stack.pages
+                    },
+                    ..stack
+                });
+                target.advised_against.remove(gained);
+            }
+            Some(_) => {}
+            None => {
+                let (rights, backing) = (Rights::READ_WRITE, Backing::Stack);
+                target.map(Mapping {
+                    pages,
+                    rights,
+                    shared: false,
+                    backing,
+                });
+            }
+        }
     }
 
     /// Pages went from one range to another, as by `mremap(2)`: what grew is new, what shrank is gone. Ranges that overlap

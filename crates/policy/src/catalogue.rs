@@ -92,6 +92,11 @@ pub fn zhu_policies() -> Result<Vec<Box<dyn Policy>>, ParseError> {
     ZHU.iter().map(|name| parse(name)).collect()
 }
 
+/// The policy `4k`, against which the others are measured.
+pub fn base_pages() -> Box<dyn Policy> {
+    (policies::base_pages::ENTRY.build)(0)
+}
+
 impl Entry {
     /// Makes the policy.
     ///

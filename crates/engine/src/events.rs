@@ -1,0 +1,107 @@
+//! What each event of a trace means for memory.
+
+use crate::stream::{Stream, TooLate};
+use broadleaf_memory::{Backing, Change, Mapping, Pages, Rights};
+use broadleaf_trace::{Advice, Event, Protection, Range};
+
+fn pages(range: Range) -> Pages {
+    Pages::of_bytes(range.start, range.len)
+}
+
+fn rights(protection: Protection) -> Rights {
+    Rights {
+        read: protection.read,
+        write: protection.write,
+        execute: protection.execute,
+    }
+}
+
+fn mapping(mapping: &broadleaf_trace::Mapping) -> Mapping {
+    use broadleaf_trace::Backing as Told;
+    let backing = match mapping.backing {
+        Told::Anonymous => Backing::Anonymous,
+        Told::Heap => Backing::Heap,
+        Told::Stack => Backing::Stack,
+        Told::SharedMemory => Backing::SharedMemory,
+        Told::File { file, offset } => Backing::File { file, offset },
+        Told::Kernel => Backing::Kernel,
+    };
+    Mapping {
+        pages: pages(mapping.range),
+        rights: rights(mapping.protection),
+        shared: mapping.shared,
+        backing,
+    }
+}
+
+/// Whether an event tells a mapping of its space.
+pub(crate) const fn tells_a_mapping(event: &Event) -> bool {
+    matches!(event, Event::Map(_) | Event::Brk(_) | Event::StackGrow(_))
+}
+
+/// Whether an event changes its address space.
+const fn changes_a_space(event: &Event) -> bool {
+    tells_a_mapping(event)
+        || matches!(
+            event,
+            Event::Unmap(_) | Event::Protect(..) | Event::Remap { .. } | Event::Advise(..)
+        )
+}
+
+/// What an event changes for every memory.
+pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLate> {
+    stream.summary.events |= changes_a_space(event);
+    let space = stream.running;
+    if tells_a_mapping(event) && !stream.spaces.tell(space) {
+        return Err(TooLate);
+    }
+    let spaces = &mut stream.spaces;
+    Ok(match event {
+        Event::Map(told) => spaces.map(space, mapping(told)),
+        Event::Unmap(range) => spaces.unmap(space, pages(*range)),
+        Event::Protect(range, protection) => {
+            spaces.protect(space, pages(*range), rights(*protection))
+        }
+        Event::Remap { from, to } => spaces.remap(space, pages(*from), pages(*to)),
+        Event::Brk(range) => spaces.set_heap(space, pages(*range)),
+        Event::StackGrow(range) => {
+            spaces.grow_stack(space, pages(*range));
+            Vec::new()
+        }
+        Event::Advise(range, advice) => match advice {
+            Advice::DontNeed | Advice::Remove => spaces.discard(space, pages(*range)),
+            Advice::HugePage | Advice::NoHugePage => {
+                spaces.advise_against(space, pages(*range), *advice == Advice::NoHugePage);
+                Vec::new()
+            }
+            Advice::Free | Advice::Other(_) => Vec::new(),
+        },
+        Event::File { id, size, .. } => {
+            spaces.file(*id, *size);
+            Vec::new()
+        }
+        Event::SpaceSwitch(space) => {
+            stream.switch(*space);
+            Vec::new()
+        }
+        Event::SpaceStart { .. } => {
+            let mut changes = stream.end_spaces();
+            changes.extend(stream.spaces.end(space));
+            changes
+        }
+        Event::SpaceEnd { .. } => {
+            stream.will_end();
+            Vec::new()
+        }
+        Event::Misplaced { .. } => {
+            stream.misplaced += 1;
+            Vec::new()
+        }
+        // `exec` may fail; where it does not, the space ends or begins again by an event of its own.
+        Event::Exec { .. }
+        | Event::Fork { .. }
+        | Event::ThreadStart(_)
+        | Event::ThreadSwitch(_)
+        | Event::ThreadEnd(_) => Vec::new(),
+    })
+}
