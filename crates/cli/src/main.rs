@@ -1,3 +1,78 @@
-//! The `broadleaf` command.
+//! The `broadleaf` command: files, flags, progress and exit status. What is computed stands in the other crates.
+#![forbid(unsafe_code)]
 
-fn main() {}
+mod args;
+mod commands;
+mod failure;
+mod interrupt;
+mod output;
+mod progress;
+mod provenance;
+mod source;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
+
+use args::{Cli, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    interrupt::handle();
+    let parsed = Cli::command()
+        .color(color_of_help())
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help asked for is a result; a reader that went away ends it quietly.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !matches!(failure, Failure::NoReader) {
+                eprintln!("broadleaf: {failure}");
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    let view = cli.color.view();
+    match cli.command {
+        Command::Compare(options) => commands::compare::run(&options, view),
+        Command::List(options) => commands::list::run(&options, view),
+        Command::Explain(options) => commands::explain::run(&options, view),
+        Command::Completions(options) => commands::completions::run(&options),
+        Command::Man(options) => commands::man::run(&options),
+    }
+}
+
+/// What `--color` says, for messages that are written before the arguments are understood.
+fn color_of_help() -> ColorChoice {
+    let mut arguments = std::env::args_os()
+        .skip(1)
+        .take_while(|argument| argument != "--");
+    while let Some(argument) = arguments.next() {
+        let argument = argument.to_string_lossy();
+        let value = match argument.strip_prefix("--color") {
+            Some("") => arguments
+                .next()
+                .map(|value| value.to_string_lossy().into_owned()),
+            Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+            None => None,
+        };
+        if let Some(value) = value
+            && let Ok(color) = <terminal::Color as clap::ValueEnum>::from_str(&value, false)
+        {
+            return color.for_help();
+        }
+    }
+    ColorChoice::Auto
+}

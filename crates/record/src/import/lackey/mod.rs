@@ -90,6 +90,11 @@ impl<R: Read> Reader<R> {
         self.counts
     }
 
+    /// The source, for what its owner wants of it when no more visits are read.
+    pub const fn get_mut(&mut self) -> &mut R {
+        &mut self.source
+    }
+
     /// Appends the next batch of visits to `visits`. `false` says that the text is at its end and nothing was appended.
     ///
     /// # Errors

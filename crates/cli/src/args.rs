@@ -1,0 +1,359 @@
+//! The command line: the one table from which parsing, help, completions and manual pages come.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::terminal::Color;
+
+/// Which page sizes should a program run with, and what would that cost?
+///
+/// Broadleaf records a program's memory references, replays them through page-size policies and a processor's TLBs, and
+/// shows what each policy saves in TLB misses, page walks and page faults, and what it wastes in memory.
+#[derive(Debug, Parser)]
+#[command(
+    name = "broadleaf",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Start with: broadleaf demo",
+    after_long_help = "\
+Examples:
+  broadleaf demo                         the whole job on a program that is there already
+  broadleaf record -o gzip.bl -- gzip -9 -k big.txt
+  broadleaf compare gzip.bl              every policy on one table, and which to choose
+  broadleaf compare gzip.bl --policy 4k --policy pop-64 --format csv
+  broadleaf list policies
+  broadleaf explain pop-64
+
+Results go to standard output, everything else to standard error.
+
+Exit status:
+  0  done
+  1  the work failed
+  2  the arguments or a file were wrong"
+)]
+pub(crate) struct Cli {
+    /// When to use colours: auto is on a terminal, unless NO_COLOR is set
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    pub(crate) color: Color,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Compare(Compare),
+    List(List),
+    Explain(Explain),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// Record a program's memory references
+///
+/// Runs a command and writes down every load and store that it makes, in exact order, with what happens to its mappings.
+/// The command has its own standard input and output, and runs slower: by a factor of three to twenty.
+///
+/// The exit status is 0 where the recording is whole, whatever the command's own was; that is printed. A recording that
+/// is cut short, by a signal or a full disk, can be read up to where it got (--keep-going).
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf record -- gzip -9 -k big.txt               writes gzip.bl, or gzip.1.bl if that exists
+  broadleaf record -o cc.bl --follow-children -- gcc -O2 -c big.c
+  broadleaf record -o server.bl -- redis-server        end it as you always do")]
+pub(crate) struct Record {
+    /// Where to write the trace [default: PROGRAM.bl, with a number where that exists]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What does the recording
+    #[arg(long, value_name = "ENGINE", default_value = "valgrind")]
+    pub(crate) engine: Engine,
+
+    /// What a visit names: pages are enough for page-size policies, lines make larger files
+    #[arg(long, default_value = "page")]
+    pub(crate) grain: Grain,
+
+    /// Record the pages that instructions are fetched from as well
+    #[arg(long)]
+    pub(crate) instructions: bool,
+
+    /// Record the processes that the command starts as well, each as an address space of its own
+    #[arg(long)]
+    pub(crate) follow_children: bool,
+
+    /// Overwrite FILE where it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What can record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// A tool of ours for the distribution's Valgrind
+    Valgrind,
+}
+
+/// The unit in which a trace names places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Grain {
+    /// 4 KiB pages
+    Page,
+    /// 64-byte lines
+    Line,
+}
+
+impl From<Grain> for broadleaf_trace::Grain {
+    fn from(grain: Grain) -> Self {
+        match grain {
+            Grain::Page => Self::Page,
+            Grain::Line => Self::Line,
+        }
+    }
+}
+
+/// Turn a trace that another tool wrote into one of ours
+///
+/// Formats: `lackey`, the text of `valgrind --tool=lackey --trace-mem=yes`. Its instruction lines count instructions, a
+/// modify line is a load and then a store, Valgrind's own lines are skipped. A line that is none of these is refused with
+/// its number.
+///
+/// Lackey records no mappings: every block is later taken to be anonymous memory that could become a superpage.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf import lackey ls.lackey                     writes ls.bl
+  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | broadleaf import lackey - -o ls.bl")]
+pub(crate) struct Import {
+    /// What wrote the trace
+    pub(crate) format: Format,
+
+    /// The file to read; `-` for standard input
+    pub(crate) input: PathBuf,
+
+    /// Where to write the trace [default: INPUT with the ending .bl]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What a visit names
+    #[arg(long, default_value = "page")]
+    pub(crate) grain: Grain,
+
+    /// Overwrite FILE where it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Formats of other tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Text of Valgrind's Lackey
+    Lackey,
+}
+
+/// Say what a trace holds
+///
+/// Prints the trace's header (the command, its machine, the recorder's version), how many accesses, pages and events it
+/// holds, its mappings, processes and threads, and whether it is complete.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf info gzip.bl
+  broadleaf info gzip.bl --format json | jq .accesses")]
+pub(crate) struct Info {
+    /// The trace: a file, or `-` for standard input
+    pub(crate) trace: PathBuf,
+
+    /// How to print it
+    #[arg(long, default_value = "table")]
+    pub(crate) format: TableOrJson,
+
+    /// Read a damaged or truncated trace up to the damage
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+}
+
+/// Text for people, or JSON for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableOrJson {
+    /// Text for people
+    Table,
+    /// JSON for programs
+    Json,
+}
+
+/// Replay a trace under several policies and show what each saves and costs
+///
+/// Each policy is replayed with the same references on the same TLBs, so that every difference is the policy's. Every
+/// number is an exact count.
+///
+/// TRACE is a recording, a Lackey text, or `-` for either on standard input. A machine is a name of `broadleaf list
+/// machines` or a TOML file.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf compare gzip.bl
+  broadleaf compare gzip.bl --policy 4k --policy freebsd --policy pop-64
+  broadleaf compare gzip.bl --machine skylake --machine mine.toml --format json -o gzip.json
+  broadleaf compare ls.lackey
+  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | broadleaf compare -
+
+What the figures mean: broadleaf list metrics. What a policy does: broadleaf explain NAME.")]
+pub(crate) struct Compare {
+    /// The trace: a file, or `-` for standard input
+    pub(crate) trace: PathBuf,
+
+    /// A policy to replay; may be given several times [default: the eighteen of Zhu 2018 and thp-always]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) policy: Vec<String>,
+
+    /// A machine to replay on, by name or as a TOML file; may be given several times
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "skylake")]
+    pub(crate) machine: Vec<String>,
+
+    /// How to print the results
+    #[arg(long, default_value = "table")]
+    pub(crate) format: CompareFormat,
+
+    /// Write the results to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite FILE where it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Compare a damaged or truncated trace up to the damage, and say how much was lost
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+}
+
+/// Shapes of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    /// Text for people, with a recommendation
+    Table,
+    /// One object, schema broadleaf.compare/1
+    Json,
+    /// One row for each policy and machine
+    Csv,
+    /// The columns of CSV, typed, as Apache Parquet
+    Parquet,
+}
+
+/// List what there is: policies, machines, metrics and so on
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf list policies
+  broadleaf list metrics --format json")]
+pub(crate) struct List {
+    /// What to list
+    pub(crate) what: Catalogue,
+
+    /// How to print it
+    #[arg(long, default_value = "table")]
+    pub(crate) format: TableOrJson,
+}
+
+/// The catalogues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Catalogue {
+    /// When a block becomes a superpage
+    Policies,
+    /// TLBs and costs of processors
+    Machines,
+    /// How a TLB can be organised
+    Tlbs,
+    /// What a walk can go through
+    PageTables,
+    /// Traces that can be read
+    Formats,
+    /// The figures of a result
+    Metrics,
+}
+
+/// Explain one policy, machine, metric, refusal, TLB, page table or format
+///
+/// Says what it does, which parameters it takes and where it comes from.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf explain pop-64
+  broadleaf explain skylake
+  broadleaf explain false_dirty_pages
+  broadleaf explain not_covered            a reason for not promoting, as results count it")]
+pub(crate) struct Explain {
+    /// Its name
+    pub(crate) name: String,
+}
+
+/// Do the whole job on a program that is there already
+///
+/// Records `sort` while it sorts generated lines, compares all policies on the recording and says which to choose and why.
+/// Takes a minute or two. The recording is thrown away unless -o says where to keep it.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Keep the recording in FILE
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite FILE where it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Print a completion script for a shell
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf completions bash > ~/.local/share/bash-completion/completions/broadleaf
+  broadleaf completions zsh > \"${fpath[1]}/_broadleaf\"")]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print a manual page, or write all of them to a folder
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf man | man -l -
+  broadleaf man compare | man -l -
+  broadleaf man -o /usr/local/share/man/man1")]
+pub(crate) struct Man {
+    /// The command whose page to print [default: broadleaf itself]
+    #[arg(conflicts_with = "output")]
+    pub(crate) command: Option<String>,
+
+    /// Write the pages of all commands to FOLDER
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_table_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,236 @@
+//! `compare`: a trace under several policies, and what each saves and costs.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use broadleaf_engine::{Error, Outcome, Plan};
+use broadleaf_metrics::{CellResult, Comparison};
+use broadleaf_policy::Policy;
+use broadleaf_report::{
+    BASELINE, Context, REFERENCE, View, comparison_table, write_csv, write_parquet,
+};
+use broadleaf_translation::Machine;
+
+use crate::args::{Compare, CompareFormat};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::provenance::provenance;
+use crate::source::Trace;
+
+pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
+    let machines = machines(&options.machine)?;
+    let policies = policies(&options.policy)?;
+    let mut out = Output::create(options.output.as_deref(), options.force)?;
+    if options.format == CompareFormat::Parquet && out.is_terminal() {
+        return Err(Failure::wrong(
+            "Parquet is no text: give a file with -o, or a pipe",
+        ));
+    }
+    // A file has no width and no colours.
+    let view = if options.output.is_some() {
+        View::default()
+    } else {
+        view
+    };
+    let request = Request {
+        trace: &options.trace,
+        keep_going: options.keep_going,
+        policies,
+        machines,
+    };
+    // People read every policy against these two, whether they asked for them or not.
+    let extra: &[&str] = if options.format == CompareFormat::Table {
+        &[BASELINE, REFERENCE]
+    } else {
+        &[]
+    };
+    let answer = compare(request, extra)?;
+    let bytes = render(&answer, options.format, view)?;
+    out.write_all(&bytes)
+        .map_err(|error| Failure::writing(out.name(), &error))?;
+    out.finish()
+}
+
+/// The answer in one of its shapes.
+fn render(answer: &Answer, format: CompareFormat, view: View) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    match format {
+        CompareFormat::Table => bytes = table(answer, view).into_bytes(),
+        CompareFormat::Json => {
+            serde_json::to_writer_pretty(&mut bytes, &answer.comparison)
+                .map_err(Failure::failed)?;
+            bytes.push(b'\n');
+        }
+        CompareFormat::Csv => {
+            write_csv(&answer.comparison.results, &mut bytes).map_err(Failure::failed)?
+        }
+        CompareFormat::Parquet => {
+            write_parquet(&answer.comparison, &mut bytes).map_err(Failure::failed)?
+        }
+    }
+    Ok(bytes)
+}
+
+/// What is to be compared.
+pub(crate) struct Request<'a> {
+    pub(crate) trace: &'a Path,
+    pub(crate) keep_going: bool,
+    pub(crate) policies: Vec<Box<dyn Policy>>,
+    pub(crate) machines: Vec<Machine>,
+}
+
+/// A comparison, with the results of policies that nobody asked for but that others are measured against.
+pub(crate) struct Answer {
+    pub(crate) comparison: Comparison,
+    pub(crate) references: Vec<CellResult>,
+    /// Policies that could decide for a live program.
+    can_be_run: Vec<String>,
+}
+
+/// The answer as a table.
+pub(crate) fn table(answer: &Answer, view: View) -> String {
+    let can_be_run = |policy: &str| answer.can_be_run.iter().any(|name| name == policy);
+    let context = Context {
+        references: &answer.references,
+        can_be_run: &can_be_run,
+    };
+    comparison_table(&answer.comparison, &context, view)
+}
+
+/// Replays the trace under every policy asked for, and under those of `extra` (names of the catalogue) as well.
+pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> {
+    let Request {
+        trace,
+        keep_going,
+        mut policies,
+        machines,
+    } = request;
+    let asked: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
+    let configuration = format!("{asked:?}\n{machines:?}");
+    for name in extra
+        .iter()
+        .filter(|name| !asked.iter().any(|known| known == *name))
+    {
+        policies.push(broadleaf_policy::parse(name).map_err(Failure::failed)?);
+    }
+    let foresees = |policy: &dyn Policy| policy.needs().foresight_of.is_some();
+    let can_be_run = policies
+        .iter()
+        .filter(|policy| !foresees(policy.as_ref()))
+        .map(|policy| policy.name())
+        .collect();
+    let again = policies.iter().any(|policy| foresees(policy.as_ref()));
+    let plan = Plan::new(policies, machines).map_err(Failure::wrong)?;
+    let mut trace = Trace::open(trace, again, keep_going)?;
+    let outcome = replay(&mut trace, &plan)?;
+    if outcome.trace.accesses == 0 {
+        return Err(Failure::Wrong(format!(
+            "{}: holds no load and no store, so there is nothing to compare",
+            trace.name()
+        )));
+    }
+    let mut summary = outcome.trace;
+    summary.path = trace.name().to_owned();
+    summary.hash = trace.hash().unwrap_or_default().to_owned();
+    let mut notes = outcome.notes;
+    notes.extend(
+        trace
+            .damage()
+            .map(|damage| format!("Read up to the damage only: {damage}")),
+    );
+    let is_reference =
+        |result: &CellResult| [BASELINE, REFERENCE].contains(&result.policy.as_str());
+    let references = outcome
+        .results
+        .iter()
+        .filter(|result| is_reference(result))
+        .cloned()
+        .collect();
+    let mut results = outcome.results;
+    results.retain(|result| asked.contains(&result.policy));
+    Ok(Answer {
+        comparison: Comparison::new(summary, results, notes, provenance(&configuration)),
+        references,
+        can_be_run,
+    })
+}
+
+fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
+    let size = trace.size();
+    let meter = trace.meter();
+    let mut shown: Option<(u32, Progress)> = None;
+    let mut show = |state: broadleaf_engine::Progress| {
+        if shown.as_ref().is_none_or(|(pass, _)| *pass != state.pass) {
+            let doing = if state.passes > 1 {
+                format!("pass {} of {}", state.pass, state.passes)
+            } else {
+                "comparing".to_owned()
+            };
+            shown = Some((state.pass, Progress::new(&doing, size)));
+        }
+        if let Some((_, bar)) = &shown {
+            bar.set(meter.bytes(), state.accesses);
+        }
+        ControlFlow::Continue(())
+    };
+    let outcome = broadleaf_engine::run(trace, plan, &mut show);
+    drop(shown);
+    outcome.map_err(|error| match error {
+        Error::Source(error) => error.into(),
+        Error::Stopped => Failure::failed("stopped"),
+        error @ (Error::Address { .. } | Error::TooManySpaces { .. }) => {
+            Failure::Wrong(format!("{}: {error}", trace.name()))
+        }
+    })
+}
+
+/// The policies of these names; without names all that are ready to use.
+pub(crate) fn policies(names: &[String]) -> Result<Vec<Box<dyn Policy>>, Failure> {
+    if names.is_empty() {
+        let mut all = broadleaf_policy::zhu_policies().map_err(Failure::failed)?;
+        all.push(broadleaf_policy::parse("thp-always").map_err(Failure::failed)?);
+        return Ok(all);
+    }
+    let mut policies: Vec<Box<dyn Policy>> = Vec::new();
+    for name in names {
+        let policy = broadleaf_policy::parse(name).map_err(Failure::wrong)?;
+        // The same policy twice would be the same result twice.
+        if policies.iter().all(|other| other.name() != policy.name()) {
+            policies.push(policy);
+        }
+    }
+    Ok(policies)
+}
+
+/// The machines of these names or files.
+pub(crate) fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
+    let mut machines: Vec<(&String, Machine)> = Vec::new();
+    for name in names {
+        if machines.iter().any(|(other, _)| *other == name) {
+            continue;
+        }
+        let machine = machine(name)?;
+        if let Some((other, _)) = machines
+            .iter()
+            .find(|(_, known)| known.name == machine.name)
+        {
+            return Err(Failure::Wrong(format!(
+                "{other} and {name} both describe a machine called {}: results could not be told apart",
+                machine.name
+            )));
+        }
+        machines.push((name, machine));
+    }
+    Ok(machines.into_iter().map(|(_, machine)| machine).collect())
+}
+
+fn machine(name: &str) -> Result<Machine, Failure> {
+    let path = PathBuf::from(name);
+    if path.extension().is_none_or(|ending| ending != "toml") {
+        return broadleaf_translation::machine(name).map_err(Failure::wrong);
+    }
+    let text = std::fs::read_to_string(&path).map_err(|error| Failure::reading(name, &error))?;
+    Machine::from_toml(&text).map_err(|error| Failure::Wrong(format!("{name}: {error}")))
+}

@@ -1,0 +1,241 @@
+//! `explain`: one thing of the catalogues, in full.
+
+use broadleaf_metrics::{METRICS, metric};
+use broadleaf_policy::{Entry, ParseError, Refusal};
+use broadleaf_report::{Style, View, nearest, wrap};
+use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
+
+use super::list::FORMATS;
+use super::man::did_you_mean;
+use crate::args::Explain;
+use crate::failure::Failure;
+use crate::output::print;
+
+/// A line no longer than this is read with ease.
+const COMFORTABLE: usize = 100;
+
+pub(crate) fn run(options: &Explain, view: View) -> Result<(), Failure> {
+    let text = find(options.name.trim())?;
+    print(&text.render(view))
+}
+
+/// What there is to say about one thing.
+struct Explanation {
+    heading: String,
+    kind: &'static str,
+    summary: String,
+    paragraphs: Vec<String>,
+    /// Labels and what stands behind them.
+    facts: Vec<(&'static str, String)>,
+}
+
+impl Explanation {
+    fn render(&self, view: View) -> String {
+        let width = view
+            .width
+            .map_or(COMFORTABLE, |width| width.min(COMFORTABLE));
+        let mut out = format!(
+            "{} ({}): {}\n",
+            view.paint.apply(Style::Strong, &self.heading),
+            self.kind,
+            self.summary
+        );
+        for paragraph in &self.paragraphs {
+            out.push_str(&format!("\n{}\n", wrap(paragraph, width).join("\n")));
+        }
+        if !self.facts.is_empty() {
+            out.push('\n');
+        }
+        let label = self
+            .facts
+            .iter()
+            .map(|(label, _)| label.len())
+            .max()
+            .unwrap_or(0)
+            + 2;
+        for (name, fact) in &self.facts {
+            let start = view.paint.apply(
+                Style::Faint,
+                &format!("{name}:{}", " ".repeat(label - name.len() - 1)),
+            );
+            let indent = format!("\n{}", " ".repeat(label));
+            out.push_str(&format!(
+                "{start}{}\n",
+                wrap(fact, width.saturating_sub(label).max(20)).join(&indent)
+            ));
+        }
+        out
+    }
+}
+
+fn find(name: &str) -> Result<Explanation, Failure> {
+    if let Some(entry) = broadleaf_policy::entry(name) {
+        return Ok(policy(entry, None));
+    }
+    match broadleaf_policy::parse(name) {
+        Ok(parsed) => {
+            let family = broadleaf_policy::catalogue()
+                .iter()
+                .find(|entry| belongs(entry, name));
+            if let Some(entry) = family {
+                return Ok(policy(entry, Some(parsed.name())));
+            }
+        }
+        Err(ParseError::Unknown { .. }) => {}
+        // The family is known and its number is wrong.
+        Err(error) => return Err(Failure::wrong(error)),
+    }
+    if machine_names().any(|known| known == name) {
+        return Ok(of_machine(&machine(name).map_err(Failure::failed)?));
+    }
+    if let Some(metric) = metric(name) {
+        let better = match metric.less_is_better {
+            Some(true) => "less is better",
+            Some(false) => "more is better",
+            None => "a fact, neither good nor bad",
+        };
+        return Ok(Explanation {
+            heading: metric.name.to_owned(),
+            kind: "metric",
+            summary: format!("counted in {}", metric.unit),
+            paragraphs: vec![metric.sentence.to_owned()],
+            facts: vec![("reading", better.to_owned())],
+        });
+    }
+    let refusal_name = name.strip_prefix("refusal_").unwrap_or(name);
+    if let Some(refusal) = Refusal::ALL
+        .iter()
+        .find(|refusal| refusal.name() == refusal_name)
+    {
+        return Ok(Explanation {
+            heading: refusal.name().to_owned(),
+            kind: "refusal",
+            summary: "why a block was not promoted at a decision point".to_owned(),
+            paragraphs: vec![refusal.sentence().to_owned()],
+            facts: vec![],
+        });
+    }
+    for (kind, entries) in [("TLB", TLBS), ("page table", PAGE_TABLES)] {
+        if let Some(entry) = entries.iter().find(|entry| entry.name == name) {
+            return Ok(Explanation {
+                heading: entry.name.to_owned(),
+                kind,
+                summary: entry.summary.to_owned(),
+                paragraphs: vec![entry.explanation.to_owned()],
+                facts: vec![("source", entry.source.to_owned())],
+            });
+        }
+    }
+    if let Some(format) = FORMATS.iter().find(|format| format.name == name) {
+        return Ok(Explanation {
+            heading: format.name.to_owned(),
+            kind: "trace format",
+            summary: format.summary.to_owned(),
+            paragraphs: vec![format.explanation.to_owned()],
+            facts: vec![("source", format.source.to_owned())],
+        });
+    }
+    let known: Vec<&str> = broadleaf_policy::catalogue()
+        .iter()
+        .flat_map(|entry| entry.examples.iter().copied().chain([entry.name]))
+        .chain(machine_names())
+        .chain(METRICS.iter().map(|metric| metric.name))
+        .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
+        .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
+        .chain(FORMATS.iter().map(|format| format.name))
+        .collect();
+    let mut near = nearest(name, known);
+    near.dedup();
+    Err(Failure::Wrong(format!(
+        "nothing is called {name:?}{} `broadleaf list` lists policies, machines, metrics and more",
+        match near.as_slice() {
+            [] => ";".to_owned(),
+            near => did_you_mean(near),
+        }
+    )))
+}
+
+/// Whether a name that parses is one of this entry's family.
+fn belongs(entry: &Entry, name: &str) -> bool {
+    name.strip_prefix(entry.name)
+        .is_some_and(|rest| rest.starts_with(['-', '(']))
+}
+
+fn policy(entry: &Entry, named: Option<String>) -> Explanation {
+    let mut facts = Vec::new();
+    if let Some(parameter) = entry.parameter {
+        facts.push((
+            "written",
+            format!(
+                "{}, for example {}",
+                entry.syntax,
+                entry.examples.join(", ")
+            ),
+        ));
+        facts.push((
+            "parameter",
+            format!(
+                "{}, {} to {} {}: {}",
+                parameter.name, parameter.least, parameter.most, parameter.unit, parameter.meaning
+            ),
+        ));
+    }
+    facts.push(("source", entry.source.to_owned()));
+    Explanation {
+        heading: named.unwrap_or_else(|| entry.syntax.to_owned()),
+        kind: "policy",
+        summary: entry.summary.to_owned(),
+        paragraphs: vec![entry.explanation.to_owned()],
+        facts,
+    }
+}
+
+fn of_machine(machine: &Machine) -> Explanation {
+    let mut facts = Vec::new();
+    for structure in machine.design.structures() {
+        let pages: Vec<String> = structure
+            .pages
+            .iter()
+            .map(|(size, index)| format!("{} pages by {index}", size.short_name()))
+            .collect();
+        facts.push((
+            if structure.level == 1 {
+                "level 1"
+            } else {
+                "level 2"
+            },
+            format!(
+                "{}: {} entries in {} sets of {} ways, exact LRU; {}",
+                structure.name,
+                structure.entries,
+                structure.sets(),
+                structure.ways,
+                pages.join(", "),
+            ),
+        ));
+    }
+    let costs: Vec<String> = machine
+        .costs
+        .iter()
+        .map(|(size, cycles)| {
+            format!(
+                "{cycles} cycles where it finds a {} page",
+                size.short_name()
+            )
+        })
+        .collect();
+    facts.push(("walk", costs.join(", ")));
+    if !machine.source.is_empty() {
+        facts.push(("source", machine.source.clone()));
+    }
+    Explanation {
+        heading: machine.name.clone(),
+        kind: "machine",
+        summary: machine.summary.clone(),
+        paragraphs: Some(machine.explanation.trim().replace('\n', " "))
+            .filter(|text| !text.is_empty())
+            .into_iter()
+            .collect(),
+        facts,
+    }
+}

@@ -1,0 +1,148 @@
+//! `list`: what the catalogues hold.
+
+use broadleaf_metrics::METRICS;
+use broadleaf_report::{Align, Grid, View};
+use broadleaf_translation::{PAGE_TABLES, TLBS, machine, machine_names};
+use serde_json::{Value, json};
+
+use crate::args::{Catalogue, List, TableOrJson};
+use crate::failure::Failure;
+use crate::output::print;
+
+/// A trace format that can be read.
+pub(crate) struct TraceFormat {
+    pub(crate) name: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) explanation: &'static str,
+    pub(crate) source: &'static str,
+}
+
+/// The formats of traces.
+pub(crate) const FORMATS: &[TraceFormat] = &[
+    TraceFormat {
+        name: "broadleaf",
+        summary: "recordings of ours (.bl): page visits in exact order, and what happened to mappings",
+        explanation: "Chunks of visits and events, compressed, each with a checksum, behind a header that names the command, \
+                      the machine and the recorder. A recording that was cut short can be read up to its last whole chunk. \
+                      Written by `broadleaf record` and `broadleaf import`; read by `info` and `compare`.",
+        source: "docs/book/src/trace-format.md",
+    },
+    TraceFormat {
+        name: "lackey",
+        summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, no mappings",
+        explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store (` S addr,size`) and load \
+                      followed by a store of the same bytes (` M addr,size`). Addresses are hexadecimal, sizes decimal. \
+                      Valgrind's own lines (`==PID==`) and blank lines are skipped; any other line is refused with its number. \
+                      Read by `import lackey`, `info` and `compare`, also from standard input.",
+        source: "Valgrind, lackey/lk_main.c",
+    },
+];
+
+pub(crate) fn run(options: &List, view: View) -> Result<(), Failure> {
+    let listed = match options.what {
+        Catalogue::Policies => policies(),
+        Catalogue::Machines => machines()?,
+        Catalogue::Tlbs => described(TLBS),
+        Catalogue::PageTables => described(PAGE_TABLES),
+        Catalogue::Formats => formats(),
+        Catalogue::Metrics => metrics(),
+    };
+    match options.format {
+        TableOrJson::Table => print(&listed.grid.render(view)),
+        TableOrJson::Json => {
+            let text = serde_json::to_string_pretty(&listed.json).map_err(Failure::failed)?;
+            print(&format!("{text}\n"))
+        }
+    }
+}
+
+/// A catalogue, for both kinds of readers.
+struct Listed {
+    grid: Grid,
+    json: Vec<Value>,
+}
+
+fn policies() -> Listed {
+    let mut grid = Grid::new()
+        .column("policy", Align::Left)
+        .column("what it does", Align::Left);
+    let mut json = Vec::new();
+    for entry in broadleaf_policy::catalogue() {
+        let ready = if entry.parameter.is_some() {
+            format!(" ({})", entry.examples.join(", "))
+        } else {
+            String::new()
+        };
+        grid.row([entry.syntax.to_owned(), format!("{}{ready}", entry.summary)]);
+        let parameter = entry.parameter.map(|parameter| {
+            json!({ "name": parameter.name, "unit": parameter.unit, "least": parameter.least, "most": parameter.most,
+                    "meaning": parameter.meaning })
+        });
+        json.push(
+            json!({ "name": entry.name, "syntax": entry.syntax, "summary": entry.summary,
+            "explanation": entry.explanation, "source": entry.source, "parameter": parameter,
+            "examples": entry.examples }),
+        );
+    }
+    Listed { grid, json }
+}
+
+fn machines() -> Result<Listed, Failure> {
+    let mut grid = Grid::new()
+        .column("machine", Align::Left)
+        .column("what it is", Align::Left);
+    let mut json = Vec::new();
+    for name in machine_names() {
+        let machine = machine(name).map_err(Failure::failed)?;
+        grid.row([name, &machine.summary]);
+        json.push(
+            json!({ "name": name, "summary": machine.summary, "explanation": machine.explanation,
+            "source": machine.source }),
+        );
+    }
+    Ok(Listed { grid, json })
+}
+
+fn described(entries: &[broadleaf_translation::Described]) -> Listed {
+    let mut grid = Grid::new()
+        .column("name", Align::Left)
+        .column("what it is", Align::Left);
+    let mut json = Vec::new();
+    for entry in entries {
+        grid.row([entry.name, entry.summary]);
+        json.push(
+            json!({ "name": entry.name, "summary": entry.summary, "explanation": entry.explanation,
+            "source": entry.source }),
+        );
+    }
+    Listed { grid, json }
+}
+
+fn formats() -> Listed {
+    let mut grid = Grid::new()
+        .column("format", Align::Left)
+        .column("what it is", Align::Left);
+    let mut json = Vec::new();
+    for format in FORMATS {
+        grid.row([format.name, format.summary]);
+        json.push(json!({ "name": format.name, "summary": format.summary, "explanation": format.explanation,
+            "source": format.source }));
+    }
+    Listed { grid, json }
+}
+
+fn metrics() -> Listed {
+    let mut grid = Grid::new()
+        .column("metric", Align::Left)
+        .column("unit", Align::Left)
+        .column("what it counts", Align::Left);
+    let mut json = Vec::new();
+    for metric in METRICS {
+        grid.row([metric.name, metric.unit, metric.sentence]);
+        json.push(
+            json!({ "name": metric.name, "unit": metric.unit, "sentence": metric.sentence,
+            "less_is_better": metric.less_is_better }),
+        );
+    }
+    Listed { grid, json }
+}

@@ -1,0 +1,7 @@
+//! One file for each command.
+
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod explain;
+pub(crate) mod list;
+pub(crate) mod man;

@@ -1,0 +1,59 @@
+//! How a command ends when it does not end well.
+
+use std::io;
+use std::process::ExitCode;
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The arguments or a file were wrong: exit status 2.
+    #[error("{0}")]
+    Wrong(String),
+    /// The work itself failed: exit status 1.
+    #[error("{0}")]
+    Failed(String),
+    /// Nobody reads what is written: nothing to say, exit status 0.
+    #[error("the reader of the output went away")]
+    NoReader,
+}
+
+impl Failure {
+    pub(crate) fn wrong(message: impl ToString) -> Self {
+        Self::Wrong(message.to_string())
+    }
+
+    pub(crate) fn failed(message: impl ToString) -> Self {
+        Self::Failed(message.to_string())
+    }
+
+    /// What the process answers to whoever started it.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Wrong(_) => ExitCode::from(2),
+            Self::Failed(_) => ExitCode::FAILURE,
+            Self::NoReader => ExitCode::SUCCESS,
+        }
+    }
+
+    /// A file that was named and cannot be read.
+    pub(crate) fn reading(name: &str, error: &io::Error) -> Self {
+        Self::Wrong(format!("{name}: cannot read it: {}", reason(error)))
+    }
+
+    /// A failure to write to `name`.
+    pub(crate) fn writing(name: &str, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NoReader,
+            _ => Self::Failed(format!("{name}: cannot write: {}", reason(error))),
+        }
+    }
+}
+
+/// What went wrong, without the number that the operating system has for it.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}

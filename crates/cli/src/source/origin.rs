@@ -1,0 +1,152 @@
+//! Where a trace's bytes come from: a file, or standard input.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek};
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Enough of a trace's start to tell what it is.
+const START: u64 = 4096;
+
+/// Bytes that can be read, again if they are a file's.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    name: String,
+    from: From,
+    start: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum From {
+    File {
+        file: File,
+        size: u64,
+    },
+    /// Standard input behind its start, which was read already.
+    Stream {
+        taken: bool,
+    },
+}
+
+/// What reads an origin.
+pub(crate) type Bytes = Box<dyn Read + Send>;
+
+impl Origin {
+    /// Opens a file, or standard input where `path` is `-`. With `again`, standard input is copied to an unnamed temporary
+    /// file first where it is none itself, so that it can be read more than once.
+    ///
+    /// # Errors
+    /// Where there is nothing to read.
+    pub(crate) fn open(path: &Path, again: bool) -> Result<Self, Failure> {
+        if path.as_os_str() == "-" {
+            return Self::standard_input(again);
+        }
+        let name = path.display().to_string();
+        let cannot = |error: io::Error| Failure::reading(&name, &error);
+        let file = File::open(path).map_err(cannot)?;
+        let metadata = file.metadata().map_err(cannot)?;
+        if metadata.is_dir() {
+            return Err(Failure::Wrong(format!(
+                "{name}: is a directory, not a trace"
+            )));
+        }
+        if metadata.is_file() {
+            return Self::of_file(name, file);
+        }
+        // A named pipe or the like: it can be read once, so what has to be read again is copied.
+        Self::of_file(name.clone(), copy(file).map_err(cannot)?)
+    }
+
+    fn standard_input(again: bool) -> Result<Self, Failure> {
+        let name = "standard input".to_owned();
+        let cannot =
+            |error: io::Error| Failure::Failed(format!("standard input: cannot read it: {error}"));
+        if again {
+            return Self::of_file(name, copy(io::stdin()).map_err(cannot)?);
+        }
+        let mut start = Vec::new();
+        io::stdin()
+            .lock()
+            .take(START)
+            .read_to_end(&mut start)
+            .map_err(cannot)?;
+        Self {
+            name,
+            from: From::Stream { taken: false },
+            start,
+        }
+        .refuse_empty()
+    }
+
+    fn of_file(name: String, mut file: File) -> Result<Self, Failure> {
+        let mut start = Vec::new();
+        let mut read = |file: &mut File| {
+            file.rewind()?;
+            file.take(START).read_to_end(&mut start)?;
+            file.metadata().map(|metadata| metadata.len())
+        };
+        let size = read(&mut file)
+            .map_err(|error| Failure::Failed(format!("{name}: cannot read it: {error}")))?;
+        Self {
+            name,
+            from: From::File { file, size },
+            start,
+        }
+        .refuse_empty()
+    }
+
+    fn refuse_empty(self) -> Result<Self, Failure> {
+        if self.start.is_empty() {
+            return Err(Failure::Wrong(format!(
+                "{}: is empty, not a trace",
+                self.name
+            )));
+        }
+        Ok(self)
+    }
+
+    /// What it is called in messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its first bytes.
+    pub(crate) fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// How many bytes there are, where that is known.
+    pub(crate) const fn size(&self) -> Option<u64> {
+        match self.from {
+            From::File { size, .. } => Some(size),
+            From::Stream { .. } => None,
+        }
+    }
+
+    /// All bytes from the start.
+    ///
+    /// # Errors
+    /// Where a stream was read already, or a file cannot be read.
+    pub(crate) fn bytes(&mut self) -> io::Result<Bytes> {
+        match &mut self.from {
+            From::File { file, .. } => {
+                let mut file = file.try_clone()?;
+                file.rewind()?;
+                Ok(Box::new(file))
+            }
+            From::Stream { taken } if !*taken => {
+                *taken = true;
+                Ok(Box::new(Cursor::new(self.start.clone()).chain(io::stdin())))
+            }
+            From::Stream { .. } => Err(io::Error::other("a stream cannot be read twice")),
+        }
+    }
+}
+
+/// An unnamed temporary file of all that `from` holds.
+fn copy(mut from: impl Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut from, &mut file)?;
+    Ok(file)
+}

@@ -1,0 +1,55 @@
+//! What the streams are connected to: colours and widths.
+
+use std::io::{IsTerminal, stdout};
+
+use broadleaf_report::{Paint, View};
+use clap::ValueEnum;
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    /// The choice for clap's own messages.
+    pub(crate) const fn for_help(self) -> clap::ColorChoice {
+        match self {
+            Self::Auto => clap::ColorChoice::Auto,
+            Self::Always => clap::ColorChoice::Always,
+            Self::Never => clap::ColorChoice::Never,
+        }
+    }
+
+    fn paint(self) -> Paint {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let colours = match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb(),
+        };
+        if colours { Paint::Colour } else { Paint::Plain }
+    }
+
+    /// How standard output is to be written: as wide as the terminal, or of any width where it is none.
+    pub(crate) fn view(self) -> View {
+        let width = if stdout().is_terminal() {
+            terminal_size::terminal_size()
+                .map(|(width, _)| usize::from(width.0))
+                .filter(|&width| width > 0)
+        } else {
+            None
+        };
+        View {
+            width,
+            paint: self.paint(),
+        }
+    }
+}

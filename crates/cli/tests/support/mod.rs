@@ -1,0 +1,101 @@
+//! Running the command, and texts to run it on.
+#![allow(
+    dead_code,
+    reason = "each test file uses its own part of what stands here"
+)]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The command with these arguments.
+pub(crate) fn broadleaf(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_broadleaf"));
+    command
+        .args(arguments)
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs it and waits.
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    broadleaf(arguments)
+        .output()
+        .expect("the command was built for this test")
+}
+
+/// Runs it with `input` on its standard input.
+pub(crate) fn run_with(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = broadleaf(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command was built for this test");
+    let mut pipe = child.stdin.take().expect("it is piped");
+    // A command that refuses its arguments reads nothing.
+    let _ = pipe.write_all(input);
+    drop(pipe);
+    child.wait_with_output().expect("it ends")
+}
+
+/// What it wrote to standard output, after it succeeded.
+pub(crate) fn succeeded(output: &Output) -> String {
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        output.status,
+        stderr(output)
+    );
+    String::from_utf8(output.stdout.clone()).expect("results are UTF-8")
+}
+
+/// What it wrote to standard error.
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Asserts that it refused with one clear line and exit status 2, and returns the line.
+pub(crate) fn refused(output: &Output) -> String {
+    let text = stderr(output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.starts_with("broadleaf: "), "{text}");
+    assert!(
+        output.stdout.is_empty(),
+        "a refusal prints nothing to standard output"
+    );
+    text
+}
+
+/// An empty folder for one test.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+/// A file with this content.
+pub(crate) fn file(folder: &Path, name: &str, content: &[u8]) -> String {
+    let path = folder.join(name);
+    fs::write(&path, content).expect("a file for the test");
+    path.to_str().expect("the path is UTF-8").to_owned()
+}
+
+/// Lackey text of a program that goes through `pages` pages twice, in an order that scatters them, and stores to each
+/// third of them.
+pub(crate) fn lackey(pages: u64) -> String {
+    let mut text = String::from("==1== Lackey, an example Valgrind tool\n==1== \n");
+    for step in 0..2 * pages {
+        // 7919 is a prime, so that every page is met.
+        let page = (step * 7919) % pages;
+        let address = 0x2000_0000 + page * 4096 + step % 64 * 8;
+        let kind = if page.is_multiple_of(3) { 'S' } else { 'L' };
+        text.push_str(&format!("I  00401000,3\n {kind} {address:08x},8\n"));
+    }
+    text.push_str("==1== Exit code: 0\n");
+    text
+}
