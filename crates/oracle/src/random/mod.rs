@@ -3,6 +3,7 @@
 //! A trace comes from a [`Script`], a list of steps each of which carries its own seed, so that a step does the same
 //! whatever stands around it. Taking steps away leaves a valid trace: that is how [`shrink`] makes a failing case small.
 
+mod changes;
 mod noise;
 mod ranges;
 mod rng;
@@ -33,6 +34,8 @@ pub enum Action {
     Wait,
     /// Maps anonymous memory, shared memory, a file or kernel pages.
     Map,
+    /// Maps a block in two pieces and uses it.
+    Tile,
     /// Unmaps a range.
     Unmap,
     /// Changes rights.
@@ -90,26 +93,34 @@ impl Script {
         };
         let churn = rng.below(4);
         let length = 4 + rng.below(44);
-        let steps = (0..length)
+        let mut steps: Vec<Step> = (0..length)
             .map(|_| Step {
                 action: Self::action(&mut rng, churn),
                 seed: rng.next(),
             })
             .collect();
+        if rng.one_in(6) {
+            // Spaces whose end nothing follows.
+            let leave = |rng: &mut Rng| Step {
+                action: Action::Leave,
+                seed: rng.next(),
+            };
+            steps.extend([leave(&mut rng), leave(&mut rng)]);
+        }
         Self { grain, told, steps }
     }
 
     fn action(rng: &mut Rng, churn: u64) -> Action {
         use Action::{
             Advise, Brk, Chase, Fill, Leave, Map, Noise, Protect, Remap, StackGrow, Straddle,
-            Switch, Unmap, Wait, Wander,
+            Switch, Tile, Unmap, Wait, Wander,
         };
         let changes = [
-            Map, Unmap, Unmap, Unmap, Protect, Protect, Protect, Advise, Advise, Advise, Remap,
-            Remap, Brk, Brk, StackGrow,
+            Map, Tile, Tile, Unmap, Unmap, Unmap, Protect, Protect, Protect, Advise, Advise,
+            Advise, Remap, Remap, Remap, Brk, Brk, StackGrow, StackGrow,
         ];
         let references = [
-            Fill, Fill, Fill, Fill, Fill, Fill, Wander, Wander, Chase, Straddle, Wait, Wait,
+            Fill, Fill, Fill, Fill, Fill, Wander, Wander, Chase, Straddle, Straddle, Wait, Wait,
         ];
         let runs = [Switch, Switch, Leave, Noise, Map];
         if rng.below(6) < churn {

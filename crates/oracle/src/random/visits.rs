@@ -1,5 +1,7 @@
 //! The steps that reference memory.
 
+use std::ops::Range;
+
 use broadleaf_trace::{Lead, Visit};
 
 use super::Rng;
@@ -57,11 +59,16 @@ impl Writer {
         let within = self.space().place(place);
         let first_block =
             within.start / 512 * 512 + 512 * rng.below((within.end - within.start).div_ceil(512));
+        self.fill_block(rng, first_block);
+    }
+
+    /// References pages of the block that begins with `first_page`, often all of them.
+    pub(super) fn fill_block(&mut self, rng: &mut Rng, first_page: u64) {
         let (start, step) = rng.pick(&[(0, 1), (0, 1), (511, 511), (5, 5), (256, 1), (0, 77)]);
         let mode = rng.below(6);
         let count = rng.pick(&FILLS);
         for i in 0..count {
-            let page = first_block + (start + i * step) % 512;
+            let page = first_page + (start + i * step) % 512;
             let visit = match mode {
                 0 | 1 => load(page),
                 2 | 3 => store(page),
@@ -69,6 +76,15 @@ impl Writer {
                 4 => store(page),
                 _ => few(rng, page),
             };
+            self.visit(rng, visit);
+        }
+    }
+
+    /// A few references here and there in `pages`.
+    pub(super) fn touch_some(&mut self, rng: &mut Rng, pages: &Range<u64>) {
+        for _ in 0..1 + rng.below(5) {
+            let page = pages.start + rng.below(pages.end - pages.start);
+            let visit = few(rng, page);
             self.visit(rng, visit);
         }
     }
