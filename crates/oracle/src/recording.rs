@@ -33,14 +33,14 @@ impl Recording {
     }
 }
 
-/// The address spaces that have at least one map event (rule 4 of decision 0001). A trace begins in space 0.
+/// The address spaces that have at least one event that makes a mapping (rule 4 of decision 0001). A trace begins in space 0.
 pub(crate) fn spaces_with_maps<'a>(items: impl Iterator<Item = Item<'a>>) -> BTreeSet<SpaceId> {
     let mut running = SpaceId(0);
     let mut found = BTreeSet::new();
     for item in items {
         match item {
             Item::Event(Event::SpaceSwitch(space)) => running = *space,
-            Item::Event(Event::Map(_)) => {
+            Item::Event(Event::Map(_) | Event::Brk(_) | Event::StackGrow(_)) => {
                 found.insert(running);
             }
             _ => {}

@@ -69,5 +69,17 @@ pub fn thin(recording: &Recording, mut fails: impl FnMut(&Recording) -> bool) ->
             .map(|index| atoms[index].clone())
             .collect(),
     };
-    keep(&reduce(visits, |kept| fails(&keep(kept))))
+    joined(keep(&reduce(visits, |kept| fails(&keep(kept)))))
+}
+
+/// `recording` with slices of visits that follow each other made one.
+fn joined(recording: Recording) -> Recording {
+    let mut items: Vec<OwnedItem> = Vec::new();
+    for item in recording.items {
+        match (items.last_mut(), item) {
+            (Some(OwnedItem::Visits(before)), OwnedItem::Visits(more)) => before.extend(more),
+            (_, item) => items.push(item),
+        }
+    }
+    Recording { items, ..recording }
 }
