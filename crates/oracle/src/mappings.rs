@@ -271,10 +271,14 @@ impl Mappings {
         pages: &Range<u64>,
         protection: Protection,
     ) -> Vec<Range<u64>> {
-        let mut changed = Vec::new();
+        let mut changed: Vec<Range<u64>> = Vec::new();
         for mut piece in self.carve(pages) {
             if piece.protection != protection {
-                changed.push(piece.pages.clone());
+                // A range may cover a block in several pieces that count as one mapping.
+                match changed.last_mut() {
+                    Some(before) if before.end == piece.pages.start => before.end = piece.pages.end,
+                    _ => changed.push(piece.pages.clone()),
+                }
                 piece.protection = protection;
             }
             self.put(piece);

@@ -81,6 +81,14 @@ fn protection_splits_mappings_and_takes_translations() {
         .load(B)
         .counts(PolicySpec::Greedy);
     assert_eq!((same.demotions, same.walks_2m, same.walks_4k), (0, 1, 0));
+    let pieces = Trace::default()
+        .anonymous(B, 100)
+        .anonymous(B + 100, 412)
+        .load(B);
+    let pieces = pieces
+        .event(Event::Protect(pages(B, 512), READ))
+        .counts(PolicySpec::Greedy);
+    assert_eq!((pieces.promotions, pieces.demotions), (1, 0));
     // Split before the fault: no one mapping covers the block, so it has no reservation; joined again, it has one.
     let split = Trace::default()
         .anonymous(B, 512)
