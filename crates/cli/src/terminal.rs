@@ -40,13 +40,11 @@ impl Color {
 
     /// How standard output is to be written: as wide as the terminal, or of any width where it is none.
     pub(crate) fn view(self) -> View {
-        let width = if stdout().is_terminal() {
-            terminal_size::terminal_size()
-                .map(|(width, _)| usize::from(width.0))
-                .filter(|&width| width > 0)
-        } else {
-            None
-        };
+        let width = stdout().is_terminal().then(|| {
+            // A terminal that does not say how wide it is is taken for a narrow one.
+            let width = terminal_size::terminal_size().map_or(0, |(width, _)| usize::from(width.0));
+            if width == 0 { 80 } else { width }
+        });
         View {
             width,
             paint: self.paint(),

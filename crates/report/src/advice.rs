@@ -16,7 +16,7 @@ const MOST_ADDED: f64 = 0.10;
 const WORTH_WHILE: f64 = 0.01;
 
 /// The rule by which [`advise`] chooses, for a reader who would choose by another.
-pub const RULE: &str = "Rule: of the policies that can be run and raise the peak of memory by at most 10 % over 4k, \
+pub const RULE: &str = "Rule: of the policies that can be run and raise the peak of memory by at most 10% over 4k, \
     the one with the fewest walk cycles; among equals the one that adds least.";
 
 /// Which policy to choose, and the sentence that says why.
@@ -60,7 +60,7 @@ pub fn advise(
     let fastest = possible().min_by_key(cost)?;
     let mut sentence = if chosen.walk_cycles >= baseline.walk_cycles {
         format!(
-            "Stay with {BASELINE}: within 10 % of added memory no policy compared here saves walk cycles."
+            "Stay with {BASELINE}: no policy compared here saves walk cycles within 10% of added memory."
         )
     } else {
         format!(
@@ -79,9 +79,9 @@ pub fn advise(
     };
     if fastest.walk_cycles < chosen.walk_cycles {
         sentence.push_str(&format!(
-            " Fewer still has {} ({}), for {}.",
+            " {} would need {}, for {}.",
             fastest.policy,
-            ratio(fastest.walk_cycles, baseline.walk_cycles),
+            short(fastest.walk_cycles),
             memory(fastest, baseline),
         ));
     }
@@ -139,8 +139,8 @@ mod tests {
         assert_eq!(advice.policy, "just-right");
         assert_eq!(
             advice.sentence,
-            "Choose just-right: it needs 20.0k walk cycles instead of 500k (x0.04), for 400 KiB (10.0 %) more memory. \
-             Fewer still has just-too-much (x0.02), for 404 KiB (10.1 %) more memory."
+            "Choose just-right: it needs 20.0k walk cycles instead of 500k (x0.04), for 400 KiB (10.0%) more memory. \
+             just-too-much would need 10.0k, for 404 KiB (10.1%) more memory."
         );
     }
 

@@ -142,8 +142,9 @@ impl Grid {
                     continue;
                 }
                 line.push_str(&" ".repeat(owed + before));
-                line.push_str(&paint.apply(cell.style, text));
-                owed = after + GAP.len();
+                let inked = text.trim_end();
+                line.push_str(&paint.apply(cell.style, inked));
+                owed = length(text) - length(inked) + after + GAP.len();
             }
             out.push_str(&line);
             out.push('\n');

@@ -65,7 +65,7 @@ fn scaled(value: u64, step: f64, prefixes: &[&str], space: &str) -> String {
     format!("{scaled:.decimals$}{space}{}", prefixes[prefix])
 }
 
-/// A share of one, as percent with one decimal: `12.3 %`. Where there is no whole to take a share of, a dash.
+/// A share of one, as percent with one decimal: `12.3%`. Where there is no whole to take a share of, a dash.
 pub fn percent(share: f64) -> String {
     if !share.is_finite() {
         return "-".to_owned();
@@ -73,16 +73,16 @@ pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {
         small if small > 0.0 && small < 0.05 => {
-            format!("{}<0.1 %", if percent < 0.0 { "-" } else { "" })
+            format!("{}<0.1%", if percent < 0.0 { "-" } else { "" })
         }
-        large if large >= 999.5 => format!("{percent:.0} %"),
-        _ => format!("{percent:.1} %"),
+        large if large >= 999.5 => format!("{percent:.0}%"),
+        _ => format!("{percent:.1}%"),
     }
 }
 
 /// A ratio: `x0.08`, `x1.00`, `x12.3`. `part` over `whole`; a dash where `whole` is zero and `part` is not.
 ///
-/// A ratio that is not zero never prints as zero: the smallest is `<x0.01`.
+/// A ratio that is not zero never prints as zero: the smallest is `<x0.001`.
 pub fn ratio(part: u64, whole: u64) -> String {
     let ratio = match (part, whole) {
         (0, 0) => 1.0,
@@ -91,7 +91,8 @@ pub fn ratio(part: u64, whole: u64) -> String {
     };
     match ratio {
         0.0 => "x0".to_owned(),
-        small if small < 0.005 => "<x0.01".to_owned(),
+        tiny if tiny < 0.0005 => "<x0.001".to_owned(),
+        small if small < 0.00995 => format!("x{small:.3}"),
         middle if middle < 9.995 => format!("x{middle:.2}"),
         large if large < 99.95 => format!("x{large:.1}"),
         huge => format!("x{huge:.0}"),
@@ -155,11 +156,11 @@ mod tests {
     #[test]
     fn shares_and_ratios() {
         for (share, text) in [
-            (0.0, "0.0 %"),
-            (0.1234, "12.3 %"),
-            (0.0001, "<0.1 %"),
-            (-0.0001, "-<0.1 %"),
-            (20.0, "2000 %"),
+            (0.0, "0.0%"),
+            (0.1234, "12.3%"),
+            (0.0001, "<0.1%"),
+            (-0.0001, "-<0.1%"),
+            (20.0, "2000%"),
             (f64::NAN, "-"),
         ] {
             assert_eq!(percent(share), text);
@@ -168,7 +169,9 @@ mod tests {
             (0, 0, "x1.00"),
             (5, 0, "-"),
             (0, 5, "x0"),
-            (1, 1_000_000, "<x0.01"),
+            (1, 1_000_000, "<x0.001"),
+            (35, 10_000, "x0.004"),
+            (999, 100_000, "x0.01"),
             (8, 100, "x0.08"),
             (100, 100, "x1.00"),
             (123, 10, "x12.3"),

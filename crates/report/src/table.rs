@@ -12,6 +12,9 @@ use crate::{Style, View};
 /// Base page in the figures of a result.
 const PAGE: u64 = 4096;
 
+/// What the marks mean.
+const LEGEND: &str = "* best, ! worst of a column (unmarked where many share it), > chosen";
+
 /// What the table needs to know beside the comparison itself.
 pub struct Context<'a> {
     /// The results of [`BASELINE`] and [`REFERENCE`] on each machine, whether they were asked for or not.
@@ -52,11 +55,9 @@ pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: Vi
         ));
     }
     out.push('\n');
-    for line in [RULE]
-        .into_iter()
-        .chain(comparison.notes.iter().map(String::as_str))
-    {
-        out.push_str(&paragraph(line, Style::Faint, view));
+    out.push_str(&paragraph(RULE, Style::Faint, view));
+    for note in &comparison.notes {
+        out.push_str(&paragraph(&format!("Note: {note}"), Style::Faint, view));
     }
     out
 }
@@ -112,19 +113,13 @@ fn machine_table(
             break grid;
         }
     };
-    let paint = view.paint;
-    let mut out = format!("machine {}\n", paint.apply(Style::Strong, machine));
+    let mut out = format!("machine {}\n", view.paint.apply(Style::Strong, machine));
     out.push_str(&grid.render(View {
         width: None,
         ..view
     }));
-    let legend = format!(
-        "{} best   {} worst of their column   {} chosen",
-        paint.apply(Style::Best, "*"),
-        paint.apply(Style::Worst, "!"),
-        paint.apply(Style::Strong, ">"),
-    );
-    out.push_str(&format!("{legend}\n\n"));
+    out.push_str(&paragraph(LEGEND, Style::Faint, view));
+    out.push('\n');
     if let Some(advice) = advice {
         out.push_str(&paragraph(&advice.sentence, Style::Strong, view));
     }
@@ -247,7 +242,7 @@ fn grid(
         let mark = if figure.rank.is_some() { " " } else { "" };
         grid = grid.column(&format!("{}{mark}", figure.heading), Align::Right);
     }
-    let extremes: Vec<Option<(i64, i64)>> = figures
+    let extremes: Vec<(Option<i64>, Option<i64>)> = figures
         .iter()
         .map(|figure| extremes(figure, results))
         .collect();
@@ -263,10 +258,11 @@ fn grid(
         }];
         for (figure, extremes) in figures.iter().zip(&extremes) {
             let rank = figure.rank.as_ref().map(|rank| rank(result));
-            let (mark, style) = match (rank, *extremes) {
-                (None, _) => ("", Style::Plain),
-                (Some(rank), Some((best, _))) if rank == best => ("*", Style::Best),
-                (Some(rank), Some((_, worst))) if rank == worst => ("!", Style::Worst),
+            let (best, worst) = *extremes;
+            let (mark, style) = match rank {
+                None => ("", Style::Plain),
+                rank if rank == best => ("*", Style::Best),
+                rank if rank == worst => ("!", Style::Worst),
                 _ => (" ", Style::Plain),
             };
             row.push(Cell {
@@ -279,12 +275,20 @@ fn grid(
     grid
 }
 
-/// The best and the worst rank in a column; `None` where all are the same.
-fn extremes(figure: &Figure<'_>, results: &[&CellResult]) -> Option<(i64, i64)> {
-    let rank = figure.rank.as_ref()?;
-    let best = results.iter().map(|result| rank(result)).min()?;
-    let worst = results.iter().map(|result| rank(result)).max()?;
-    (best != worst).then_some((best, worst))
+/// The best and the worst rank in a column, each where it tells some results from the others: what many share is not
+/// marked.
+fn extremes(figure: &Figure<'_>, results: &[&CellResult]) -> (Option<i64>, Option<i64>) {
+    let Some(rank) = figure.rank.as_ref() else {
+        return (None, None);
+    };
+    let ranks: Vec<i64> = results.iter().map(|result| rank(result)).collect();
+    let (best, worst) = (ranks.iter().min().copied(), ranks.iter().max().copied());
+    if best == worst {
+        return (None, None);
+    }
+    let few = (results.len() / 4).max(2);
+    let telling = |extreme: &i64| ranks.iter().filter(|rank| *rank == extreme).count() <= few;
+    (best.filter(telling), worst.filter(telling))
 }
 
 fn paragraph(text: &str, style: Style, view: View) -> String {
@@ -367,14 +371,17 @@ mod tests {
             "{text}"
         );
         assert!(
-            row("greedy").contains(" 1,000,000*") && row("greedy").contains("100 MiB!  100.0 %"),
+            row("greedy").contains(" 1,000,000*") && row("greedy").contains("100 MiB!  100.0%"),
             "{text}"
         );
         assert!(
-            text.contains("Choose pop-64") && text.contains("Fewer still has greedy"),
+            text.contains("Choose pop-64") && text.contains("greedy would need"),
             "{text}"
         );
-        assert!(text.contains(RULE) && text.ends_with("A note.\n"), "{text}");
+        assert!(
+            text.contains(RULE) && text.ends_with("Note: A note.\n"),
+            "{text}"
+        );
     }
 
     #[test]

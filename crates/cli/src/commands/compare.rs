@@ -133,7 +133,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     }
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();
-    summary.hash = trace.hash().unwrap_or_default().to_owned();
+    summary.hash = trace.hash().unwrap_or_default();
     let mut notes = outcome.notes;
     notes.extend(
         trace

@@ -1,7 +1,7 @@
 //! A reader that knows how far it has come and what it has read.
 
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What was read through a [`Measured`] so far. Clones see the same.
 #[derive(Clone, Debug, Default)]
@@ -9,31 +9,47 @@ pub(crate) struct Meter(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
+    /// In this pass.
     bytes: u64,
     hasher: blake3::Hasher,
+    /// The hash of the first pass, once it is over.
+    hash: Option<String>,
 }
 
 impl Meter {
-    /// How many bytes were read.
+    /// How many bytes were read in this pass.
     pub(crate) fn bytes(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).bytes
+        self.state().bytes
     }
 
-    /// The hash of all bytes that were read, as results name it.
-    pub(crate) fn hash(&self) -> String {
-        let hash = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .hasher
-            .finalize();
-        format!("blake3:{}", hash.to_hex())
+    /// The hash of the first pass's bytes, as results name it; `None` before [`Meter::end_pass`].
+    pub(crate) fn hash(&self) -> Option<String> {
+        self.state().hash.clone()
+    }
+
+    /// Everything was read once. Another pass begins at byte 0 and is not hashed again.
+    pub(crate) fn end_pass(&self) {
+        let mut state = self.state();
+        if state.hash.is_none() {
+            state.hash = Some(format!("blake3:{}", state.hasher.finalize().to_hex()));
+        }
+    }
+
+    /// The next bytes are the first again.
+    pub(crate) fn restart(&self) {
+        self.state().bytes = 0;
     }
 
     fn add(&self, bytes: &[u8]) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
         state.bytes += bytes.len() as u64;
-        state.hasher.update(bytes);
+        if state.hash.is_none() {
+            state.hasher.update(bytes);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

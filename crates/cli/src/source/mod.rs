@@ -49,10 +49,7 @@ pub(crate) struct Trace {
     kind: Kind,
     keep_going: bool,
     decoder: Decoder,
-    /// Of the bytes of this pass.
     meter: Meter,
-    /// The hash of all bytes, from the end of the first pass on.
-    hash: Option<String>,
     /// What was read in place of the rest, with `keep_going`.
     damage: Option<String>,
     visits: Vec<Visit>,
@@ -79,7 +76,6 @@ impl Trace {
             keep_going,
             decoder,
             meter,
-            hash: None,
             damage: None,
             visits: Vec::new(),
         })
@@ -101,8 +97,8 @@ impl Trace {
     }
 
     /// The hash of its bytes; known after it was read to its end once.
-    pub(crate) fn hash(&self) -> Option<&str> {
-        self.hash.as_deref()
+    pub(crate) fn hash(&self) -> Option<String> {
+        self.meter.hash()
     }
 
     /// Where and why it was not read on, with `keep_going`.
@@ -112,14 +108,14 @@ impl Trace {
 
     /// Reads what is left for the hash, of which the decoder needs nothing.
     fn finish_pass(&mut self) -> Result<(), ReadError> {
-        if self.hash.is_none() {
+        if self.meter.hash().is_none() {
             let Decoder::Lackey(reader) = &mut self.decoder;
             let rest = io::copy(reader.get_mut(), &mut io::sink());
             rest.map_err(|error| ReadError::Io {
                 name: self.origin.name().to_owned(),
                 error,
             })?;
-            self.hash = Some(self.meter.hash());
+            self.meter.end_pass();
         }
         Ok(())
     }
@@ -150,7 +146,7 @@ impl broadleaf_engine::Source for Trace {
 
     fn rewind(&mut self) -> Result<(), ReadError> {
         self.finish_pass()?;
-        self.meter = Meter::default();
+        self.meter.restart();
         self.decoder =
             decode(self.kind, &mut self.origin, &self.meter).map_err(|error| ReadError::Io {
                 name: self.origin.name().to_owned(),
