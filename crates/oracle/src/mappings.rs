@@ -272,18 +272,29 @@ impl Mappings {
         protection: Protection,
     ) -> Vec<Range<u64>> {
         let mut changed: Vec<Range<u64>> = Vec::new();
-        for mut piece in self.carve(pages) {
-            if piece.protection != protection {
-                // A range may cover a block in several pieces that count as one mapping.
-                match changed.last_mut() {
-                    Some(before) if before.end == piece.pages.start => before.end = piece.pages.end,
-                    _ => changed.push(piece.pages.clone()),
-                }
-                piece.protection = protection;
+        for piece in self.pieces.clone() {
+            let inside = overlap(&piece.pages, pages);
+            if inside.is_empty() || piece.protection == protection {
+                continue;
             }
-            self.put(piece);
+            // A range may cover a block in several pieces that count as one mapping.
+            match changed.last_mut() {
+                Some(before) if before.end == inside.start => before.end = inside.end,
+                _ => changed.push(inside.clone()),
+            }
+            self.put(Piece {
+                protection,
+                ..piece.cut(inside)
+            });
         }
         changed
+    }
+
+    /// The mapping that ends at `end`, if one does, reaches to `new_end`.
+    pub(crate) fn extend(&mut self, end: u64, new_end: u64) {
+        if let Some(piece) = self.pieces.iter_mut().find(|piece| piece.pages.end == end) {
+            piece.pages.end = new_end;
+        }
     }
 
     /// The heap now spans `pages`. Returns the pages that a shrinking heap gives up.

@@ -410,10 +410,11 @@ impl Memory {
         let source = from.start..from.start + moved;
         let tail = source.end..from.end;
         if from.start == to.start {
-            let grown = source.end..to.end;
             self.unmap(space, &tail);
-            self.unmap(space, &grown);
-            self.mappings(space).move_to(&source, to);
+            self.unmap(space, &(source.end..to.end));
+            if to.end > from.end {
+                self.mappings(space).extend(from.end, to.end);
+            }
             return;
         }
         self.unmap(space, to);
