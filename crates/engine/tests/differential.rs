@@ -1,0 +1,319 @@
+//! The engine against the oracle, on random traces: every count and every refusal of every policy has to be equal.
+//!
+//! `BROADLEAF_CASES` sets how many traces are tried (1,000 unless told). A difference is cut down to the steps and the
+//! visits that it needs, and printed with the seed that it came from.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use broadleaf_engine::{Items, Plan, run};
+use broadleaf_metrics::CellResult;
+use broadleaf_oracle::random::{Rng, Script, shrink, thin};
+use broadleaf_oracle::split::split;
+use broadleaf_oracle::{Counts, OwnedItem, PolicySpec, Recording};
+use broadleaf_trace::Visit;
+use broadleaf_units::PageSize;
+
+/// The names of counts, and of refusals with `refused:` before them, with their numbers; zeroes left out.
+type Figures = BTreeMap<String, i64>;
+
+fn cases(of_thousand: u64) -> u64 {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how much a test does is the tester's to say"
+    )]
+    let asked = std::env::var("BROADLEAF_CASES");
+    let all: u64 = asked
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1000);
+    (all * of_thousand).div_ceil(1000)
+}
+
+/// The nineteen, and a few whose numbers random traces pass more often.
+fn policies(rng: &mut Rng) -> Vec<PolicySpec> {
+    let mut policies = PolicySpec::ALL.to_vec();
+    policies.push(PolicySpec::Life(1 + rng.below(2000)));
+    policies.push(PolicySpec::Pop(2 + rng.below(510)));
+    policies.push(PolicySpec::Dirty(1 + rng.below(20)));
+    policies
+}
+
+fn engine(recording: &Recording, policies: &[PolicySpec]) -> Vec<Figures> {
+    let mut items = Items::new(recording.grain);
+    for item in &recording.items {
+        match item {
+            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
+            OwnedItem::Event(event) => items.event(event.clone()),
+        };
+    }
+    let parse =
+        |policy: &PolicySpec| broadleaf_policy::parse(&policy.to_string()).expect("a policy");
+    let named: Vec<_> = policies.iter().map(parse).collect();
+    let names: Vec<String> = named.iter().map(|policy| policy.name()).collect();
+    let machine = broadleaf_translation::machine("skylake").expect("a machine");
+    let plan = Plan::new(named, vec![machine]).expect("a plan");
+    let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    let trace = &outcome.trace;
+    (outcome.results.iter().zip(names))
+        .map(|(result, name)| {
+            assert_eq!(
+                (&result.policy, result.machine.as_str()),
+                (&name, "skylake")
+            );
+            assert_eq!(
+                (trace.accesses, trace.pages),
+                (result.accesses, result.touched_pages)
+            );
+            figures_of_engine(result, trace.loads, trace.stores)
+        })
+        .collect()
+}
+
+fn figures(list: &[(&str, i64)], refusals: impl Iterator<Item = (String, u64)>) -> Figures {
+    let refusals = refusals.map(|(reason, count)| (format!("refused: {reason}"), count as i64));
+    let counts = list.iter().map(|&(name, count)| (name.to_string(), count));
+    counts
+        .chain(refusals)
+        .filter(|&(_, count)| count != 0)
+        .collect()
+}
+
+fn figures_of_engine(result: &CellResult, loads: u64, stores: u64) -> Figures {
+    assert_eq!(result.walks.total(), result.l2_misses);
+    figures(
+        &[
+            ("accesses", result.accesses as i64),
+            ("loads", loads as i64),
+            ("stores", stores as i64),
+            ("l1_misses", result.l1_misses as i64),
+            ("l2_misses", result.l2_misses as i64),
+            ("walks_4k", result.walks.of(PageSize::SIZE_4K) as i64),
+            ("walks_2m", result.walks.of(PageSize::SIZE_2M) as i64),
+            ("walk_cycles", result.walk_cycles as i64),
+            ("page_faults", result.page_faults as i64),
+            ("faults_saved", result.faults_saved),
+            ("promotions", result.promotions as i64),
+            ("demotions", result.demotions as i64),
+            ("extra_zeroed_pages", result.extra_zeroed_pages as i64),
+            ("extra_disk_read_pages", result.extra_disk_read_pages as i64),
+            ("false_dirty_pages", result.false_dirty_pages as i64),
+            ("touched_pages", result.touched_pages as i64),
+            ("resident_pages", result.resident_pages as i64),
+            ("peak_resident_pages", result.peak_resident_pages as i64),
+            ("regions", result.regions as i64),
+        ],
+        result
+            .refusals
+            .iter()
+            .map(|(reason, &count)| (reason.clone(), count)),
+    )
+}
+
+fn oracle(recording: &Recording, policies: &[PolicySpec]) -> Vec<Figures> {
+    let machine = broadleaf_oracle::Machine::Skylake;
+    let counts = |policy| broadleaf_oracle::replay(recording, policy, machine);
+    let faults_of_4k = counts(PolicySpec::FourK).page_faults;
+    policies
+        .iter()
+        .map(|&policy| figures_of_oracle(counts(policy), faults_of_4k))
+        .collect()
+}
+
+fn figures_of_oracle(counts: Counts, faults_of_4k: u64) -> Figures {
+    figures(
+        &[
+            ("accesses", counts.accesses as i64),
+            ("loads", counts.loads as i64),
+            ("stores", counts.stores as i64),
+            ("l1_misses", counts.l1_misses as i64),
+            ("l2_misses", counts.l2_misses as i64),
+            ("walks_4k", counts.walks_4k as i64),
+            ("walks_2m", counts.walks_2m as i64),
+            ("walk_cycles", counts.walk_cycles as i64),
+            ("page_faults", counts.page_faults as i64),
+            (
+                "faults_saved",
+                faults_of_4k as i64 - counts.page_faults as i64,
+            ),
+            ("promotions", counts.promotions as i64),
+            ("demotions", counts.demotions as i64),
+            ("extra_zeroed_pages", counts.extra_zeroed_pages as i64),
+            ("extra_disk_read_pages", counts.extra_disk_read_pages as i64),
+            ("false_dirty_pages", counts.false_dirty_pages as i64),
+            ("touched_pages", counts.touched_pages as i64),
+            ("resident_pages", counts.resident_pages as i64),
+            ("peak_resident_pages", counts.peak_resident_pages as i64),
+            ("regions", counts.regions as i64),
+        ],
+        counts
+            .refusals
+            .into_iter()
+            .map(|(reason, count)| (reason.to_string(), count)),
+    )
+}
+
+/// What differs between two results, as lines to read.
+fn differences(left: &Figures, right: &Figures) -> String {
+    let mut text = String::new();
+    let names: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+    for name in names {
+        let (l, r) = (left.get(name).unwrap_or(&0), right.get(name).unwrap_or(&0));
+        if l != r {
+            let _ = writeln!(text, "    {name}: {l} against {r}");
+        }
+    }
+    text
+}
+
+/// A trace in lines; visits of one kind to units at equal distances are one line.
+fn print(recording: &Recording) -> String {
+    let mut text = format!("{:?} grain\n", recording.grain);
+    for item in &recording.items {
+        match item {
+            OwnedItem::Event(event) => {
+                let _ = writeln!(text, "  {event:x?}");
+            }
+            OwnedItem::Visits(visits) => {
+                let mut rest = visits.as_slice();
+                while let [first, ..] = rest {
+                    let distance = rest
+                        .get(1)
+                        .map_or(0, |second| second.unit.wrapping_sub(first.unit));
+                    let follows = |pair: &[Visit]| {
+                        pair[1]
+                            == Visit {
+                                unit: pair[0].unit.wrapping_add(distance),
+                                ..pair[0]
+                            }
+                    };
+                    let run = 1 + rest.windows(2).take_while(|pair| follows(pair)).count();
+                    let _ = writeln!(
+                        text,
+                        "  {run} times from {:#x} by {distance:#x}: {:?} lead, {} loads ({} first), {} stores, fetch {}",
+                        first.unit,
+                        first.lead,
+                        first.loads,
+                        first.loads_before_store,
+                        first.stores,
+                        first.fetch
+                    );
+                    rest = &rest[run..];
+                }
+            }
+        }
+    }
+    text
+}
+
+/// Tries the seeds on as many threads as there are cores.
+fn for_each_seed(count: u64, check: impl Fn(u64) + Sync) {
+    let next = AtomicU64::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= count {
+                        break;
+                    }
+                    check(seed);
+                }
+            });
+        }
+    });
+}
+
+/// Stops with the smallest trace in which `left` and `right` still differ for `policy`.
+fn report(
+    seed: u64,
+    script: &Script,
+    policy: PolicySpec,
+    pair: impl Fn(&Recording) -> (Figures, Figures),
+) -> ! {
+    let differs = |recording: &Recording| {
+        let (left, right) = pair(recording);
+        left != right
+    };
+    let small = thin(&shrink(script, differs).recording(), differs);
+    let (left, right) = pair(&small);
+    panic!(
+        "seed {seed}, {policy}:\n{}{}",
+        differences(&left, &right),
+        print(&small)
+    );
+}
+
+#[test]
+fn every_count_equals_the_oracles() {
+    for_each_seed(cases(1000), |seed| {
+        let script = Script::from_seed(seed);
+        let policies = policies(&mut Rng::new(seed));
+        let recording = script.recording();
+        let both = engine(&recording, &policies)
+            .into_iter()
+            .zip(oracle(&recording, &policies));
+        for ((left, right), &policy) in both.zip(&policies) {
+            if left != right {
+                let one = [policy];
+                report(seed, &script, policy, |recording| {
+                    (
+                        engine(recording, &one).remove(0),
+                        oracle(recording, &one).remove(0),
+                    )
+                });
+            }
+        }
+    });
+}
+
+#[test]
+fn visits_may_be_cut_anywhere() {
+    for_each_seed(cases(300), |seed| {
+        let seed = seed + 1_000_000;
+        let script = Script::from_seed(seed);
+        let policies = policies(&mut Rng::new(seed));
+        let cut = |recording: &Recording| split(recording, &mut Rng::new(seed));
+        let recording = script.recording();
+        let both = engine(&cut(&recording), &policies)
+            .into_iter()
+            .zip(engine(&recording, &policies));
+        for ((left, right), &policy) in both.zip(&policies) {
+            if left != right {
+                report(seed, &script, policy, |recording| {
+                    (
+                        engine(&cut(recording), &[policy]).remove(0),
+                        engine(recording, &[policy]).remove(0),
+                    )
+                });
+            }
+        }
+    });
+}
+
+#[test]
+fn policies_do_not_disturb_each_other() {
+    for_each_seed(cases(100), |seed| {
+        let seed = seed + 2_000_000;
+        let script = Script::from_seed(seed);
+        let policies = policies(&mut Rng::new(seed));
+        let recording = script.recording();
+        for (index, (together, &policy)) in engine(&recording, &policies)
+            .iter()
+            .zip(&policies)
+            .enumerate()
+        {
+            if *together != engine(&recording, &[policy]).remove(0) {
+                report(seed, &script, policy, |recording| {
+                    (
+                        engine(recording, &policies).remove(index),
+                        engine(recording, &[policy]).remove(0),
+                    )
+                });
+            }
+        }
+    });
+}
