@@ -53,6 +53,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Info(Info),
     Compare(Compare),
     List(List),
     Explain(Explain),
@@ -175,7 +176,7 @@ pub(crate) enum Format {
 #[command(after_long_help = "\
 Examples:
   broadleaf info gzip.bl
-  broadleaf info gzip.bl --format json | jq .accesses")]
+  broadleaf info gzip.bl --format json | jq .pages")]
 pub(crate) struct Info {
     /// The trace: a file, or `-` for standard input
     pub(crate) trace: PathBuf,

@@ -3,5 +3,6 @@
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod explain;
+pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod man;

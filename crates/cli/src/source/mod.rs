@@ -101,6 +101,13 @@ impl Trace {
         self.meter.hash()
     }
 
+    /// The name of its format, as `broadleaf list formats` has it.
+    pub(crate) const fn format(&self) -> &'static str {
+        match self.kind {
+            Kind::Lackey => "lackey",
+        }
+    }
+
     /// Where and why it was not read on, with `keep_going`.
     pub(crate) fn damage(&self) -> Option<&str> {
         self.damage.as_deref()

@@ -1,0 +1,204 @@
+//! What a trace holds, counted in one pass.
+
+use std::collections::{BTreeMap, HashSet};
+
+use broadleaf_trace::{Backing, Event, Grain, Item, Mapping, Range, Visit};
+use broadleaf_units::{SpaceId, VirtAddr};
+
+/// Everything that one pass over a trace tells.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    pub(super) loads: u64,
+    pub(super) stores: u64,
+    pub(super) straddling: u64,
+    pub(super) instructions: u64,
+    pub(super) fetches: u64,
+    pub(super) visits: u64,
+    /// Events by their names in a listing.
+    pub(super) events: BTreeMap<&'static str, u64>,
+    /// Mappings that came to be, by what stands behind them: how many, and how many bytes in all.
+    pub(super) mappings: BTreeMap<&'static str, (u64, u64)>,
+    pub(super) files: u64,
+    pub(super) misplaced: Vec<(Range, VirtAddr)>,
+    pub(super) processes: Vec<Process>,
+    pages: Pages,
+    page_shift: u8,
+    space: SpaceId,
+    /// Where in `processes` each space stands.
+    places: BTreeMap<SpaceId, usize>,
+}
+
+/// One address space.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Process {
+    pub(super) pid: u32,
+    pub(super) parent: u32,
+    pub(super) command: Vec<String>,
+    pub(super) accesses: u64,
+    /// Threads that began beside the first.
+    pub(super) started: u64,
+    pub(super) status: Option<i32>,
+    pub(super) ended: bool,
+}
+
+impl Gathered {
+    /// Nothing read yet.
+    pub(super) fn new(grain: Grain) -> Self {
+        Self {
+            loads: 0,
+            stores: 0,
+            straddling: 0,
+            instructions: 0,
+            fetches: 0,
+            visits: 0,
+            events: BTreeMap::new(),
+            mappings: BTreeMap::new(),
+            files: 0,
+            misplaced: Vec::new(),
+            processes: Vec::new(),
+            pages: Pages::default(),
+            page_shift: Grain::Page.shift() - grain.shift(),
+            space: SpaceId::default(),
+            places: BTreeMap::new(),
+        }
+    }
+
+    /// Loads plus stores.
+    pub(super) const fn accesses(&self) -> u64 {
+        self.loads + self.stores
+    }
+
+    /// Distinct base pages referenced.
+    pub(super) fn pages(&self) -> u64 {
+        self.pages.seen.len() as u64
+    }
+
+    /// One more piece of the trace.
+    pub(super) fn add(&mut self, item: Item<'_>) {
+        match item {
+            Item::Visits(visits) => {
+                self.visits += visits.len() as u64;
+                let before = self.accesses();
+                for visit in visits {
+                    self.visit(visit);
+                }
+                let accesses = self.accesses() - before;
+                self.process().accesses += accesses;
+            }
+            Item::Event(event) => self.event(event),
+        }
+    }
+
+    fn visit(&mut self, visit: &Visit) {
+        if visit.fetch {
+            self.fetches += u64::from(visit.instructions);
+            return;
+        }
+        self.loads += u64::from(visit.loads);
+        self.stores += u64::from(visit.stores);
+        self.instructions += u64::from(visit.instructions);
+        self.straddling += visit.lookups() - visit.accesses();
+        if visit.lookups() > 0 {
+            self.pages.add(self.space, visit.unit >> self.page_shift);
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        *self.events.entry(name(event)).or_default() += 1;
+        match event {
+            Event::Map(mapping) => {
+                let (count, bytes) = self.mappings.entry(kind(mapping)).or_default();
+                *count += 1;
+                *bytes += mapping.range.len;
+            }
+            Event::File { .. } => self.files += 1,
+            Event::Misplaced { at, native } => self.misplaced.push((*at, *native)),
+            Event::SpaceSwitch(space) => self.space = *space,
+            Event::SpaceStart {
+                pid,
+                parent,
+                command,
+            } => {
+                let process = self.process();
+                (process.pid, process.parent) = (*pid, *parent);
+                process.command.clone_from(command);
+            }
+            Event::SpaceEnd { status } => {
+                let process = self.process();
+                (process.status, process.ended) = (*status, true);
+            }
+            Event::ThreadStart(_) => self.process().started += 1,
+            _ => {}
+        }
+    }
+
+    fn process(&mut self) -> &mut Process {
+        let next = self.processes.len();
+        let place = *self.places.entry(self.space).or_insert(next);
+        if place == next {
+            self.processes.push(Process::default());
+        }
+        &mut self.processes[place]
+    }
+}
+
+/// The set of pages that were referenced, with a small table in front that answers for pages met lately.
+#[derive(Debug)]
+struct Pages {
+    seen: HashSet<(SpaceId, u64)>,
+    lately: Vec<Option<(SpaceId, u64)>>,
+}
+
+const LATELY: usize = 1 << 14;
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self {
+            seen: HashSet::new(),
+            lately: vec![None; LATELY],
+        }
+    }
+}
+
+impl Pages {
+    fn add(&mut self, space: SpaceId, page: u64) {
+        let lately = &mut self.lately[page as usize % LATELY];
+        if *lately != Some((space, page)) {
+            *lately = Some((space, page));
+            self.seen.insert((space, page));
+        }
+    }
+}
+
+const fn kind(mapping: &Mapping) -> &'static str {
+    match mapping.backing {
+        Backing::Anonymous => "anonymous",
+        Backing::Heap => "heap",
+        Backing::Stack => "stack",
+        Backing::SharedMemory => "shared memory",
+        Backing::File { .. } => "file",
+        Backing::Kernel => "kernel",
+    }
+}
+
+const fn name(event: &Event) -> &'static str {
+    match event {
+        Event::Map(_) => "map",
+        Event::Unmap(_) => "unmap",
+        Event::Protect(..) => "protect",
+        Event::Remap { .. } => "remap",
+        Event::Advise(..) => "advise",
+        Event::Brk(_) => "brk",
+        Event::StackGrow(_) => "stack_grow",
+        Event::File { .. } => "file",
+        Event::Misplaced { .. } => "misplaced",
+        Event::SpaceSwitch(_) => "space_switch",
+        Event::SpaceStart { .. } => "space_start",
+        Event::Fork { .. } => "fork",
+        Event::Exec { .. } => "exec",
+        Event::SpaceEnd { .. } => "space_end",
+        Event::ThreadStart(_) => "thread_start",
+        Event::ThreadSwitch(_) => "thread_switch",
+        Event::ThreadEnd(_) => "thread_end",
+    }
+}

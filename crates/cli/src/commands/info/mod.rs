@@ -1,0 +1,232 @@
+//! `info`: what a trace holds.
+
+mod gather;
+
+use broadleaf_engine::Source;
+use broadleaf_report::number::{grouped, size};
+use broadleaf_report::{Align, Grid, Style, View};
+use serde_json::{Value, json};
+
+use crate::args::{Info, TableOrJson};
+use crate::failure::Failure;
+use crate::output::print;
+use crate::progress::Progress;
+use crate::source::Trace;
+use gather::{Gathered, Process};
+
+/// The name and version of the shape of the JSON answer.
+const SCHEMA: &str = "broadleaf.info/1";
+
+pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
+    let mut trace = Trace::open(&options.trace, false, options.keep_going)?;
+    let mut gathered = Gathered::new(trace.grain());
+    let bar = Progress::new("reading", trace.size());
+    let meter = trace.meter();
+    while let Some(item) = trace.next()? {
+        gathered.add(item);
+        bar.set(meter.bytes(), gathered.accesses());
+    }
+    drop(bar);
+    match options.format {
+        TableOrJson::Table => print(&table(&trace, &gathered, view)),
+        TableOrJson::Json => {
+            let text = serde_json::to_string_pretty(&as_json(&trace, &gathered))
+                .map_err(Failure::failed)?;
+            print(&format!("{text}\n"))
+        }
+    }
+}
+
+fn bytes_per_access(trace: &Trace, gathered: &Gathered) -> f64 {
+    trace.meter().bytes() as f64 / gathered.accesses().max(1) as f64
+}
+
+fn as_json(trace: &Trace, gathered: &Gathered) -> Value {
+    let kinds: Vec<Value> = gathered
+        .mappings
+        .iter()
+        .map(|(kind, (count, bytes))| json!({ "backing": kind, "count": count, "bytes": bytes }))
+        .collect();
+    let misplaced: Vec<Value> = gathered
+        .misplaced
+        .iter()
+        .map(|(at, native)| json!({ "start": at.start.0, "bytes": at.len, "native": native.0 }))
+        .collect();
+    let processes: Vec<Value> = gathered
+        .processes
+        .iter()
+        .map(|process| {
+            json!({ "pid": process.pid, "parent": process.parent, "command": process.command,
+                    "accesses": process.accesses, "threads": threads(process),
+                    "ended": process.ended, "exit_status": process.status })
+        })
+        .collect();
+    json!({
+        "schema": SCHEMA,
+        "trace": {
+            "path": trace.name(),
+            "hash": trace.hash(),
+            "bytes": trace.meter().bytes(),
+            "format": trace.format(),
+            "grain": if trace.grain().shift() == 12 { "page" } else { "line" },
+            "damage": trace.damage(),
+        },
+        "accesses": gathered.accesses(),
+        "loads": gathered.loads,
+        "stores": gathered.stores,
+        "straddling": gathered.straddling,
+        "instructions": gathered.instructions,
+        "fetches": gathered.fetches,
+        "visits": gathered.visits,
+        "pages": gathered.pages(),
+        "bytes_per_access": bytes_per_access(trace, gathered),
+        "events": gathered.events,
+        "mappings": kinds,
+        "files": gathered.files,
+        "misplaced": misplaced,
+        "processes": processes,
+    })
+}
+
+fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
+    let mut facts = Grid::new().column("", Align::Left).column("", Align::Left);
+    let mut fact = |label: &str, text: String| facts.row([label.to_owned(), text]);
+    fact("format", trace.format().to_owned());
+    fact(
+        "size",
+        format!(
+            "{}, {:.3} bytes an access",
+            size(trace.meter().bytes()),
+            bytes_per_access(trace, gathered)
+        ),
+    );
+    if let Some(damage) = trace.damage() {
+        fact("damage", damage.to_owned());
+    }
+    fact("hash", trace.hash().unwrap_or_default());
+    fact(
+        "accesses",
+        format!(
+            "{} ({} loads, {} stores), {} of them straddling",
+            grouped(gathered.accesses()),
+            grouped(gathered.loads),
+            grouped(gathered.stores),
+            grouped(gathered.straddling)
+        ),
+    );
+    if gathered.instructions > 0 {
+        fact("instructions", grouped(gathered.instructions));
+    }
+    if gathered.fetches > 0 {
+        fact("fetches", grouped(gathered.fetches));
+    }
+    fact("visits", grouped(gathered.visits));
+    fact(
+        "pages",
+        format!(
+            "{} ({})",
+            grouped(gathered.pages()),
+            size(gathered.pages() * 4096)
+        ),
+    );
+    let events: Vec<String> = gathered
+        .events
+        .iter()
+        .map(|(name, count)| format!("{} {name}", grouped(*count)))
+        .collect();
+    fact(
+        "events",
+        if events.is_empty() {
+            "none".to_owned()
+        } else {
+            events.join(", ")
+        },
+    );
+    for (kind, (count, bytes)) in &gathered.mappings {
+        fact(
+            "mapped",
+            format!("{kind}: {} times, {} in all", grouped(*count), size(*bytes)),
+        );
+    }
+    let mut out = format!("{}\n", view.paint.apply(Style::Strong, trace.name()));
+    out.push_str(&facts.render(view));
+    // A trace without events has accesses of one process without a name.
+    if gathered.processes.iter().any(|process| process.pid != 0) {
+        out.push('\n');
+        out.push_str(&processes(&gathered.processes).render(view));
+    }
+    if !gathered.misplaced.is_empty() {
+        out.push_str(
+            "\nMappings that stand elsewhere between 2 MiB boundaries than they would natively:\n",
+        );
+        let mut grid = Grid::new()
+            .column("recorded at", Align::Right)
+            .column("bytes", Align::Right)
+            .column("natively at", Align::Right);
+        for (at, native) in &gathered.misplaced {
+            grid.row([
+                format!("{:#x}", at.start.0),
+                grouped(at.len),
+                format!("{:#x}", native.0),
+            ]);
+        }
+        out.push_str(&grid.render(view));
+    }
+    out
+}
+
+fn processes(processes: &[Process]) -> Grid {
+    let mut grid = Grid::new()
+        .column("process", Align::Right)
+        .column("parent", Align::Right)
+        .column("threads", Align::Right)
+        .column("accesses", Align::Right)
+        .column("ended", Align::Left)
+        .column("command", Align::Left);
+    for process in processes {
+        // Traces without events do not name their process.
+        let number = |id: u32| {
+            if id == 0 {
+                "-".to_owned()
+            } else {
+                id.to_string()
+            }
+        };
+        let ended = match (process.ended, process.status) {
+            (false, _) => "-".to_owned(),
+            (true, None) => "yes".to_owned(),
+            (true, Some(status)) => ending(status),
+        };
+        grid.row([
+            number(process.pid),
+            number(process.parent),
+            threads(process).to_string(),
+            grouped(process.accesses),
+            ended,
+            shown(&process.command),
+        ]);
+    }
+    grid
+}
+
+fn threads(process: &Process) -> u64 {
+    process.started.max(1)
+}
+
+/// An exit status as `wait` reports it, in words.
+fn ending(status: i32) -> String {
+    match status & 0x7f {
+        0 => format!("exit {}", status >> 8 & 0xff),
+        signal => format!("signal {signal}"),
+    }
+}
+
+/// A command on one line, cut where it is long.
+pub(crate) fn shown(command: &[String]) -> String {
+    const LONGEST: usize = 120;
+    let line = command.join(" ").replace(char::is_control, "?");
+    match line.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}...", &line[..cut]),
+        None => line,
+    }
+}
