@@ -304,6 +304,7 @@ impl Mappings {
             .replace(pages.clone())
             .unwrap_or(pages.start..pages.start);
         if pages.end > old.end {
+            self.clear_advice(&(old.end..pages.end));
             let protection = Protection {
                 read: true,
                 write: true,
@@ -325,13 +326,16 @@ impl Mappings {
             piece.backing == Backing::Stack && !overlap(&piece.pages, &pages).is_empty()
         };
         if let Some(piece) = self.pieces.iter_mut().find(inside) {
-            piece.pages.start = piece.pages.start.min(pages.start);
+            let added = pages.start.min(piece.pages.start)..piece.pages.start;
+            piece.pages.start = added.start;
+            self.clear_advice(&added);
         } else {
             let protection = Protection {
                 read: true,
                 write: true,
                 execute: false,
             };
+            self.clear_advice(&pages);
             self.put(Piece {
                 pages,
                 protection,
