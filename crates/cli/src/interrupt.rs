@@ -3,33 +3,63 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
 /// Files that are being written and mean nothing yet.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Whether the first interrupt is somebody else's to handle.
 static LEFT_TO_CHILD: Mutex<bool> = Mutex::new(false);
 
-/// Handles interrupts, hang-ups and requests to end from here on.
+/// Handles Ctrl-C, hang-ups and requests to end from here on, except those that the process was started to ignore (as
+/// `nohup` and background jobs are).
 ///
-/// The handler runs on a thread of its own, so it also ends a command that waits for a pipe.
+/// They are waited for on a thread of its own, so a command that waits for a pipe ends as well.
 pub(crate) fn handle() {
-    let handler = || {
-        let mut left = LEFT_TO_CHILD.lock().unwrap_or_else(PoisonError::into_inner);
-        if std::mem::take(&mut *left) {
+    let ignored = ignored();
+    let signals = [SIGINT, SIGTERM, SIGHUP]
+        .into_iter()
+        .filter(|signal| ignored & (1 << (signal - 1)) == 0);
+    let mut signals = match Signals::new(signals) {
+        Ok(signals) => signals,
+        Err(error) => {
+            eprintln!("broadleaf: signals keep their default effect: {error}");
             return;
         }
-        for path in UNFINISHED
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-        {
-            // It may be gone already, and there is nobody left to tell.
-            let _ = std::fs::remove_file(path);
-        }
-        std::process::exit(130);
     };
-    if let Err(error) = ctrlc::set_handler(handler) {
-        eprintln!("broadleaf: interrupts keep their default effect: {error}");
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if signal != SIGINT || !left_to_child() {
+                end(signal);
+            }
+        }
+    });
+}
+
+/// Takes away what is unfinished, and ends the process as the signal would have.
+fn end(signal: i32) {
+    for path in UNFINISHED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .drain(..)
+    {
+        // It may be gone already, and there is nobody left to tell.
+        let _ = std::fs::remove_file(path);
     }
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+    std::process::exit(128 + signal);
+}
+
+/// The signals that the process was started to ignore, as a mask with bit 0 for signal 1.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+fn left_to_child() -> bool {
+    std::mem::take(&mut *LEFT_TO_CHILD.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Leaves the next interrupt to a child that received it as well; the one after that ends this process as always.

@@ -261,3 +261,33 @@ fn a_reader_that_goes_away_ends_it_quietly() {
         assert!(output.status.success(), "{arguments:?}: {}", output.status);
     }
 }
+
+#[test]
+fn an_interrupt_leaves_nothing_behind() {
+    use std::os::unix::process::ExitStatusExt;
+    let folder = folder("interrupt");
+    let result = folder.join("result.json");
+    let mut child = broadleaf(&[
+        "compare",
+        "-",
+        "--format",
+        "json",
+        "-o",
+        result.to_str().unwrap(),
+    ])
+    .stdin(Stdio::piped())
+    .spawn()
+    .unwrap();
+    // It has made its unfinished file, and waits for input that does not come.
+    let begun = || std::fs::read_dir(&folder).unwrap().count() > 0;
+    while !begun() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let signalled = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(signalled.success());
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
