@@ -10,6 +10,7 @@ mod design;
 mod error;
 mod index;
 mod machine;
+mod set;
 mod tlb;
 
 pub use catalogue::{

@@ -5,6 +5,7 @@
 
 use crate::Design;
 use crate::index::Compiled;
+use crate::set::{self, Entry};
 use broadleaf_units::{PageNumber, PageSize};
 
 /// What tells address spaces apart in a TLB, as a PCID does.
@@ -39,9 +40,6 @@ pub enum Lookup {
     Miss,
 }
 
-/// An entry: page number, tag and size code in one word. 0 is an empty one, as no size has the code 0.
-type Entry = u64;
-
 /// Where to look for pages of one size at one level.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
@@ -73,33 +71,18 @@ impl Probe {
     fn find(&self, entries: &mut [Entry], tag: SpaceTag, page: PageNumber) -> bool {
         let wanted = self.entry(tag, page);
         let set = self.set(entries, page);
-        if set[0] == wanted {
-            return true;
-        }
-        match set.iter().position(|entry| *entry == wanted) {
-            Some(at) => {
-                set.copy_within(..at, 1);
-                set[0] = wanted;
-                true
-            }
-            None => false,
-        }
+        set[0] == wanted || set::renew(set, wanted)
     }
 
+    #[inline]
     fn insert(&self, entries: &mut [Entry], tag: SpaceTag, page: PageNumber) {
         let entry = self.entry(tag, page);
-        let set = self.set(entries, page);
-        set.copy_within(..set.len() - 1, 1);
-        set[0] = entry;
+        set::insert(self.set(entries, page), entry);
     }
 
     fn remove(&self, entries: &mut [Entry], tag: SpaceTag, page: PageNumber) {
         let unwanted = self.entry(tag, page);
-        let set = self.set(entries, page);
-        if let Some(at) = set.iter().position(|entry| *entry == unwanted) {
-            set.copy_within(at + 1.., at);
-            set[set.len() - 1] = 0;
-        }
+        set::remove_where(self.set(entries, page), |entry| entry == unwanted);
     }
 }
 
@@ -116,8 +99,8 @@ struct Sized {
 pub struct Tlb {
     /// Largest size first: the order of lookup at each level.
     sizes: Vec<Sized>,
-    /// The probes of the first level once more, side by side.
-    first: Vec<Probe>,
+    /// The sizes that were ever filled in, largest first: there is nothing to find of the others.
+    filled: Vec<Sized>,
     entries: Vec<Entry>,
     /// Where each structure begins in `entries`, and how many ways its sets have.
     structures: Vec<(usize, usize)>,
@@ -155,7 +138,7 @@ impl Tlb {
             })
             .collect();
         Self {
-            first: sizes.iter().map(|sized| sized.first).collect(),
+            filled: Vec::with_capacity(sizes.len()),
             sizes,
             entries: vec![0; total],
             structures,
@@ -172,8 +155,8 @@ impl Tlb {
     /// set; what only the second level holds is copied to the first.
     #[inline]
     pub fn lookup(&mut self, tag: SpaceTag, page: PageNumber) -> Lookup {
-        for probe in &self.first {
-            if probe.find(&mut self.entries, tag, page) {
+        for sized in &self.filled {
+            if sized.first.find(&mut self.entries, tag, page) {
                 return Lookup::First;
             }
         }
@@ -181,7 +164,7 @@ impl Tlb {
     }
 
     fn lookup_second(&mut self, tag: SpaceTag, page: PageNumber) -> Lookup {
-        for sized in &self.sizes {
+        for sized in &self.filled {
             if let Some(second) = sized.second
                 && second.find(&mut self.entries, tag, page)
             {
@@ -195,11 +178,15 @@ impl Tlb {
     /// Takes in what a walk found after a [`Lookup::Miss`]: the page of that size that holds the base page, at both levels.
     /// A size that the design does not hold is left out.
     pub fn fill(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
-        if let Some(sized) = self.sizes.iter().find(|sized| sized.size == size) {
+        if let Some(sized) = self.filled.iter().find(|sized| sized.size == size) {
             sized.first.insert(&mut self.entries, tag, page);
             if let Some(second) = sized.second {
                 second.insert(&mut self.entries, tag, page);
             }
+        } else if let Some(sized) = self.sizes.iter().find(|sized| sized.size == size) {
+            let at = self.filled.partition_point(|other| other.size > size);
+            self.filled.insert(at, *sized);
+            self.fill(tag, page, size);
         }
     }
 
@@ -266,16 +253,7 @@ impl Tlb {
             .collect();
         for (start, end, ways) in spans {
             for set in self.entries[start..end].chunks_mut(ways) {
-                // What stays moves to the front in its order, empty entries follow.
-                let mut kept = 0;
-                for at in 0..set.len() {
-                    let entry = set[at];
-                    if entry != 0 && !unwanted(entry) {
-                        set[kept] = entry;
-                        kept += 1;
-                    }
-                }
-                set[kept..].fill(0);
+                set::remove_where(set, &unwanted);
             }
         }
     }
