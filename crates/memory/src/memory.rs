@@ -28,6 +28,14 @@ pub struct Counters {
     pub peak_resident: u64,
 }
 
+/// What is on its way from one block to another.
+enum Carried {
+    /// All of a block, with its reservation.
+    Block(Block),
+    /// Which pages of a part of one are resident, used, dirty and filled from a file.
+    Pages([PageMap; 4]),
+}
+
 /// What a memory comes to, if the trace ends here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -224,15 +232,12 @@ impl Memory {
         }
     }
 
+    /// All pages leave before any arrives, so that a block which is both left and entered loses its reservation in between
+    /// whichever way the range moves.
     fn relocate(&mut self, region: &Region, moves: &[Move]) -> Shootdown {
-        for moved in moves {
-            if moved.is_whole_block() {
-                let block = std::mem::take(&mut self.blocks[moved.source.block.index()]);
-                self.blocks[moved.target.index()] = block;
-            } else {
-                self.break_up(moved.source.block);
-                self.move_pages(moved);
-            }
+        let carried: Vec<Carried> = moves.iter().map(|moved| self.pick_up(moved)).collect();
+        for (moved, carried) in moves.iter().zip(carried) {
+            self.put_down(moved, carried);
         }
         if moves.is_empty() {
             Shootdown::Nothing
@@ -241,14 +246,30 @@ impl Memory {
         }
     }
 
-    /// Moves pages one by one. The target keeps the reservation that it has and gets none.
-    fn move_pages(&mut self, moved: &Move) {
+    fn pick_up(&mut self, moved: &Move) -> Carried {
+        if moved.is_whole_block() {
+            let block = &mut self.blocks[moved.source.block.index()];
+            return Carried::Block(std::mem::take(block));
+        }
+        self.break_up(moved.source.block);
         let pages = PageMap::of(moved.source.from..moved.source.to);
         let source = &mut self.blocks[moved.source.block.index()];
         let going = [source.resident, source.used, source.dirty, source.from_file]
             .map(|map| map.and(&pages));
         source.drop_pages(&pages);
+        Carried::Pages(going)
+    }
+
+    /// Where pages arrive one by one, the target keeps the reservation that it has and gets none.
+    fn put_down(&mut self, moved: &Move, carried: Carried) {
         let target = &mut self.blocks[moved.target.index()];
+        let going = match carried {
+            Carried::Block(block) => {
+                *target = block;
+                return;
+            }
+            Carried::Pages(going) => going,
+        };
         let arriving = [
             &mut target.resident,
             &mut target.used,
