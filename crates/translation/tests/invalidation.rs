@@ -1,0 +1,87 @@
+//! What removals take away, and what they leave.
+
+use broadleaf_translation::{Lookup, SpaceTag, Tlb, machine};
+use broadleaf_units::{PageNumber, PageSize};
+
+fn tag(number: usize) -> SpaceTag {
+    SpaceTag::new(number).unwrap()
+}
+
+/// A TLB with base pages 0 to 99 and block 1 of two spaces.
+fn filled() -> Tlb {
+    let mut tlb = Tlb::new(&machine("skylake").unwrap().design);
+    for space in 0..2 {
+        for page in 0..30 {
+            tlb.fill(tag(space), PageNumber(page), PageSize::SIZE_4K);
+        }
+        tlb.fill(tag(space), PageNumber(512), PageSize::SIZE_2M);
+    }
+    tlb
+}
+
+fn present(tlb: &Tlb, space: usize, page: u64) -> bool {
+    tlb.clone().lookup(tag(space), PageNumber(page)) != Lookup::Miss
+}
+
+#[test]
+fn one_size_of_one_space() {
+    let mut tlb = filled();
+    tlb.invalidate(tag(0), PageNumber(600), PageSize::SIZE_4K);
+    assert!(present(&tlb, 0, 600), "the superpage is of another size");
+    tlb.invalidate(tag(0), PageNumber(600), PageSize::SIZE_2M);
+    assert!(!present(&tlb, 0, 600) && present(&tlb, 1, 600));
+    tlb.check();
+}
+
+#[test]
+fn ranges_small_and_large() {
+    // Small ranges go page by page, large ones entry by entry: both have to do the same.
+    for pages in [5, 5 + (1 << 20)] {
+        for start in [10, 508, 600, 1023, 1024] {
+            let mut tlb = filled();
+            tlb.invalidate_range(tag(1), PageNumber(start), pages);
+            tlb.check();
+            let range = start..start + pages;
+            for page in 0..30 {
+                assert_eq!(
+                    present(&tlb, 1, page),
+                    !range.contains(&page),
+                    "{page} of {range:?}"
+                );
+                assert!(present(&tlb, 0, page));
+            }
+            let meets = start < 1024 && start + pages > 512;
+            assert_eq!(present(&tlb, 1, 777), !meets, "{range:?}");
+            assert!(present(&tlb, 0, 777));
+        }
+    }
+    let mut tlb = filled();
+    tlb.invalidate_range(tag(1), PageNumber(0), 0);
+    assert!(present(&tlb, 1, 0));
+}
+
+#[test]
+fn a_whole_space() {
+    let mut tlb = filled();
+    let before = tlb.occupied();
+    tlb.invalidate_space(tag(1));
+    assert_eq!(tlb.occupied() * 2, before);
+    assert!(present(&tlb, 0, 0) && !present(&tlb, 1, 0));
+    tlb.check();
+}
+
+#[test]
+fn pages_that_can_be_told_apart() {
+    for page in [0, 1, (1 << 44) - 1, (1 << 52) - 1, (1 << 52) - (1 << 44)] {
+        assert!(Tlb::can_translate(PageNumber(page)), "{page:#x}");
+    }
+    for page in [
+        1 << 44,
+        1 << 51,
+        (1 << 52) - (1 << 44) - 1,
+        1 << 52,
+        u64::MAX,
+    ] {
+        assert!(!Tlb::can_translate(PageNumber(page)), "{page:#x}");
+    }
+}
