@@ -4,11 +4,36 @@
 //! address space between them. This crate works on bytes, never on files, and knows nothing of policies and TLBs.
 #![forbid(unsafe_code)]
 
+mod block;
+mod chunk;
+mod compress;
+mod decode;
+mod definitions;
+mod error;
 mod event;
+mod event_bytes;
+mod head;
+mod header;
+mod index;
+mod input;
+mod read;
+mod varint;
 mod visit;
+mod write;
 
+pub use block::{BlockDef, BlockItem, MOST_BLOCK_REFERENCES, MOST_PATTERNS, MOST_REFERENCES};
+pub use chunk::{ChunkKind, MAGIC, MOST_CHUNK_BYTES, Totals, VERSION};
+pub use compress::DEFAULT_LEVEL;
+pub use decode::{ChunkReader, MOST_REACH};
+pub use definitions::{Definitions, MOST_DEFINITION_BYTES};
+pub use error::{Bad, Section, TraceError, WriteError};
 pub use event::{Advice, Backing, Event, Mapping, Protection, Range};
+pub use event_bytes::EventEncoder;
+pub use header::{Header, Options, Program};
+pub use index::{ChunkInfo, TraceIndex, read_body};
+pub use read::{Lost, MOST_DEFINED, ReadOptions, TraceReader};
 pub use visit::{Grain, Lead, Visit};
+pub use write::{PackedChunk, SECTIONS, StreamChunk, TraceWriter};
 
 /// One piece of a trace, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,176 @@
+//! Chunks: what every part of a file after its head is wrapped in.
+
+use crate::error::{Bad, Section};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The version of the format that is written.
+pub const VERSION: u16 = 1;
+/// The first bytes of a trace.
+pub const MAGIC: [u8; 10] = *b"BROADLEAF\0";
+/// The first bytes of a chunk.
+pub(crate) const CHUNK: [u8; 4] = *b"BLCK";
+/// The last bytes of a complete trace.
+pub(crate) const END: [u8; 8] = *b"BLEND\0\0\0";
+/// Magic, version and length.
+pub(crate) const HEAD_BYTES: usize = 16;
+/// Magic, kind, process and length.
+pub(crate) const CHUNK_HEAD_BYTES: usize = 16;
+pub(crate) const CHECK_BYTES: usize = 8;
+/// The offset of the index, and [`END`].
+pub(crate) const TRAILER_BYTES: usize = 16;
+/// Longest body of the file's head.
+pub(crate) const MOST_HEAD_BYTES: usize = 1 << 24;
+/// Longest body of a chunk, and most bytes of all its sections unpacked.
+pub const MOST_CHUNK_BYTES: usize = 1 << 28;
+
+/// What a chunk holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChunkKind {
+    /// Blocks and their patterns.
+    Definitions,
+    /// Executions and events.
+    Stream,
+    /// Where every other chunk is.
+    Index,
+    /// What a later version added; it is skipped.
+    Other(u8),
+}
+
+impl ChunkKind {
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Definitions => 1,
+            Self::Stream => 2,
+            Self::Index => 255,
+            Self::Other(kind) => kind,
+        }
+    }
+
+    pub(crate) const fn from_number(kind: u8) -> Self {
+        match kind {
+            1 => Self::Definitions,
+            2 => Self::Stream,
+            255 => Self::Index,
+            kind => Self::Other(kind),
+        }
+    }
+}
+
+/// What a stream chunk, or several, come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Totals {
+    /// Executions of patterns.
+    pub executions: u64,
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Instructions.
+    pub instructions: u64,
+}
+
+impl Totals {
+    /// Loads and stores.
+    pub const fn accesses(&self) -> u64 {
+        self.loads.saturating_add(self.stores)
+    }
+
+    /// What is left of these behind `other`.
+    pub(crate) const fn less(&self, other: &Self) -> Self {
+        Self {
+            executions: self.executions.saturating_sub(other.executions),
+            loads: self.loads.saturating_sub(other.loads),
+            stores: self.stores.saturating_sub(other.stores),
+            instructions: self.instructions.saturating_sub(other.instructions),
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.executions = self.executions.saturating_add(other.executions);
+        self.loads = self.loads.saturating_add(other.loads);
+        self.stores = self.stores.saturating_add(other.stores);
+        self.instructions = self.instructions.saturating_add(other.instructions);
+    }
+}
+
+/// A chunk's first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChunkHead {
+    pub(crate) kind: ChunkKind,
+    pub(crate) process: u32,
+    pub(crate) length: usize,
+}
+
+impl ChunkHead {
+    pub(crate) fn parse(bytes: &[u8; CHUNK_HEAD_BYTES]) -> Result<Self, Bad> {
+        let bad = |reason| Err(Bad::new(Section::ChunkHead, reason));
+        let [
+            m0,
+            m1,
+            m2,
+            m3,
+            kind,
+            z0,
+            z1,
+            z2,
+            p0,
+            p1,
+            p2,
+            p3,
+            l0,
+            l1,
+            l2,
+            l3,
+        ] = *bytes;
+        if [m0, m1, m2, m3] != CHUNK {
+            return bad("no chunk begins here");
+        }
+        if [z0, z1, z2] != [0; 3] {
+            return bad("bytes that are kept free are not zero");
+        }
+        let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+        if length > MOST_CHUNK_BYTES {
+            return bad("it says that it is larger than a chunk may be");
+        }
+        Ok(Self {
+            kind: ChunkKind::from_number(kind),
+            process: u32::from_le_bytes([p0, p1, p2, p3]),
+            length,
+        })
+    }
+
+    /// Head, body and check.
+    pub(crate) const fn whole_length(&self) -> usize {
+        CHUNK_HEAD_BYTES + self.length + CHECK_BYTES
+    }
+}
+
+/// A chunk whose body is still to be appended; [`close`] makes it whole.
+pub(crate) fn open(kind: ChunkKind, process: u32) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(1 << 12);
+    bytes.extend_from_slice(&CHUNK);
+    bytes.extend_from_slice(&[kind.number(), 0, 0, 0]);
+    bytes.extend_from_slice(&process.to_le_bytes());
+    bytes.extend_from_slice(&[0; 4]);
+    bytes
+}
+
+/// Writes the length into a chunk whose body is complete, and appends the check.
+pub(crate) fn close(bytes: &mut Vec<u8>) -> Result<(), &'static str> {
+    let length = bytes.len() - CHUNK_HEAD_BYTES;
+    if length > MOST_CHUNK_BYTES {
+        return Err("a chunk would be longer than 2^28 bytes");
+    }
+    bytes[12..16].copy_from_slice(&(length as u32).to_le_bytes());
+    let check = xxh3_64(bytes);
+    bytes.extend_from_slice(&check.to_le_bytes());
+    Ok(())
+}
+
+/// Whether the last 8 bytes are the check of those before them.
+pub(crate) fn check_agrees(whole: &[u8]) -> bool {
+    match whole.split_last_chunk::<CHECK_BYTES>() {
+        Some((bytes, check)) => xxh3_64(bytes) == u64::from_le_bytes(*check),
+        None => false,
+    }
+}

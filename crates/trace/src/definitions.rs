@@ -1,0 +1,262 @@
+//! The patterns of one process, as a reader uses them: flat arrays indexed by pattern and by reference.
+
+use crate::block::{BlockDef, BlockItem, MOST_BLOCK_REFERENCES, MOST_PATTERNS, MOST_REFERENCES};
+use crate::compress;
+use crate::error::{Bad, Section};
+use crate::varint::Cursor;
+
+/// Most bytes of a definitions chunk's body when it is unpacked.
+pub const MOST_DEFINITION_BYTES: usize = 1 << 26;
+
+/// What one reference of a block adds to a visit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) loads: u32,
+    pub(crate) stores: u32,
+    pub(crate) loads_before_store: u32,
+    /// That begin between the reference before it in the block and its own access.
+    pub(crate) instructions: u32,
+}
+
+/// Instructions of one unit of code, between two references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fetch {
+    pub(crate) unit: u64,
+    pub(crate) count: u32,
+    /// Before which reference of the block.
+    pub(crate) before: u16,
+}
+
+/// A block up to one of its exits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    pub(crate) first_step: u32,
+    pub(crate) steps: u16,
+    pub(crate) kind: Kind,
+    /// Instructions behind the last reference.
+    pub(crate) tail: u32,
+    /// More than what an execution adds to the counts of visits, and never 0.
+    pub(crate) cost: u32,
+}
+
+/// Which care a pattern needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// No more than any other.
+    #[default]
+    Plain,
+    /// Its counts may overflow those of a visit.
+    Large,
+    /// Its definition was lost.
+    Undefined,
+}
+
+/// From here on a pattern is large: two of them, added to what an item holds already, could overflow 32 bits.
+const LARGE: u64 = 1 << 31;
+
+/// The patterns of one process.
+#[derive(Clone, Debug, Default)]
+pub struct Definitions {
+    instruction_pages: bool,
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) fetches: Vec<Fetch>,
+    /// Of each pattern: where its fetches begin and end. Empty where the trace has no instruction pages.
+    pub(crate) fetches_of: Vec<(u32, u32)>,
+}
+
+impl Definitions {
+    /// None yet. Whether instruction pages are told stands in the file's head.
+    pub fn new(instruction_pages: bool) -> Self {
+        Self {
+            instruction_pages,
+            ..Self::default()
+        }
+    }
+
+    /// How many patterns there are.
+    pub fn patterns(&self) -> usize {
+        self.patterns.len()
+    }
+
+    /// How many references their blocks have.
+    pub fn references(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// How many things have to be kept for them.
+    pub(crate) fn size(&self) -> usize {
+        self.patterns.len() + self.steps.len() + self.fetches.len()
+    }
+
+    /// Adds what the body of a definitions chunk defines. A chunk that begins with pattern 0 forgets all that was defined
+    /// before it.
+    ///
+    /// # Errors
+    /// Where the body is not one of a definitions chunk, or does not follow on what was defined. With `gaps`, patterns
+    /// between are taken for lost: no stream chunk can execute them.
+    pub fn add(&mut self, body: &[u8], gaps: bool) -> Result<(), Bad> {
+        let raw = compress::unpack_unsized(body, MOST_DEFINITION_BYTES)
+            .map_err(|reason| Bad::new(Section::Definitions, reason))?;
+        self.add_raw(&raw, gaps)
+            .map_err(|reason| Bad::new(Section::Definitions, reason))
+    }
+
+    fn add_raw(&mut self, raw: &[u8], gaps: bool) -> Result<(), &'static str> {
+        let mut from = Cursor::new(raw);
+        let first = from.number()?;
+        if first == 0 {
+            *self = Self::new(self.instruction_pages);
+        }
+        let known = self.patterns.len() as u64;
+        if first != known {
+            if !gaps || first < known || first > MOST_PATTERNS as u64 {
+                return Err("its first pattern does not follow on those before");
+            }
+            let lost = Pattern {
+                kind: Kind::Undefined,
+                cost: 1,
+                ..Pattern::default()
+            };
+            self.patterns.resize(first as usize, lost);
+            if self.instruction_pages {
+                self.fetches_of.resize(first as usize, (0, 0));
+            }
+        }
+        let blocks = from.number()?;
+        for _ in 0..blocks {
+            let mut block = Block::at_end_of(self);
+            BlockDef::take(&mut from, |item| block.item(self, item))?;
+        }
+        if from.is_empty() {
+            Ok(())
+        } else {
+            Err("something follows its last block")
+        }
+    }
+}
+
+/// A block that is being added.
+struct Block {
+    first_step: usize,
+    first_fetch: usize,
+    /// Since the last reference.
+    instructions: u32,
+    /// Everything so far.
+    cost: u64,
+}
+
+impl Block {
+    fn at_end_of(all: &Definitions) -> Self {
+        Self {
+            first_step: all.steps.len(),
+            first_fetch: all.fetches.len(),
+            instructions: 0,
+            cost: 1,
+        }
+    }
+
+    fn item(&mut self, all: &mut Definitions, item: BlockItem) -> Result<(), &'static str> {
+        match item {
+            BlockItem::Instructions(_) if all.instruction_pages => {
+                Err("an instruction without its page in a trace with instruction pages")
+            }
+            BlockItem::Fetch { .. } | BlockItem::FetchAgain(_) if !all.instruction_pages => {
+                Err("a fetch in a trace without instruction pages")
+            }
+            BlockItem::Instructions(count) => self.instructions(count),
+            BlockItem::Fetch { unit } => {
+                self.instructions(1)?;
+                self.fetch(all, unit, 1)
+            }
+            BlockItem::FetchAgain(count) => {
+                let last = all.fetches[self.first_fetch..].last();
+                let unit = last.ok_or("a block fetches again before it fetched")?.unit;
+                self.instructions(count)?;
+                self.fetch(all, unit, count)
+            }
+            BlockItem::Load { .. } => self.reference(all, 1, 0, 1),
+            BlockItem::Store { .. } => self.reference(all, 0, 1, 0),
+            BlockItem::Several {
+                loads,
+                stores,
+                loads_before_store,
+            } => {
+                if loads == 0 && stores == 0 {
+                    return Err("a reference without an access");
+                }
+                if loads_before_store > loads {
+                    return Err("more loads before the first store than loads");
+                }
+                self.reference(all, loads, stores, loads_before_store)
+            }
+            BlockItem::Exit => self.exit(all),
+        }
+    }
+
+    fn instructions(&mut self, count: u32) -> Result<(), &'static str> {
+        self.cost += u64::from(count);
+        let sum = self.instructions.checked_add(count);
+        self.instructions = sum.ok_or("more than 2^32 instructions between two references")?;
+        Ok(())
+    }
+
+    fn fetch(&self, all: &mut Definitions, unit: u64, count: u32) -> Result<(), &'static str> {
+        if all.fetches.len() >= MOST_REFERENCES {
+            return Err("more fetches than a process may have");
+        }
+        let before = (all.steps.len() - self.first_step) as u16;
+        all.fetches.push(Fetch {
+            unit,
+            count,
+            before,
+        });
+        Ok(())
+    }
+
+    fn reference(
+        &mut self,
+        all: &mut Definitions,
+        loads: u32,
+        stores: u32,
+        loads_before_store: u32,
+    ) -> Result<(), &'static str> {
+        if all.steps.len() - self.first_step >= MOST_BLOCK_REFERENCES {
+            return Err("more references than a block may have");
+        }
+        if all.steps.len() >= MOST_REFERENCES {
+            return Err("more references than a process may have");
+        }
+        self.cost += u64::from(loads) + u64::from(stores);
+        all.steps.push(Step {
+            loads,
+            stores,
+            loads_before_store,
+            instructions: std::mem::take(&mut self.instructions),
+        });
+        Ok(())
+    }
+
+    fn exit(&self, all: &mut Definitions) -> Result<(), &'static str> {
+        if all.patterns.len() >= MOST_PATTERNS {
+            return Err("more patterns than a process may have");
+        }
+        let large = self.cost >= LARGE;
+        all.patterns.push(Pattern {
+            first_step: self.first_step as u32,
+            steps: (all.steps.len() - self.first_step) as u16,
+            kind: if large { Kind::Large } else { Kind::Plain },
+            tail: self.instructions,
+            cost: if large {
+                LARGE as u32
+            } else {
+                self.cost as u32
+            },
+        });
+        if all.instruction_pages {
+            let end = all.fetches.len() as u32;
+            all.fetches_of.push((self.first_fetch as u32, end));
+        }
+        Ok(())
+    }
+}

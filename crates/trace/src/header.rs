@@ -1,0 +1,174 @@
+//! What a trace says about itself: the file's head.
+
+use crate::Grain;
+use crate::varint::{self, Cursor};
+
+/// What a trace holds beyond references.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// Instructions are counted.
+    pub instruction_counts: bool,
+    /// Fetches are told, as visits of their own; they carry the instruction counts then.
+    pub instruction_pages: bool,
+    /// Events of address spaces are told.
+    pub events: bool,
+    /// Processes that the first one started were followed.
+    pub children: bool,
+}
+
+impl Options {
+    const fn bits(self) -> u64 {
+        self.instruction_counts as u64
+            | (self.instruction_pages as u64) << 1
+            | (self.events as u64) << 2
+            | (self.children as u64) << 3
+    }
+
+    const fn from_bits(bits: u64) -> Self {
+        Self {
+            instruction_counts: bits & 1 != 0,
+            instruction_pages: bits & 2 != 0,
+            events: bits & 4 != 0,
+            children: bits & 8 != 0,
+        }
+    }
+}
+
+/// The program that was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Program {
+    /// Where its file stood.
+    pub path: String,
+    /// BLAKE3 of the file; zeros where it is not known.
+    pub hash: [u8; 32],
+}
+
+/// What a trace says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Header {
+    /// The unit in which visits name places.
+    pub grain: Grain,
+    /// What the trace holds beyond references.
+    pub options: Options,
+    /// The command that was recorded, with its arguments; empty where there was none.
+    pub command: Vec<String>,
+    /// The program's file, where there is one.
+    pub program: Option<Program>,
+    /// Kernel, processor and page sizes, as the recorder found them.
+    pub machine: String,
+    /// Name and version of what made the trace.
+    pub recorder: String,
+    /// Seconds since 1970 when the recording began; 0 where that is not known.
+    pub time: u64,
+    /// What a user of the trace should know.
+    pub notes: Vec<String>,
+}
+
+const UNIT_SHIFT: u64 = 1;
+const OPTIONS: u64 = 2;
+const COMMAND: u64 = 3;
+const PROGRAM: u64 = 4;
+const MACHINE: u64 = 5;
+const RECORDER: u64 = 6;
+const TIME: u64 = 7;
+const NOTE: u64 = 8;
+
+impl Header {
+    /// A header that says nothing but the grain.
+    pub fn new(grain: Grain) -> Self {
+        Self {
+            grain,
+            options: Options::default(),
+            command: Vec::new(),
+            program: None,
+            machine: String::new(),
+            recorder: String::new(),
+            time: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The body of the file's head.
+    pub(crate) fn to_body(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        let mut field = |tag, content: &[u8]| {
+            varint::put(&mut body, tag);
+            varint::put(&mut body, content.len() as u64);
+            body.extend_from_slice(content);
+        };
+        let made = |make: &dyn Fn(&mut Vec<u8>)| {
+            let mut content = Vec::new();
+            make(&mut content);
+            content
+        };
+        field(UNIT_SHIFT, &[self.grain.shift()]);
+        field(OPTIONS, &made(&|out| varint::put(out, self.options.bits())));
+        if !self.command.is_empty() {
+            let command = made(&|out| {
+                varint::put(out, self.command.len() as u64);
+                for word in &self.command {
+                    varint::put_text(out, word);
+                }
+            });
+            field(COMMAND, &command);
+        }
+        if let Some(program) = &self.program {
+            let program = made(&|out| {
+                varint::put_text(out, &program.path);
+                out.extend_from_slice(&program.hash);
+            });
+            field(PROGRAM, &program);
+        }
+        for (tag, text) in [(MACHINE, &self.machine), (RECORDER, &self.recorder)] {
+            if !text.is_empty() {
+                field(tag, &made(&|out| varint::put_text(out, text)));
+            }
+        }
+        if self.time != 0 {
+            field(TIME, &self.time.to_le_bytes());
+        }
+        for note in &self.notes {
+            field(NOTE, &made(&|out| varint::put_text(out, note)));
+        }
+        body
+    }
+
+    /// The header that a file's head holds.
+    pub(crate) fn from_body(body: &[u8]) -> Result<Self, &'static str> {
+        let mut fields = Cursor::new(body);
+        let mut grain = None;
+        let mut header = Self::new(Grain::Page);
+        while !fields.is_empty() {
+            let tag = fields.number()?;
+            let content = fields.prefixed()?;
+            let mut field = Cursor::new(content);
+            match tag {
+                UNIT_SHIFT => {
+                    grain = Some(match field.byte()? {
+                        12 => Grain::Page,
+                        6 => Grain::Line,
+                        _ => return Err("its unit is neither a page nor a line"),
+                    });
+                }
+                OPTIONS => header.options = Options::from_bits(field.number()?),
+                COMMAND => header.command = field.texts()?,
+                PROGRAM => {
+                    let path = field.text()?;
+                    let hash = field.bytes(32)?.try_into().unwrap_or_default();
+                    header.program = Some(Program { path, hash });
+                }
+                MACHINE => header.machine = field.text()?,
+                RECORDER => header.recorder = field.text()?,
+                TIME => {
+                    let bytes = field.bytes(8)?.try_into().unwrap_or_default();
+                    header.time = u64::from_le_bytes(bytes);
+                }
+                NOTE => header.notes.push(field.text()?),
+                // A field of a later minor addition.
+                _ => {}
+            }
+        }
+        header.grain = grain.ok_or("it does not say its unit")?;
+        Ok(header)
+    }
+}

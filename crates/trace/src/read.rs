@@ -1,0 +1,444 @@
+//! Reading a trace from its start to its end.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use broadleaf_units::SpaceId;
+
+use crate::Item;
+use crate::chunk::{
+    CHECK_BYTES, CHUNK, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, END, TRAILER_BYTES, Totals,
+    check_agrees,
+};
+use crate::decode::{self, ChunkReader};
+use crate::definitions::Definitions;
+use crate::error::{Bad, Section, TraceError};
+use crate::event::Event;
+use crate::head;
+use crate::header::Header;
+use crate::index::{self, ChunkInfo};
+use crate::input::Input;
+
+/// Most patterns, references and fetches, taken together, of all processes that have not ended.
+pub const MOST_DEFINED: usize = 1 << 26;
+
+/// How many bytes of possible chunks are checked behind damage before the rest is given up.
+const MOST_SEARCHED: u64 = 1 << 34;
+
+/// How a trace is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ReadOptions {
+    /// Read on behind damage, and end quietly where the file was cut off. [`TraceReader::lost`] says what was lost.
+    pub keep_going: bool,
+    /// Instruction fetches are visits of their own where the trace tells them. Without this they are left out, and the
+    /// data visits carry the instruction counts.
+    pub fetches: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            keep_going: false,
+            fetches: true,
+        }
+    }
+}
+
+/// What could not be read of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Lost {
+    /// Bytes that were passed over.
+    pub bytes: u64,
+    /// In how many places.
+    pub places: u64,
+    /// What they would have come to, as a chunk's own totals or the index say; `None` where that cannot be known.
+    pub totals: Option<Totals>,
+}
+
+/// What [`TraceReader::next_item`] found.
+enum Found {
+    Visits,
+    Event,
+    Switch,
+    End,
+}
+
+/// Reads a trace, chunk by chunk.
+pub struct TraceReader<R> {
+    input: Input<R>,
+    header: Header,
+    options: ReadOptions,
+    definitions: BTreeMap<u32, Definitions>,
+    /// What a process has that has none.
+    none: Definitions,
+    /// The size of all definitions.
+    defined: usize,
+    chunk: ChunkReader,
+    /// The chunk that is being read.
+    open: Option<ChunkInfo>,
+    /// Whether it tells the end of its process.
+    ends_space: bool,
+    process: Option<u32>,
+    /// Every whole chunk so far.
+    chunks: Vec<ChunkInfo>,
+    totals: Totals,
+    complete: bool,
+    ended: bool,
+    lost: Lost,
+    lost_totals: Option<Totals>,
+    /// Bytes that were looked through for a chunk behind damage.
+    searched: u64,
+    switch: Event,
+}
+
+impl<R: Read> TraceReader<R> {
+    /// Begins to read a trace: reads its head. What follows is read strictly, and fetches are told.
+    ///
+    /// # Errors
+    /// Where this is no trace, one of a later version, or its head is damaged.
+    pub fn new(from: R) -> Result<Self, TraceError> {
+        Self::with_options(from, ReadOptions::default())
+    }
+
+    /// Begins to read a trace in this manner.
+    ///
+    /// # Errors
+    /// Where this is no trace, one of a later version, or its head is damaged.
+    pub fn with_options(mut from: R, options: ReadOptions) -> Result<Self, TraceError> {
+        let (header, length) = head::read(&mut from)?;
+        Ok(Self {
+            input: Input::new(from, length),
+            none: Definitions::new(header.options.instruction_pages),
+            chunk: ChunkReader::new(header.grain, options.fetches),
+            header,
+            options,
+            definitions: BTreeMap::new(),
+            defined: 0,
+            open: None,
+            ends_space: false,
+            process: None,
+            chunks: Vec::new(),
+            totals: Totals::default(),
+            complete: false,
+            ended: false,
+            lost: Lost::default(),
+            lost_totals: Some(Totals::default()),
+            searched: 0,
+            switch: Event::SpaceSwitch(SpaceId(0)),
+        })
+    }
+
+    /// What the trace says about itself.
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What was read so far comes to: whole chunks, and what was read of the present one.
+    pub fn totals(&self) -> Totals {
+        let mut totals = self.totals;
+        if self.open.is_some() {
+            totals.add(&self.chunk.made());
+        }
+        totals
+    }
+
+    /// How many bytes of the file were understood so far.
+    pub const fn bytes_read(&self) -> u64 {
+        self.input.offset()
+    }
+
+    /// Nanoseconds since the recording began when the present chunk was finished.
+    pub const fn clock(&self) -> u64 {
+        self.chunk.clock()
+    }
+
+    /// Whether the trace was read to its end, and has one: what a killed recording left has none.
+    pub const fn complete(&self) -> bool {
+        self.complete
+    }
+
+    /// What could not be read so far; only with [`ReadOptions::keep_going`] can anything be.
+    pub fn lost(&self) -> Lost {
+        Lost {
+            totals: self.lost_totals,
+            ..self.lost
+        }
+    }
+
+    /// What the trace is read from.
+    pub const fn get_ref(&self) -> &R {
+        self.input.get_ref()
+    }
+
+    /// What the trace is read from. Some of it was read ahead.
+    pub fn get_mut(&mut self) -> &mut R {
+        self.input.get_mut()
+    }
+
+    /// The next visits (there may be none in a piece that only took long) or event, or `None` at the end. Before the first piece of
+    /// another process than the one before, and before the very first, stands a [`Event::SpaceSwitch`].
+    ///
+    /// # Errors
+    /// Where the trace is damaged or cut off, after all that stands before; there is nothing behind an error.
+    pub fn next_item(&mut self) -> Result<Option<Item<'_>>, TraceError> {
+        match self.advance() {
+            Ok(Found::Visits) => Ok(Some(Item::Visits(self.chunk.visits()))),
+            Ok(Found::Event) => Ok(Some(Item::Event(self.chunk.event()))),
+            Ok(Found::Switch) => Ok(Some(Item::Event(&self.switch))),
+            Ok(Found::End) => Ok(None),
+            Err(error) => {
+                self.ended = true;
+                self.open = None;
+                Err(error)
+            }
+        }
+    }
+
+    fn advance(&mut self) -> Result<Found, TraceError> {
+        loop {
+            if let Some(open) = self.open {
+                if let Some(found) = self.go_on(open)? {
+                    return Ok(found);
+                }
+            } else if self.ended {
+                return Ok(Found::End);
+            } else if self.next_chunk()? {
+                return Ok(Found::Switch);
+            }
+        }
+    }
+
+    /// Reads on in the chunk that is open. `None` at its end.
+    fn go_on(&mut self, open: ChunkInfo) -> Result<Option<Found>, TraceError> {
+        let definitions = self.definitions.get(&open.process).unwrap_or(&self.none);
+        match self.chunk.advance(definitions) {
+            Ok(decode::Found::Visits) => return Ok(Some(Found::Visits)),
+            Ok(decode::Found::Event) => {
+                self.ends_space |= matches!(self.chunk.event(), Event::SpaceEnd { .. });
+                return Ok(Some(Found::Event));
+            }
+            Ok(decode::Found::End) => {
+                if self.ends_space
+                    && let Some(gone) = self.definitions.remove(&open.process)
+                {
+                    self.defined -= gone.size();
+                }
+            }
+            Err(_) if self.options.keep_going => {
+                let left = open.totals.less(&self.chunk.made());
+                self.lose(self.input.offset() - open.offset, Some(left));
+            }
+            Err(bad) => return Err(bad.at(open.offset)),
+        }
+        self.totals.add(&self.chunk.made());
+        self.open = None;
+        Ok(None)
+    }
+
+    /// Reads the next chunk. Answers whether it is of another process than the one before, and is open.
+    fn next_chunk(&mut self) -> Result<bool, TraceError> {
+        let offset = self.input.offset();
+        if !self.input.fill(CHUNK_HEAD_BYTES)? {
+            let rest = self.input.ahead().len() as u64;
+            if rest == 0 {
+                self.ended = true;
+                return Ok(false);
+            }
+            return self.damage(TraceError::Truncated {
+                offset,
+                size: offset + rest,
+            });
+        }
+        let head = match self.chunk_head() {
+            Ok(head) => head,
+            Err(bad) => return self.damage(bad.at(offset)),
+        };
+        let length = head.whole_length();
+        if !self.input.fill(length)? {
+            let size = offset + self.input.ahead().len() as u64;
+            return self.damage(TraceError::Truncated { offset, size });
+        }
+        let whole = &self.input.ahead()[..length];
+        if !check_agrees(whole) {
+            return self.damage(TraceError::BadCheck { offset });
+        }
+        let body = &whole[CHUNK_HEAD_BYTES..length - CHECK_BYTES];
+        let mut info = ChunkInfo {
+            kind: head.kind,
+            process: head.process,
+            offset,
+            totals: Totals::default(),
+        };
+        let understood = match head.kind {
+            ChunkKind::Definitions => {
+                let pages = self.header.options.instruction_pages;
+                let of = self.definitions.entry(head.process);
+                let of = of.or_insert_with(|| Definitions::new(pages));
+                self.defined -= of.size();
+                let added = of.add(body, self.options.keep_going);
+                self.defined += of.size();
+                if self.defined > MOST_DEFINED {
+                    let reason = "more is defined than a reader can keep";
+                    return Err(Bad::new(Section::Definitions, reason).at(offset));
+                }
+                added.map(|()| None)
+            }
+            ChunkKind::Stream => {
+                let definitions = self.definitions.get(&head.process).unwrap_or(&self.none);
+                self.chunk.begin(body, definitions).map(Some)
+            }
+            ChunkKind::Index => {
+                let chunks = index::from_body(body);
+                return match chunks {
+                    Ok(chunks) => self.end(offset, length, &chunks),
+                    Err(bad) => self.pass_over(length, bad.at(offset)),
+                };
+            }
+            ChunkKind::Other(_) => Ok(None),
+        };
+        let begun = match understood {
+            Ok(begun) => begun,
+            Err(bad) => return self.pass_over(length, bad.at(offset)),
+        };
+        self.input.consume(length);
+        info.totals = begun.unwrap_or_default();
+        self.chunks.push(info);
+        if begun.is_none() {
+            return Ok(false);
+        }
+        self.open = Some(info);
+        self.ends_space = false;
+        let switches = self.process != Some(head.process);
+        self.process = Some(head.process);
+        self.switch = Event::SpaceSwitch(SpaceId(head.process));
+        Ok(switches)
+    }
+
+    /// The head of the chunk that begins where what is ahead does.
+    fn chunk_head(&self) -> Result<ChunkHead, Bad> {
+        match self.input.ahead().first_chunk() {
+            Some(bytes) => ChunkHead::parse(bytes),
+            None => Err(Bad::new(Section::ChunkHead, "it is too short")),
+        }
+    }
+
+    /// The index was met: what it says has to be what was read, and the file has to end behind it.
+    fn end(&mut self, offset: u64, length: usize, said: &[ChunkInfo]) -> Result<bool, TraceError> {
+        if self.lost.places > 0 {
+            let mut all = Totals::default();
+            for chunk in said {
+                all.add(&chunk.totals);
+            }
+            self.lost_totals = Some(all.less(&self.totals));
+        } else if said != self.chunks {
+            let bad = Bad::new(Section::Index, "it does not name the chunks that are there");
+            return self.pass_over(length, bad.at(offset));
+        }
+        self.input.consume(length);
+        self.complete = true;
+        self.ended = true;
+        let at = self.input.offset();
+        let whole = self.input.fill(TRAILER_BYTES)?;
+        let more = self.input.fill(TRAILER_BYTES + 1)?;
+        let rest = self.input.ahead();
+        if whole && !more && rest[..8] == offset.to_le_bytes() && rest[8..] == END {
+            self.input.consume(TRAILER_BYTES);
+            return Ok(false);
+        }
+        if self.options.keep_going {
+            self.ended = false;
+            self.search()?;
+            return Ok(false);
+        }
+        if !whole {
+            let size = at + rest.len() as u64;
+            return Err(TraceError::Truncated { offset: at, size });
+        }
+        let reason = if more {
+            "something follows it"
+        } else {
+            "the last bytes do not point to the index"
+        };
+        Err(Bad::new(Section::End, reason).at(at))
+    }
+
+    // ---- damage ----
+
+    /// What stands ahead is no whole chunk.
+    fn damage(&mut self, error: TraceError) -> Result<bool, TraceError> {
+        if !self.options.keep_going {
+            return Err(error);
+        }
+        self.search()?;
+        Ok(false)
+    }
+
+    /// The chunk ahead is whole, and means nothing.
+    fn pass_over(&mut self, length: usize, error: TraceError) -> Result<bool, TraceError> {
+        if !self.options.keep_going {
+            return Err(error);
+        }
+        self.input.consume(length);
+        self.lose(length as u64, None);
+        Ok(false)
+    }
+
+    fn lose(&mut self, bytes: u64, totals: Option<Totals>) {
+        self.lost.bytes += bytes;
+        self.lost.places += 1;
+        self.lost_totals = match (self.lost_totals, totals) {
+            (Some(mut sum), Some(more)) => {
+                sum.add(&more);
+                Some(sum)
+            }
+            _ => None,
+        };
+    }
+
+    /// Looks for the next whole chunk behind the byte ahead.
+    fn search(&mut self) -> Result<(), TraceError> {
+        let from = self.input.offset();
+        if !self.input.ahead().is_empty() {
+            self.input.consume(1);
+        }
+        while self.input.fill(CHUNK_HEAD_BYTES)? && self.searched < MOST_SEARCHED {
+            let ahead = self.input.ahead();
+            let found = ahead.windows(CHUNK.len()).position(|four| four == CHUNK);
+            let Some(at) = found else {
+                let passed = ahead.len() + 1 - CHUNK.len();
+                self.input.consume(passed);
+                continue;
+            };
+            self.input.consume(at);
+            if self.whole_chunk_ahead()? {
+                break;
+            }
+            self.input.consume(1);
+        }
+        if !self.input.fill(CHUNK_HEAD_BYTES)? {
+            self.input.consume(self.input.ahead().len());
+        }
+        if self.searched >= MOST_SEARCHED {
+            // Made to be searched for ever. What is left is lost, as far as it was looked at.
+            self.input.consume(self.input.ahead().len());
+            self.ended = true;
+        }
+        self.lose(self.input.offset() - from, None);
+        Ok(())
+    }
+
+    fn whole_chunk_ahead(&mut self) -> Result<bool, TraceError> {
+        if !self.input.fill(CHUNK_HEAD_BYTES)? {
+            return Ok(false);
+        }
+        let Ok(head) = self.chunk_head() else {
+            return Ok(false);
+        };
+        let length = head.whole_length();
+        self.searched += length as u64;
+        if !self.input.fill(length)? {
+            return Ok(false);
+        }
+        Ok(check_agrees(&self.input.ahead()[..length]))
+    }
+}

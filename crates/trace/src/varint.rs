@@ -1,0 +1,153 @@
+//! Numbers and texts as the format writes them.
+
+/// Appends a number, seven bits in each byte, lowest first.
+#[inline]
+pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a text: its length in bytes, and its bytes.
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
+    put(out, text.len() as u64);
+    out.extend_from_slice(text.as_bytes());
+}
+
+const ENDS: &str = "it ends inside a number";
+const LONG: &str = "a number has more than 64 bits";
+
+/// The number that begins at `*at`, which moves behind it.
+#[inline]
+pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
+    match bytes.get(*at) {
+        Some(&byte) if byte < 0x80 => {
+            *at += 1;
+            Ok(u64::from(byte))
+        }
+        _ => take_long(bytes, at),
+    }
+}
+
+fn take_long(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
+    let mut value = 0;
+    for shift in (0..70).step_by(7) {
+        let byte = *bytes.get(*at).ok_or(ENDS)?;
+        *at += 1;
+        // The tenth byte holds the 64th bit alone.
+        if shift == 63 && byte > 1 {
+            return Err(LONG);
+        }
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Ok(value);
+        }
+    }
+    Err(LONG)
+}
+
+/// Takes numbers and texts off the front of some bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    /// How many bytes were taken.
+    pub(crate) const fn position(&self) -> usize {
+        self.at
+    }
+
+    pub(crate) fn byte(&mut self) -> Result<u8, &'static str> {
+        let byte = *self.bytes.get(self.at).ok_or("it ends too early")?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    #[inline]
+    pub(crate) fn number(&mut self) -> Result<u64, &'static str> {
+        take(self.bytes, &mut self.at)
+    }
+
+    /// A number that has to fit 32 bits.
+    pub(crate) fn number32(&mut self) -> Result<u32, &'static str> {
+        u32::try_from(self.number()?).map_err(|_| "a number has more than 32 bits")
+    }
+
+    pub(crate) fn bytes(&mut self, count: u64) -> Result<&'a [u8], &'static str> {
+        let rest = &self.bytes[self.at..];
+        let count = usize::try_from(count).ok().filter(|&n| n <= rest.len());
+        let count = count.ok_or("something is longer than what holds it")?;
+        self.at += count;
+        Ok(&rest[..count])
+    }
+
+    /// Something that says its own length first.
+    pub(crate) fn prefixed(&mut self) -> Result<&'a [u8], &'static str> {
+        let count = self.number()?;
+        self.bytes(count)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<String, &'static str> {
+        let text = std::str::from_utf8(self.prefixed()?).map_err(|_| "a text is not UTF-8")?;
+        Ok(text.to_owned())
+    }
+
+    /// A number of texts, and the texts.
+    pub(crate) fn texts(&mut self) -> Result<Vec<String>, &'static str> {
+        let count = self.number()?;
+        let mut texts = Vec::new();
+        for _ in 0..count {
+            texts.push(self.text()?);
+        }
+        Ok(texts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back() {
+        for bits in 0..64 {
+            for value in [(1u64 << bits) - 1, 1 << bits, u64::MAX >> bits] {
+                let mut bytes = Vec::new();
+                put(&mut bytes, value);
+                let mut at = 0;
+                assert_eq!(take(&bytes, &mut at), Ok(value));
+                assert_eq!(at, bytes.len());
+                let mut at = 0;
+                assert_eq!(take(&bytes[..bytes.len() - 1], &mut at), Err(ENDS));
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_of_more_than_64_bits_is_refused() {
+        let mut bytes = vec![0xff; 9];
+        bytes.push(2);
+        assert_eq!(take(&bytes, &mut 0), Err(LONG));
+        assert_eq!(take(&[0x80; 11], &mut 0), Err(LONG));
+    }
+
+    #[test]
+    fn a_text_longer_than_its_holder_is_refused() {
+        let mut bytes = Vec::new();
+        put_text(&mut bytes, "leaf");
+        assert_eq!(Cursor::new(&bytes).text().unwrap(), "leaf");
+        assert!(Cursor::new(&bytes[..4]).text().is_err());
+        assert!(Cursor::new(&[0xff; 10]).prefixed().is_err());
+    }
+}

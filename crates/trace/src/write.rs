@@ -1,0 +1,286 @@
+//! Writing a trace from what a recorder has put together: blocks, and the sections of stream chunks.
+
+use std::io::Write;
+
+use crate::block::{BlockDef, BlockItem, MOST_BLOCK_REFERENCES};
+use crate::chunk::{self, ChunkKind, END, HEAD_BYTES, MAGIC, MOST_CHUNK_BYTES, Totals, VERSION};
+use crate::compress::{DEFAULT_LEVEL, Packer};
+use crate::definitions::MOST_DEFINITION_BYTES;
+use crate::error::WriteError;
+use crate::header::Header;
+use crate::index::{self, ChunkInfo};
+use crate::varint;
+
+/// How many sections a stream chunk has beside its events.
+pub const SECTIONS: usize = 6;
+
+/// What a stream chunk is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StreamChunk<'a> {
+    /// What its executions come to.
+    pub totals: Totals,
+    /// Nanoseconds since the recording began, when the chunk was finished.
+    pub clock: u64,
+    /// Heads, runs, patterns, masks, units, places, as the format describes them.
+    pub sections: [&'a [u8]; SECTIONS],
+    /// Events: see [`EventEncoder`](crate::EventEncoder).
+    pub events: &'a [u8],
+}
+
+/// A chunk that was compressed, and only has to be written. Packing needs no writer, so another thread can do it.
+#[derive(Clone, Debug)]
+pub struct PackedChunk {
+    kind: ChunkKind,
+    process: u32,
+    totals: Totals,
+    /// Head and body.
+    bytes: Vec<u8>,
+}
+
+impl StreamChunk<'_> {
+    /// Compresses the chunk with this level of Zstandard.
+    ///
+    /// # Errors
+    /// Where the sections are longer than a chunk may hold.
+    pub fn pack(&self, process: u32, level: i32) -> Result<PackedChunk, WriteError> {
+        self.pack_with(process, &mut Packer::new(level)?)
+    }
+
+    fn pack_with(&self, process: u32, packer: &mut Packer) -> Result<PackedChunk, WriteError> {
+        let sections = self.sections.iter().copied().chain([self.events]);
+        if sections.clone().map(<[u8]>::len).sum::<usize>() > MOST_CHUNK_BYTES {
+            return Err(WriteError::TooLarge(
+                "the sections of a chunk have more than 2^28 bytes together",
+            ));
+        }
+        let mut bytes = chunk::open(ChunkKind::Stream, process);
+        let totals = &self.totals;
+        for number in [
+            totals.executions,
+            totals.loads,
+            totals.stores,
+            totals.instructions,
+            self.clock,
+        ] {
+            varint::put(&mut bytes, number);
+        }
+        for raw in sections {
+            varint::put(&mut bytes, raw.len() as u64);
+            // A frame has at least 10 bytes more than what it holds where that cannot be compressed.
+            let packed = if raw.len() > 16 {
+                Some(packer.pack(raw)?)
+            } else {
+                None
+            };
+            let stored = packed.as_deref().filter(|packed| packed.len() < raw.len());
+            let stored = stored.unwrap_or(raw);
+            varint::put(&mut bytes, stored.len() as u64);
+            bytes.extend_from_slice(stored);
+        }
+        Ok(PackedChunk {
+            kind: ChunkKind::Stream,
+            process,
+            totals: self.totals,
+            bytes,
+        })
+    }
+}
+
+/// Writes a trace. Each chunk is handed to `W` in one piece, so that what is killed between two leaves whole chunks.
+pub struct TraceWriter<W> {
+    to: W,
+    packer: Packer,
+    /// Bytes written.
+    offset: u64,
+    chunks: Vec<ChunkInfo>,
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// Begins a trace: writes its head.
+    ///
+    /// # Errors
+    /// Where `to` fails, or the header is longer than 2^24 bytes.
+    pub fn new(mut to: W, header: &Header) -> Result<Self, WriteError> {
+        let body = header.to_body();
+        if body.len() > chunk::MOST_HEAD_BYTES {
+            return Err(WriteError::TooLarge("the header has more than 2^24 bytes"));
+        }
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + body.len() + 8);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&body);
+        let check = xxhash_rust::xxh3::xxh3_64(&bytes);
+        bytes.extend_from_slice(&check.to_le_bytes());
+        to.write_all(&bytes)?;
+        Ok(Self {
+            to,
+            packer: Packer::new(DEFAULT_LEVEL)?,
+            offset: bytes.len() as u64,
+            chunks: Vec::new(),
+        })
+    }
+
+    /// The level of Zstandard for what follows; 1 where none was set.
+    ///
+    /// # Errors
+    /// Where there is no such level.
+    pub fn set_level(&mut self, level: i32) -> Result<(), WriteError> {
+        Ok(self.packer.set_level(level)?)
+    }
+
+    /// How many bytes were written.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What the stream chunks written so far come to.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for chunk in &self.chunks {
+            totals.add(&chunk.totals);
+        }
+        totals
+    }
+
+    /// Defines blocks of a process. The first pattern of the first gets the number `first_pattern`: as many as were defined
+    /// for the process before, or 0 to forget those.
+    ///
+    /// # Errors
+    /// Where a block's items make no patterns or `to` fails.
+    pub fn definitions(
+        &mut self,
+        process: u32,
+        first_pattern: u32,
+        blocks: &[BlockDef],
+    ) -> Result<(), WriteError> {
+        let mut first = u64::from(first_pattern);
+        let mut raw = Vec::new();
+        // Blocks that were put into `raw`, and the patterns that they have.
+        let (mut count, mut patterns) = (0u64, 0u64);
+        for block in blocks {
+            check(block)?;
+            block.put(&mut raw);
+            count += 1;
+            patterns += block.patterns() as u64;
+            // Far below the bound, which a single block cannot reach.
+            if raw.len() > MOST_DEFINITION_BYTES / 4 {
+                self.define(process, first, count, &raw)?;
+                first += patterns;
+                (count, patterns) = (0, 0);
+                raw.clear();
+            }
+        }
+        if count > 0 {
+            self.define(process, first, count, &raw)?;
+        }
+        Ok(())
+    }
+
+    fn define(
+        &mut self,
+        process: u32,
+        first: u64,
+        count: u64,
+        blocks: &[u8],
+    ) -> Result<(), WriteError> {
+        let mut raw = Vec::with_capacity(blocks.len() + 16);
+        varint::put(&mut raw, first);
+        varint::put(&mut raw, count);
+        raw.extend_from_slice(blocks);
+        let mut bytes = chunk::open(ChunkKind::Definitions, process);
+        bytes.extend_from_slice(&self.packer.pack(&raw)?);
+        self.write(PackedChunk {
+            kind: ChunkKind::Definitions,
+            process,
+            totals: Totals::default(),
+            bytes,
+        })
+    }
+
+    /// Compresses and writes a stream chunk. Its patterns have to be defined before.
+    ///
+    /// # Errors
+    /// Where the sections are longer than a chunk may hold or `to` fails.
+    pub fn stream_chunk(
+        &mut self,
+        process: u32,
+        chunk: &StreamChunk<'_>,
+    ) -> Result<(), WriteError> {
+        let packed = chunk.pack_with(process, &mut self.packer)?;
+        self.write(packed)
+    }
+
+    /// Writes a chunk that was packed before.
+    ///
+    /// # Errors
+    /// Where it is longer than a chunk may be or `to` fails.
+    pub fn write(&mut self, packed: PackedChunk) -> Result<(), WriteError> {
+        let mut bytes = packed.bytes;
+        chunk::close(&mut bytes).map_err(WriteError::TooLarge)?;
+        self.to.write_all(&bytes)?;
+        self.chunks.push(ChunkInfo {
+            kind: packed.kind,
+            process: packed.process,
+            offset: self.offset,
+            totals: packed.totals,
+        });
+        self.offset += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Flushes what is written to, without ending the trace.
+    ///
+    /// # Errors
+    /// Where that fails.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        Ok(self.to.flush()?)
+    }
+
+    /// Ends the trace: writes its index, and gives back what it was written to.
+    ///
+    /// # Errors
+    /// Where that fails.
+    pub fn finish(mut self) -> Result<W, WriteError> {
+        let mut bytes = chunk::open(ChunkKind::Index, 0);
+        let raw = index::to_raw(&self.chunks);
+        if raw.len() > index::MOST_INDEX_BYTES {
+            return Err(WriteError::TooLarge("the index has more than 2^26 bytes"));
+        }
+        bytes.extend_from_slice(&self.packer.pack(&raw)?);
+        chunk::close(&mut bytes).map_err(WriteError::TooLarge)?;
+        bytes.extend_from_slice(&self.offset.to_le_bytes());
+        bytes.extend_from_slice(&END);
+        self.to.write_all(&bytes)?;
+        self.to.flush()?;
+        Ok(self.to)
+    }
+}
+
+/// Whether the block can be defined. What a reader would refuse is refused here, where it is known who made it.
+fn check(block: &BlockDef) -> Result<(), WriteError> {
+    if block.items.last() != Some(&BlockItem::Exit) {
+        return Err(WriteError::Block("it does not end with an exit"));
+    }
+    if block.references() > MOST_BLOCK_REFERENCES {
+        return Err(WriteError::Block("it has more than 1024 references"));
+    }
+    for item in &block.items {
+        if let BlockItem::Several {
+            loads,
+            stores,
+            loads_before_store,
+        } = item
+        {
+            if *loads == 0 && *stores == 0 {
+                return Err(WriteError::Block("a reference makes no access"));
+            }
+            if *stores > 0 && loads_before_store > loads {
+                return Err(WriteError::Block(
+                    "more loads come before a store than there are",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
