@@ -1,0 +1,290 @@
+//! What the engine does around the model: passes, notes, errors, progress, and what machines share.
+
+mod common;
+
+use broadleaf_engine::{Error, Items, Plan, PlanError, Source, run};
+use broadleaf_trace::{Backing, Event, Grain, Item, Lead, Visit};
+use broadleaf_units::{PageSize, SpaceId, VirtAddr};
+use common::*;
+use std::ops::ControlFlow;
+
+#[test]
+fn walks_and_cycles_add_up() {
+    let mut items = Items::new(Grain::Page);
+    items.visits((0..5000).map(|number| load(number * 7 % 4096)));
+    for result in replay(&items, &["4k", "greedy"]).results {
+        assert!(result.l2_misses > 0 && result.l1_misses >= result.l2_misses);
+        let (base, large) = (
+            result.walks.of(PageSize::SIZE_4K),
+            result.walks.of(PageSize::SIZE_2M),
+        );
+        assert_eq!(base + large, result.l2_misses);
+        assert_eq!(result.walk_cycles, 35 * base + 21 * large);
+        assert_eq!(base == 0, result.policy == "greedy");
+    }
+}
+
+#[test]
+fn results_come_policy_by_policy_with_the_machines_inside() {
+    let machines =
+        ["skylake", "skylake-unified-96"].map(|name| broadleaf_translation::machine(name).unwrap());
+    let policies = ["greedy", "4k"].map(|name| broadleaf_policy::parse(name).unwrap());
+    let plan = Plan::new(policies.into(), machines.into()).unwrap();
+    let mut items = Items::new(Grain::Page);
+    items.visits((0..1000).map(load));
+    let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).unwrap();
+    let order: Vec<(&str, &str)> = outcome
+        .results
+        .iter()
+        .map(|result| (result.policy.as_str(), result.machine.as_str()))
+        .collect();
+    let (a, b) = ("skylake", "skylake-unified-96");
+    assert_eq!(order, [("greedy", a), ("greedy", b), ("4k", a), ("4k", b)]);
+    // One memory stands behind both.
+    assert_eq!(outcome.results[0].refusals, outcome.results[1].refusals);
+    assert_eq!(
+        outcome.results[0].page_faults,
+        outcome.results[1].page_faults
+    );
+}
+
+#[test]
+fn an_empty_trace_has_empty_results() {
+    let outcome = replay(&Items::new(Grain::Page), &["foresight"]);
+    assert_eq!(outcome.trace.accesses, 0);
+    assert_eq!(outcome.results[0].peak_resident_pages, 0);
+    assert!(outcome.notes.is_empty());
+}
+
+#[test]
+fn straddling_accesses_make_two_lookups_at_one_time() {
+    let mut items = Items::new(Grain::Page);
+    items.visits([
+        load(0),
+        Visit {
+            unit: 1,
+            lead: Lead::Load,
+            ..Visit::default()
+        },
+    ]);
+    let counted = result(&items, "4k");
+    assert_eq!(
+        (counted.accesses, counted.l2_misses, counted.page_faults),
+        (1, 2, 2)
+    );
+}
+
+#[test]
+fn lines_of_one_page_are_one_page() {
+    let mut items = Items::new(Grain::Line);
+    items.visits((0..128).map(load));
+    let counted = result(&items, "4k");
+    assert_eq!(
+        (counted.accesses, counted.l2_misses, counted.touched_pages),
+        (128, 2, 2)
+    );
+}
+
+#[test]
+fn fetches_are_left_out() {
+    let mut items = Items::new(Grain::Page);
+    items.visits([Visit {
+        unit: 5,
+        instructions: 10,
+        fetch: true,
+        ..Visit::default()
+    }]);
+    let outcome = replay(&items, &["4k"]);
+    assert_eq!(
+        (
+            outcome.trace.accesses,
+            outcome.trace.pages,
+            outcome.trace.instructions
+        ),
+        (0, 0, 10)
+    );
+}
+
+#[test]
+fn switching_spaces_flushes_nothing() {
+    let mut items = Items::new(Grain::Page);
+    for _ in 0..10 {
+        items
+            .event(Event::SpaceSwitch(SpaceId(1)))
+            .visits([load(0)]);
+        items
+            .event(Event::SpaceSwitch(SpaceId(0)))
+            .visits([load(0)]);
+    }
+    let counted = result(&items, "4k");
+    assert_eq!(
+        (counted.l1_misses, counted.regions, counted.touched_pages),
+        (2, 2, 2)
+    );
+}
+
+#[test]
+fn mappings_told_late_count_from_the_start() {
+    let mut items = Items::new(Grain::Page);
+    items
+        .visits([load(0)])
+        .event(map(0, 512, Backing::Anonymous))
+        .visits([load(1)]);
+    let mut passes = 0;
+    let plan = Plan::new(
+        vec![broadleaf_policy::parse("greedy").unwrap()],
+        vec![broadleaf_translation::machine("skylake").unwrap()],
+    )
+    .unwrap();
+    let outcome = run(&mut items, &plan, &mut |progress| {
+        passes = progress.pass;
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert_eq!(passes, 2);
+    // The first access was outside every mapping, so it made no reservation; the mapping took its page away, and the second
+    // access found an empty block.
+    let result = &outcome.results[0];
+    assert_eq!(
+        (
+            result.promotions,
+            refused(result, "no_reservation"),
+            result.page_faults
+        ),
+        (1, 1, 2)
+    );
+    assert!(outcome.trace.events);
+}
+
+#[test]
+fn notes_say_what_the_trace_does_not() {
+    let mut items = Items::new(Grain::Page);
+    items.visits([load(0)]);
+    let notes = replay(&items, &["4k"]).notes;
+    assert!(
+        notes[0].starts_with("no mapping events: every block"),
+        "{notes:?}"
+    );
+    assert_eq!(notes[1], "user-mode references only");
+    let mut items = Items::new(Grain::Page);
+    items.event(map(0, 1, Backing::Anonymous)).visits([load(0)]);
+    items.event(Event::Misplaced {
+        at: range(0, 1),
+        native: VirtAddr(0x1000),
+    });
+    items
+        .event(Event::SpaceSwitch(SpaceId(4)))
+        .visits([load(0), load((1 << 52) - 1)]);
+    let notes = replay(&items, &["4k"]).notes;
+    assert!(
+        notes[0].starts_with("no mapping events of address space 4: "),
+        "{notes:?}"
+    );
+    assert!(
+        notes[1].starts_with("1 mapping stands elsewhere"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn what_the_model_cannot_take_is_refused() {
+    let plan = Plan::new(
+        vec![broadleaf_policy::parse("greedy").unwrap()],
+        vec![broadleaf_translation::machine("skylake").unwrap()],
+    )
+    .unwrap();
+    let go = |items: &mut Items| run(items, &plan, &mut |_| ControlFlow::Continue(())).err();
+    let mut items = Items::new(Grain::Page);
+    items.visits([load(1 << 44)]);
+    assert_eq!(go(&mut items), Some(Error::Address { address: 1 << 56 }));
+    let mut items = Items::new(Grain::Page);
+    for space in 0..=1 << 15 {
+        items
+            .event(Event::SpaceSwitch(SpaceId(space)))
+            .visits([load(0)]);
+    }
+    assert_eq!(
+        go(&mut items),
+        Some(Error::TooManySpaces { limit: 1 << 15 })
+    );
+    let mut items = Items::new(Grain::Page);
+    for space in 0..=1 << 15 {
+        items
+            .event(Event::SpaceSwitch(SpaceId(space)))
+            .visits([load(0)]);
+        items.event(Event::SpaceEnd { status: None });
+    }
+    assert_eq!(go(&mut items), None, "one at a time");
+}
+
+#[test]
+fn progress_can_stop_it() {
+    let plan = Plan::new(
+        vec![broadleaf_policy::parse("greedy").unwrap()],
+        vec![broadleaf_translation::machine("skylake").unwrap()],
+    )
+    .unwrap();
+    let mut items = Items::new(Grain::Page);
+    items.visits([load(0)]).visits([load(1)]);
+    let mut calls = 0;
+    let stopped = run(&mut items, &plan, &mut |progress| {
+        calls += 1;
+        assert_eq!(
+            (progress.pass, progress.passes, progress.accesses),
+            (1, 1, 1)
+        );
+        ControlFlow::Break(())
+    });
+    assert_eq!((stopped.err(), calls), (Some(Error::Stopped), 1));
+}
+
+#[test]
+fn plans_without_anything_to_do_are_refused() {
+    assert_eq!(Plan::new(vec![], vec![]).err(), Some(PlanError::Empty));
+    let text = broadleaf_translation::machine_text("skylake").unwrap();
+    let without = text
+        .replace("2m = \"va[27:21]\"", "1g = \"va[36:30]\"")
+        .replace("{ 2m = \"va[24:22]\" }", "{ 1g = \"va[32:30]\" }");
+    let machine =
+        broadleaf_translation::Machine::from_toml(&without.replace("2m = 21", "1g = 21")).unwrap();
+    let plan = Plan::new(vec![broadleaf_policy::base_pages()], vec![machine]);
+    assert!(matches!(plan.err(), Some(PlanError::MissingSize { size, .. }) if size == "2m"));
+}
+
+/// A source that fails at its second item.
+struct Failing(u32);
+
+impl Source for Failing {
+    type Error = &'static str;
+
+    fn grain(&self) -> Grain {
+        Grain::Page
+    }
+
+    fn rewind(&mut self) -> Result<(), Self::Error> {
+        Err("a pipe cannot be read twice")
+    }
+
+    fn next(&mut self) -> Result<Option<Item<'_>>, Self::Error> {
+        self.0 += 1;
+        match self.0 {
+            1 => Ok(Some(Item::Visits(&[]))),
+            2 => Ok(None),
+            _ => Err("read on after the end"),
+        }
+    }
+}
+
+#[test]
+fn errors_of_the_source_come_through() {
+    let machine = || vec![broadleaf_translation::machine("skylake").unwrap()];
+    let once = Plan::new(vec![broadleaf_policy::parse("greedy").unwrap()], machine()).unwrap();
+    assert!(run(&mut Failing(0), &once, &mut |_| ControlFlow::Continue(())).is_ok());
+    let twice = Plan::new(
+        vec![broadleaf_policy::parse("foresight").unwrap()],
+        machine(),
+    )
+    .unwrap();
+    let error = run(&mut Failing(0), &twice, &mut |_| ControlFlow::Continue(())).err();
+    assert_eq!(error, Some(Error::Source("a pipe cannot be read twice")));
+}

@@ -1,0 +1,440 @@
+//! What each verb does to a block, by hand, and `check()` after each of many at random.
+
+use broadleaf_memory::{
+    AddressSpaces, Backing, BlockId, Change, GEOMETRY, Mapping, Memory, PAGES_PER_BLOCK, Pages,
+    Rights, Shootdown,
+};
+use broadleaf_policy::{BackingKind, Coverage};
+use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
+use std::collections::BTreeSet;
+
+const SPACE: SpaceId = SpaceId(0);
+const BLOCK: u64 = PAGES_PER_BLOCK as u64;
+
+fn pages(start: u64, count: u64) -> Pages {
+    Pages {
+        start,
+        end: start + count,
+    }
+}
+
+fn anonymous(start: u64, count: u64) -> Mapping {
+    Mapping {
+        pages: pages(start, count),
+        rights: Rights::READ_WRITE,
+        shared: false,
+        backing: Backing::Anonymous,
+    }
+}
+
+/// Both halves of memory, wired as an engine would.
+struct World {
+    spaces: AddressSpaces,
+    memory: Memory,
+    now: u64,
+}
+
+impl World {
+    /// One space in which that many blocks are mapped, from address 0 on.
+    fn new(blocks: u64) -> Self {
+        let mut world = Self {
+            spaces: AddressSpaces::new(BTreeSet::from([SPACE])),
+            memory: Memory::new(),
+            now: 0,
+        };
+        assert!(world.spaces.tell(SPACE));
+        let changes = world.spaces.map(SPACE, anonymous(0, blocks * BLOCK));
+        world.apply(&changes);
+        world
+    }
+
+    fn apply(&mut self, changes: &[Change]) -> Vec<Shootdown> {
+        self.memory.make_room(self.spaces.blocks());
+        let shootdowns = changes
+            .iter()
+            .map(|change| self.memory.apply(change))
+            .collect();
+        self.memory.check();
+        shootdowns
+    }
+
+    fn block(&mut self, page: u64) -> BlockId {
+        let block = self
+            .spaces
+            .block(SPACE, GEOMETRY.block_of(PageNumber(page)));
+        self.spaces.prepare(block);
+        self.memory.make_room(self.spaces.blocks());
+        block
+    }
+
+    fn touch(&mut self, page: u64, store: bool) {
+        let (block, offset) = (self.block(page), GEOMETRY.offset_in_block(PageNumber(page)));
+        let facts = self.spaces.facts(block, offset);
+        self.spaces.touch(block, offset);
+        if self.memory.block(block).is_resident(offset) {
+            self.memory.use_filled(block, offset);
+        } else {
+            self.memory.fault(block, offset, self.now, facts.reservable);
+        }
+        if store {
+            self.memory.store(block, offset);
+        }
+        assert!(self.memory.is_settled(block, offset, store));
+        self.now += 1;
+        self.memory.check();
+    }
+
+    fn promote(&mut self, page: u64) {
+        let block = self.block(page);
+        if self.spaces.facts(block, 0).coverage == Coverage::Covered {
+            assert_eq!(
+                self.memory.promote(block, BackingKind::Anonymous),
+                Shootdown::Nothing
+            );
+        }
+        self.memory.check();
+    }
+}
+
+#[test]
+fn a_promotion_fills_what_is_missing() {
+    let mut world = World::new(1);
+    world.touch(3, true);
+    let block = world.block(0);
+    assert_eq!(world.memory.block(block).reserved_at(), Some(0));
+    world.promote(0);
+    world.touch(4, false);
+    let state = world.memory.block(block);
+    assert!(state.is_promoted());
+    assert_eq!(
+        (state.populated(), state.dirty(), state.filled().count()),
+        (512, 1, 510)
+    );
+    let totals = world.memory.totals();
+    assert_eq!(
+        (
+            totals.extra_zeroed_pages,
+            totals.extra_disk_read_pages,
+            totals.false_dirty_pages
+        ),
+        (510, 0, 511)
+    );
+    assert_eq!(
+        (
+            world.memory.counters().page_faults,
+            world.memory.counters().peak_resident
+        ),
+        (1, 512)
+    );
+    // A second time there is nothing to do.
+    world.promote(0);
+    assert_eq!(world.memory.counters().promotions, 1);
+}
+
+#[test]
+fn losing_a_part_breaks_a_superpage_and_losing_all_does_not() {
+    let mut world = World::new(1);
+    world.touch(0, true);
+    world.promote(0);
+    let changes = world.spaces.discard(SPACE, pages(0, 10));
+    assert_eq!(
+        world.apply(&changes),
+        [Shootdown::Range {
+            space: SPACE,
+            pages: pages(0, 10)
+        }]
+    );
+    let block = world.block(0);
+    let state = world.memory.block(block);
+    assert_eq!(
+        (state.populated(), state.dirty(), state.is_promoted()),
+        (502, 0, false)
+    );
+    assert_eq!(
+        state.reserved_at(),
+        Some(0),
+        "the reservation keeps what is left"
+    );
+    assert_eq!(world.memory.counters().demotions, 1);
+    assert_eq!(
+        world.memory.totals().extra_zeroed_pages,
+        511,
+        "those that went count, and those that stand"
+    );
+
+    world.promote(0);
+    let changes = world.spaces.unmap(SPACE, pages(0, BLOCK));
+    world.apply(&changes);
+    let state = world.memory.block(block);
+    assert_eq!((state.populated(), state.reserved_at()), (0, None));
+    assert_eq!(
+        world.memory.counters().demotions,
+        1,
+        "a superpage that goes as a whole is not broken"
+    );
+    assert_eq!(
+        world.memory.totals().extra_zeroed_pages,
+        511 + 10,
+        "what was filled a second time went too"
+    );
+    // Nothing is left that a TLB could know.
+    let changes = world.spaces.unmap(SPACE, pages(0, BLOCK));
+    assert_eq!(world.apply(&changes), [Shootdown::Nothing]);
+}
+
+#[test]
+fn protection_of_a_part_breaks_a_superpage() {
+    let read = Rights {
+        write: false,
+        ..Rights::READ_WRITE
+    };
+    let mut world = World::new(1);
+    world.touch(0, false);
+    world.promote(0);
+    let changes = world
+        .spaces
+        .protect(SPACE, pages(0, BLOCK), Rights::READ_WRITE);
+    assert!(changes.is_empty(), "these are the rights that it has");
+    let changes = world.spaces.protect(SPACE, pages(0, BLOCK), read);
+    assert_eq!(
+        world.apply(&changes),
+        [Shootdown::Range {
+            space: SPACE,
+            pages: pages(0, BLOCK)
+        }]
+    );
+    assert_eq!(world.memory.counters().demotions, 0);
+    let changes = world
+        .spaces
+        .protect(SPACE, pages(0, BLOCK - 1), Rights::READ_WRITE);
+    world.apply(&changes);
+    assert_eq!(world.memory.counters().demotions, 1);
+    let block = world.block(0);
+    assert_eq!(
+        world.spaces.facts(block, 0).coverage,
+        Coverage::MixedProtection
+    );
+    let changes = world
+        .spaces
+        .protect(SPACE, pages(0, BLOCK), Rights::READ_WRITE);
+    world.apply(&changes);
+    assert_eq!(
+        world.spaces.facts(block, 0).coverage,
+        Coverage::Covered,
+        "the parts are one mapping again"
+    );
+}
+
+#[test]
+fn a_demotion_concerns_the_superpages_entry_alone() {
+    let mut world = World::new(2);
+    world.touch(BLOCK, false);
+    world.promote(BLOCK);
+    let block = world.block(BLOCK);
+    let place = (SPACE, BlockNumber(1));
+    assert_eq!(world.spaces.place(block), place);
+    let first = PageNumber(BLOCK);
+    assert_eq!(
+        world.memory.demote(block, place),
+        Shootdown::Superpage {
+            space: SPACE,
+            first
+        }
+    );
+    assert_eq!(world.memory.demote(block, place), Shootdown::Nothing);
+    assert_eq!(world.memory.block(block).populated(), 512);
+}
+
+#[test]
+fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
+    let mut world = World::new(1);
+    world.now = 77;
+    world.touch(5, true);
+    world.promote(0);
+    let changes = world
+        .spaces
+        .remap(SPACE, pages(0, BLOCK), pages(8 * BLOCK, BLOCK));
+    world.apply(&changes);
+    let (source, target) = (world.block(0), world.block(8 * BLOCK));
+    assert_eq!(
+        world.memory.block(source),
+        &broadleaf_memory::Block::default()
+    );
+    let state = world.memory.block(target);
+    assert_eq!(
+        (state.is_promoted(), state.reserved_at(), state.dirty()),
+        (true, Some(77), 1)
+    );
+    assert_eq!(world.spaces.facts(target, 0).coverage, Coverage::Covered);
+    assert_eq!(world.spaces.facts(source, 0).coverage, Coverage::NotCovered);
+
+    // One page off: the superpage is broken, and its pages come to stand in two blocks without a reservation.
+    let changes = world
+        .spaces
+        .remap(SPACE, pages(8 * BLOCK, BLOCK), pages(1, BLOCK));
+    world.apply(&changes);
+    assert_eq!(world.memory.counters().demotions, 1);
+    let next = world.block(BLOCK);
+    let (first, second) = (world.memory.block(source), world.memory.block(next));
+    assert_eq!((first.populated(), second.populated()), (511, 1));
+    assert!(first.is_dirty(6) && !first.is_promoted());
+    assert_eq!((first.reserved_at(), second.reserved_at()), (None, None));
+    assert_eq!(
+        first.filled().count() + second.filled().count(),
+        511,
+        "filled pages move as such"
+    );
+    assert_eq!(world.memory.counters().resident, 512);
+    assert_eq!(world.memory.totals().extra_zeroed_pages, 511);
+}
+
+#[test]
+fn remapping_in_place_and_over_others() {
+    let mut world = World::new(4);
+    world.touch(0, false);
+    world.touch(BLOCK, false);
+    // Growing takes the place of what stands behind it; what stays in place is left alone.
+    let changes = world
+        .spaces
+        .remap(SPACE, pages(0, BLOCK), pages(0, 2 * BLOCK));
+    world.apply(&changes);
+    assert_eq!(world.memory.counters().resident, 1);
+    let changes = world.spaces.remap(SPACE, pages(0, 2 * BLOCK), pages(0, 1));
+    world.apply(&changes);
+    assert_eq!(world.memory.counters().resident, 1);
+    let block = world.block(BLOCK);
+    assert_eq!(world.spaces.facts(block, 0).coverage, Coverage::NotCovered);
+    // No kernel moves a range onto a part of itself.
+    assert!(
+        world
+            .spaces
+            .remap(SPACE, pages(2 * BLOCK, BLOCK), pages(2 * BLOCK + 1, BLOCK))
+            .is_empty()
+    );
+}
+
+#[test]
+fn the_heap_grows_and_shrinks() {
+    let mut world = World::new(0);
+    assert!(world.spaces.set_heap(SPACE, pages(0, 300)).is_empty());
+    world.touch(5, true);
+    let block = world.block(0);
+    assert!(
+        world.memory.block(block).reserved_at().is_some(),
+        "it may grow to fill the block"
+    );
+    assert_eq!(world.spaces.facts(block, 5).coverage, Coverage::NotCovered);
+    let changes = world.spaces.set_heap(SPACE, pages(0, 600));
+    world.apply(&changes);
+    assert_eq!(world.spaces.facts(block, 5).coverage, Coverage::Covered);
+    world.promote(0);
+    let changes = world.spaces.set_heap(SPACE, pages(0, 100));
+    world.apply(&changes);
+    assert_eq!(
+        (
+            world.memory.block(block).populated(),
+            world.memory.counters().demotions
+        ),
+        (100, 1)
+    );
+}
+
+#[test]
+fn the_end_of_a_space_takes_everything() {
+    let mut world = World::new(3);
+    for block in 0..3 {
+        world.touch(block * BLOCK, true);
+        world.promote(block * BLOCK);
+    }
+    let changes = world.spaces.end(SPACE);
+    assert_eq!(world.apply(&changes), [Shootdown::Space(SPACE)]);
+    assert_eq!(
+        (
+            world.memory.counters().resident,
+            world.memory.counters().demotions
+        ),
+        (0, 0)
+    );
+    assert_eq!(world.memory.totals().extra_zeroed_pages, 3 * 511);
+    assert_eq!(
+        (world.spaces.touched_pages(), world.spaces.regions()),
+        (3, 3),
+        "what was touched was touched"
+    );
+}
+
+/// A small generator of numbers that repeat with the seed (Marsaglia 2003, xorshift).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+
+    fn range(&mut self, limit: u64) -> Pages {
+        // Whole blocks often, anything else as often.
+        if self.below(2) == 0 {
+            return pages(
+                self.below(limit / BLOCK) * BLOCK,
+                (1 + self.below(2)) * BLOCK,
+            );
+        }
+        pages(self.below(limit), 1 + self.below(700))
+    }
+}
+
+#[test]
+fn any_order_of_verbs_keeps_the_facts_in_agreement() {
+    for seed in 1..=30 {
+        let mut numbers = Numbers(seed << 32 | 0x9e37_79b9);
+        let mut world = World::new(4);
+        let limit = 6 * BLOCK;
+        for _ in 0..600 {
+            let range = numbers.range(limit);
+            let to = numbers.range(limit);
+            let changes = match numbers.below(24) {
+                0 => world.spaces.map(SPACE, anonymous(range.start, range.len())),
+                1 => world.spaces.unmap(SPACE, range),
+                2 => world.spaces.protect(
+                    SPACE,
+                    range,
+                    Rights {
+                        write: numbers.below(2) == 0,
+                        ..Rights::READ_WRITE
+                    },
+                ),
+                3 => world.spaces.remap(SPACE, range, to),
+                4 => world
+                    .spaces
+                    .remap(SPACE, range, pages(to.start, range.len())),
+                5 => world.spaces.discard(SPACE, range),
+                6 => world.spaces.set_heap(SPACE, pages(2 * BLOCK, range.len())),
+                7 if numbers.below(40) == 0 => world.spaces.end(SPACE),
+                8..=11 => {
+                    world.promote(range.start);
+                    Vec::new()
+                }
+                12 => {
+                    let block = world.block(range.start);
+                    let place = world.spaces.place(block);
+                    let broken = world.memory.demote(block, place) != Shootdown::Nothing;
+                    assert!(!broken || world.memory.block(block).populated() == 512);
+                    Vec::new()
+                }
+                _ => {
+                    world.touch(range.start, numbers.below(2) == 0);
+                    Vec::new()
+                }
+            };
+            world.apply(&changes);
+        }
+        let counters = world.memory.counters();
+        assert!(
+            counters.promotions > 0 && counters.demotions > 0 && counters.page_faults > 0,
+            "seed {seed}"
+        );
+    }
+}
