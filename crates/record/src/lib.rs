@@ -1,3 +1,4 @@
 //! Recorders and importers of foreign traces.
 
 pub mod import;
+pub mod valgrind;

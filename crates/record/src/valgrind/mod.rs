@@ -1,0 +1,14 @@
+//! The Valgrind recorder: a tool of our own inside Valgrind's core, which needs neither privileges nor a patched Valgrind.
+//!
+//! The tool (`recorder/valgrind`, in C) runs inside the recorded process and writes what runs to shared memory ([`ring`]). Here, on another
+//! core, it becomes the streams of a trace ([`tell`]) and is compressed. One thread reads each process.
+
+mod launch;
+mod process;
+mod ring;
+mod session;
+mod sink;
+mod tell;
+mod wire;
+
+pub use session::{Finished, Options, Progress, RecordError, record};

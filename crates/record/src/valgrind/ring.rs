@@ -1,0 +1,130 @@
+//! The shared memory through which one process of the recorded program tells what it does.
+
+#![allow(unsafe_code, reason = "memory that another process writes to")]
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use memmap2::{MmapOptions, MmapRaw};
+
+use super::wire::{HEADER_BYTES, MAGIC, RING_BYTES, SEGMENT_WORDS, SEGMENTS, header};
+
+/// One process's ring, mapped here.
+pub(super) struct Ring {
+    map: MmapRaw,
+}
+
+/// Why [`Ring::wait`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// A segment can be taken.
+    Full,
+    /// The tool wrote its last.
+    Ended,
+    /// Neither, for a while: time to see whether the process is still there.
+    Idle,
+}
+
+impl Ring {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let map = MmapOptions::new().len(RING_BYTES).map_raw(&file)?;
+        let ring = Self { map };
+        if file.metadata()?.len() < RING_BYTES as u64
+            || ring.word(header::MAGIC).load(Ordering::Acquire) != MAGIC
+        {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the recorder and this program do not fit together",
+            ));
+        }
+        Ok(ring)
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU32 {
+        assert!(offset % 4 == 0 && offset + 4 <= HEADER_BYTES);
+        // SAFETY: the offset is aligned and inside the mapping, which lives as long as `self`; the tool writes these words
+        // atomically.
+        unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(offset).cast()) }
+    }
+
+    /// log2 of the unit in which the tool looks for references that moved.
+    pub(super) fn unit_shift(&self) -> u32 {
+        self.word(header::UNIT_SHIFT).load(Ordering::Relaxed)
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.word(header::PID).load(Ordering::Relaxed)
+    }
+
+    /// Waits for a segment to be filled, a tenth of a second at most.
+    pub(super) fn wait(&self) -> Wait {
+        let head = self.word(header::HEAD).load(Ordering::Acquire);
+        if head != self.word(header::TAIL).load(Ordering::Relaxed) {
+            return Wait::Full;
+        }
+        if self.word(header::ENDED).load(Ordering::Acquire) != 0 {
+            // The last segment may have come between the two looks.
+            return if self.word(header::HEAD).load(Ordering::Acquire) == head {
+                Wait::Ended
+            } else {
+                Wait::Full
+            };
+        }
+        futex_wait(self.word(header::HEAD), head, Duration::from_millis(100));
+        if self.word(header::HEAD).load(Ordering::Acquire) != head {
+            Wait::Full
+        } else {
+            Wait::Idle
+        }
+    }
+
+    /// Copies the oldest filled segment to `into` and gives it back to the tool.
+    pub(super) fn take(&self, into: &mut Vec<u64>) {
+        let tail = self.word(header::TAIL).load(Ordering::Relaxed);
+        let slot = tail as usize % SEGMENTS;
+        let words = self.word(header::LENGTH + 4 * slot).load(Ordering::Relaxed) as usize;
+        let words = words.min(SEGMENT_WORDS);
+        into.clear();
+        into.reserve(words);
+        // SAFETY: the segment lies inside the mapping and is aligned to 8; the tool does not write to it between its
+        // increment of `head`, which was seen with Acquire, and ours of `tail`.
+        unsafe {
+            let from = self
+                .map
+                .as_ptr()
+                .add(HEADER_BYTES + slot * SEGMENT_WORDS * 8)
+                .cast::<u64>();
+            std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), words);
+            into.set_len(words);
+        }
+        self.word(header::TAIL)
+            .store(tail.wrapping_add(1), Ordering::Release);
+        futex_wake(self.word(header::TAIL));
+    }
+}
+
+fn futex_wait(word: &AtomicU32, while_it_is: u32, at_most: Duration) {
+    let time = libc::timespec {
+        tv_sec: at_most.as_secs() as libc::time_t,
+        tv_nsec: at_most.subsec_nanos().into(),
+    };
+    // SAFETY: the word is valid for the length of the call, and the time is read only.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT,
+            while_it_is,
+            &time,
+        )
+    };
+}
+
+fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the word is valid for the length of the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}

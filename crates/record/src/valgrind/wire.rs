@@ -1,0 +1,180 @@
+//! What the Valgrind tool writes: the other side of `recorder/valgrind/wire.h`. The two change together.
+
+use broadleaf_trace::{Advice, Backing, Event, Mapping, Protection, Range};
+use broadleaf_units::{FileId, ThreadId, VirtAddr};
+
+pub(super) const MAGIC: u32 = 0x424c_5631;
+pub(super) const SEGMENTS: usize = 16;
+pub(super) const SEGMENT_WORDS: usize = 8192;
+pub(super) const HEADER_BYTES: usize = 4096;
+pub(super) const RING_BYTES: usize = HEADER_BYTES + SEGMENTS * SEGMENT_WORDS * 8;
+
+/// Byte offsets of the header's fields.
+pub(super) mod header {
+    pub(in super::super) const MAGIC: usize = 0;
+    pub(in super::super) const UNIT_SHIFT: usize = 12;
+    pub(in super::super) const PID: usize = 16;
+    pub(in super::super) const ENDED: usize = 20;
+    pub(in super::super) const HEAD: usize = 24;
+    pub(in super::super) const TAIL: usize = 28;
+    pub(in super::super) const LENGTH: usize = 32;
+}
+
+/// In place of the address of a reference whose guard was false.
+pub(super) const ABSENT: u64 = u64::MAX;
+/// Set in an execution's word if a reference left its unit; the addresses of all follow then.
+pub(super) const LEFT: u64 = 1 << 32;
+/// Set in a record's first word, clear in an execution's.
+pub(super) const RECORD: u64 = 0x8000_0000;
+
+/// Kinds of records.
+pub(super) mod kind {
+    pub(in super::super) const BLOCK: u8 = 1;
+    pub(in super::super) const RESET: u8 = 2;
+    pub(in super::super) const MAP: u8 = 3;
+    pub(in super::super) const UNMAP: u8 = 4;
+    pub(in super::super) const PROTECT: u8 = 5;
+    pub(in super::super) const REMAP: u8 = 6;
+    pub(in super::super) const ADVISE: u8 = 7;
+    pub(in super::super) const BRK: u8 = 8;
+    pub(in super::super) const STACK: u8 = 9;
+    pub(in super::super) const FILE: u8 = 10;
+    pub(in super::super) const MISPLACED: u8 = 11;
+    pub(in super::super) const PROCESS: u8 = 12;
+    pub(in super::super) const FORK: u8 = 13;
+    pub(in super::super) const EXEC: u8 = 14;
+    pub(in super::super) const EXIT: u8 = 15;
+    pub(in super::super) const THREAD_START: u8 = 16;
+    pub(in super::super) const THREAD_RUN: u8 = 17;
+    pub(in super::super) const THREAD_END: u8 = 18;
+}
+
+/// Items of a block.
+pub(super) mod item {
+    pub(in super::super) const INSTRUCTION: u64 = 1;
+    pub(in super::super) const LOAD: u64 = 2;
+    pub(in super::super) const STORE: u64 = 3;
+    pub(in super::super) const EXIT: u64 = 4;
+}
+
+/// The payload of a record, read from its front. What is missing reads as zero: the tool is trusted as far as that it may at worst
+/// give a wrong event, never a panic.
+pub(super) struct Payload<'a>(pub(super) &'a [u64]);
+
+impl Payload<'_> {
+    pub(super) fn number(&mut self) -> u64 {
+        match self.0.split_first() {
+            Some((&first, rest)) => {
+                self.0 = rest;
+                first
+            }
+            None => 0,
+        }
+    }
+
+    pub(super) fn text(&mut self) -> String {
+        let words = (self.number() as usize).min(self.0.len() * 8);
+        let (text, rest) = self.0.split_at(words.div_ceil(8));
+        self.0 = rest;
+        let bytes: Vec<u8> = text
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .take(words)
+            .collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn address(&mut self) -> VirtAddr {
+        VirtAddr(self.number())
+    }
+
+    fn range(&mut self) -> Range {
+        Range {
+            start: self.address(),
+            len: self.number(),
+        }
+    }
+
+    fn protection(&mut self) -> Protection {
+        let bits = self.number();
+        Protection {
+            read: bits & 1 != 0,
+            write: bits & 2 != 0,
+            execute: bits & 4 != 0,
+        }
+    }
+
+    /// The event that a record of this kind tells, or `None` for the kinds that are none.
+    pub(super) fn event(mut self, record: u8) -> Option<Event> {
+        const MAP_SHARED: u64 = 1;
+        Some(match record {
+            kind::MAP => {
+                let (range, protection) = (self.range(), self.protection());
+                let shared = self.number() & MAP_SHARED != 0;
+                let (backing, file, offset) =
+                    (self.number(), FileId(self.number() as u32), self.number());
+                let backing = match backing {
+                    1 => Backing::Heap,
+                    2 => Backing::Stack,
+                    3 => Backing::SharedMemory,
+                    4 => Backing::File { file, offset },
+                    5 => Backing::Kernel,
+                    _ => Backing::Anonymous,
+                };
+                Event::Map(Mapping {
+                    range,
+                    protection,
+                    shared,
+                    backing,
+                })
+            }
+            kind::UNMAP => Event::Unmap(self.range()),
+            kind::PROTECT => Event::Protect(self.range(), self.protection()),
+            kind::REMAP => Event::Remap {
+                from: self.range(),
+                to: self.range(),
+            },
+            kind::ADVISE => Event::Advise(
+                self.range(),
+                match self.number() as i32 {
+                    4 => Advice::DontNeed,
+                    8 => Advice::Free,
+                    9 => Advice::Remove,
+                    14 => Advice::HugePage,
+                    15 => Advice::NoHugePage,
+                    other => Advice::Other(other),
+                },
+            ),
+            kind::BRK => Event::Brk(self.range()),
+            kind::FILE => Event::File {
+                id: FileId(self.number() as u32),
+                size: self.number(),
+                path: self.text(),
+            },
+            kind::MISPLACED => Event::Misplaced {
+                at: self.range(),
+                native: self.address(),
+            },
+            kind::PROCESS => {
+                let (pid, parent) = (self.number() as u32, self.number() as u32);
+                let arguments = self.number().min(self.0.len() as u64);
+                Event::SpaceStart {
+                    pid,
+                    parent,
+                    command: (0..arguments).map(|_| self.text()).collect(),
+                }
+            }
+            kind::FORK => Event::Fork {
+                child: self.number() as u32,
+            },
+            kind::EXEC => Event::Exec { path: self.text() },
+            kind::EXIT => Event::SpaceEnd {
+                status: Some(self.number() as i32),
+            },
+            kind::THREAD_START => Event::ThreadStart(ThreadId(self.number() as u32)),
+            kind::THREAD_RUN => Event::ThreadSwitch(ThreadId(self.number() as u32)),
+            kind::THREAD_END => Event::ThreadEnd(ThreadId(self.number() as u32)),
+            _ => return None,
+        })
+    }
+}

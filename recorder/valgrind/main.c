@@ -1,0 +1,61 @@
+/* The Broadleaf recorder, a Valgrind tool: options, start and end. `broadleaf record` runs it; on its own it is of no use. */
+#include "recorder.h"
+
+UInt         bl_unit_shift = 12;
+const HChar* bl_ring_directory = NULL;
+Bool         bl_follow_children = False;
+
+static Bool option(const HChar* arg)
+{
+   if VG_STR_CLO(arg, "--ring-dir", bl_ring_directory) {}
+   else if VG_BINT_CLO(arg, "--unit-shift", bl_unit_shift, 6, 12) {}
+   else if VG_BOOL_CLO(arg, "--follow-children", bl_follow_children) {}
+   else
+      return False;
+   return True;
+}
+
+static void usage(void)
+{
+   VG_(printf)("    --ring-dir=DIR           where the reader's control pipe is\n"
+               "    --unit-shift=6..12      log2 of the unit in which places are told [12]\n"
+               "    --follow-children=no|yes record what the program forks [no]\n");
+}
+
+static void debug_usage(void) { VG_(printf)("    (none)\n"); }
+
+static void start(void)
+{
+   if (!bl_ring_directory) {
+      VG_(umsg)("recorder: run by `broadleaf record`, which gives it --ring-dir\n");
+      VG_(exit)(2);
+   }
+   bl_hide_preload();
+   bl_ring_open(bl_ring_directory);
+   bl_process_begins();
+}
+
+static void finish(Int status)
+{
+   ULong word = (ULong)status << 8;
+   bl_end_chunk();
+   bl_record(REC_EXIT, &word, 1);
+   bl_ring_close(1);
+}
+
+static void begin(void)
+{
+   /* Precise registers only where a program can see them: nothing here unwinds stacks. */
+   VG_(clo_vex_control).iropt_register_updates_default = VexRegUpdSpAtMemAccess;
+   VG_(clo_px_file_backed) = VexRegUpdSpAtMemAccess;
+   VG_(details_name)("Broadleaf");
+   VG_(details_version)("1");
+   VG_(details_description)("records a program's memory references");
+   VG_(details_copyright_author)("The Broadleaf developers.");
+   VG_(details_bug_reports_to)("the Broadleaf developers");
+   VG_(basic_tool_funcs)(start, bl_instrument, finish);
+   VG_(needs_command_line_options)(option, usage, debug_usage);
+   bl_events_init();
+}
+
+VG_DETERMINE_INTERFACE_VERSION(begin)

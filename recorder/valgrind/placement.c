@@ -1,0 +1,226 @@
+/* Mappings where the kernel would have put them, as far as 2 MiB boundaries go.
+
+   Valgrind's core places a program's mappings by rules of its own: bottom up, in the first hole. Whether a region can hold a
+   superpage depends on where it lies between 2 MiB boundaries, so a recording made like that would answer another
+   question. The functions below stand in front of the core's own (the linker's --wrap) and give the addresses that Linux gives with address
+   randomisation switched off (`setarch -R`), equal to them modulo 1 GiB for mappings, executables and heaps, and modulo 2 MiB for the stack.
+
+   - Executable: a position-independent one stands at 0x555555554000 natively, here at the same address modulo 64 GiB.
+   - Heap: behind the executable, with room to grow as far as there is. (The core's own limit is 8 MiB; beyond it the allocator would go
+     to mmap, which natively it does not.)
+   - mmap: top down from 0x7ffff7fff000 natively, the highest hole that is large enough. Which mappings the kernel moves to a 2 MiB boundary
+     differs between kernels and file systems; it is asked, by a mapping that is taken away at once.
+   - Stack: natively up to 0x7ffffffff000. */
+#include "recorder.h"
+
+typedef struct {
+   enum { MFixed, MHint, MAny, MAlign } rkind;
+   Addr start;
+   Addr len;
+} MapRequest;
+
+/* The fields that are needed of the core's type of this name. */
+typedef struct {
+   const HChar** argv;
+   Addr          exe_base, exe_end;
+} ExeInfoHead;
+
+extern Addr   __real_vgPlain_am_get_advisory(const MapRequest*, Bool client, Bool* ok);
+extern Addr   __real_vgPlain_am_get_advisory_client_simple(Addr start, SizeT len, Bool* ok);
+extern Bool   __real_vgPlain_am_create_reservation(Addr start, SizeT length, ShrinkMode smode, SSizeT extra);
+extern Int    __real_vgPlain_do_exec(const HChar* exe, ExeInfoHead* info);
+extern Addr   __real_vgPlain_am_startup(Addr sp_at_startup);
+extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord);
+
+#define SUPERPAGE 0x200000UL
+
+/* Address space of the client under Valgrind 3.19 ends at 128 GiB; its own allocations begin at 64 GiB and grow upwards. */
+static const Addr pie_base = 0x555554000UL;     /* 0x555555554000 mod 64 GiB */
+static const Addr mmap_top = 0x1fb7fff000UL;    /* 0x7ffff7fff000 mod 1 GiB, below the stack */
+static const Addr mmap_floor = 0x1100000000UL;
+
+/* Natively the kernel maps pages of its own (vvar, vdso) below the dynamic linker, or at the top where a program has none, which Valgrind hides from the program. Their room stays free. */
+static SizeT kernel_pages;
+static Addr  kernel_pages_end;
+static Bool  loading; /* the program is being loaded */
+static const Addr stack_top_in_superpage = 0x1ff000; /* 0x7ffffffff000 mod 2 MiB */
+
+/* What the next mapping is, if the system call said. */
+static struct { Bool known; Bool file; Int fd; ULong offset; Bool shared; } expected;
+
+void bl_placement_expect(Bool file, Int fd, ULong offset, Bool shared)
+{
+   expected.known = True;
+   expected.file = file;
+   expected.fd = fd;
+   expected.offset = offset;
+   expected.shared = shared;
+}
+
+void bl_placement_expect_nothing(void) { expected.known = False; }
+
+/* Whether the kernel moves such a mapping to where superpages fit. Two are made, since one alone might lie there by chance. */
+static Bool kernel_aligns(SizeT len)
+{
+   Int    flags = expected.known && expected.shared ? VKI_MAP_SHARED : VKI_MAP_PRIVATE;
+   Int    fd = -1;
+   ULong  offset = 0;
+   SysRes r[2];
+   Bool   yes = True;
+
+   if (len < SUPERPAGE)
+      return False;
+   if (expected.known && expected.file) {
+      fd = expected.fd;
+      offset = expected.offset;
+   } else {
+      flags |= VKI_MAP_ANONYMOUS;
+   }
+   flags |= VKI_MAP_NORESERVE;
+   for (Int i = 0; i < 2; i++) {
+      r[i] = VG_(do_syscall)(__NR_mmap, 0, len, VKI_PROT_NONE, flags, fd, offset, 0, 0);
+      yes = yes && !sr_isError(r[i]) && ((sr_Res(r[i]) - offset) & (SUPERPAGE - 1)) == 0;
+   }
+   for (Int i = 0; i < 2; i++)
+      if (!sr_isError(r[i]))
+         VG_(do_syscall)(__NR_munmap, sr_Res(r[i]), len, 0, 0, 0, 0, 0, 0);
+   return yes;
+}
+
+/* The size of [vvar], [vvar_vclock] and [vdso] together, from this process's own mappings. */
+static SizeT size_of_kernel_pages(void)
+{
+   static HChar text[16384];
+   SysRes       fd = VG_(open)("/proc/self/maps", VKI_O_RDONLY, 0);
+   SizeT        all = 0;
+   UInt         used = 0;
+   Int          n;
+   if (sr_isError(fd))
+      return 0;
+   while (used < sizeof text - 1 && (n = VG_(read)(sr_Res(fd), text + used, sizeof text - 1 - used)) > 0)
+      used += n;
+   VG_(close)(sr_Res(fd));
+   text[used] = 0;
+   for (HChar* line = text; line && *line; line = VG_(strchr)(line, '\n') ? VG_(strchr)(line, '\n') + 1 : NULL) {
+      HChar* end = VG_(strchr)(line, '\n');
+      if (end)
+         *end = 0;
+      if (VG_(strstr)(line, "[vvar") || VG_(strstr)(line, "[vdso]")) {
+         HChar* rest;
+         Addr   start = VG_(strtoull16)(line, &rest);
+         all += VG_(strtoull16)(rest + 1, NULL) - start;
+      }
+      if (!end)
+         break;
+      *end = '\n';
+   }
+   return all;
+}
+
+/* The highest hole of that length below the top, or 0. */
+static Addr highest_hole(SizeT len)
+{
+   static const UInt all = SkAnonC | SkAnonV | SkFileC | SkFileV | SkShmC | SkResvn;
+   static Addr*      starts;
+   static Int        room;
+   Addr              ceiling = kernel_pages_end == mmap_top ? mmap_top - kernel_pages : mmap_top;
+   Int               n;
+
+   if (!starts) {
+      room = 1024;
+      starts = VG_(malloc)("bl.starts", room * sizeof(Addr));
+   }
+   while ((n = VG_(am_get_segment_starts)(all, starts, room)) < 0) {
+      room = -n + 256; /* with some to spare: this very allocation may add segments */
+      starts = VG_(realloc)("bl.starts", starts, room * sizeof(Addr));
+   }
+   for (Int i = n - 1; i >= 0; i--) {
+      const NSegment* s = VG_(am_find_nsegment)(starts[i]);
+      if (!s || s->start >= ceiling)
+         continue;
+      if (s->end + 1 < ceiling && ceiling - (s->end + 1) >= len)
+         return ceiling - len;
+      ceiling = s->start;
+      if (ceiling == kernel_pages_end)
+         ceiling -= kernel_pages;
+      if (ceiling < mmap_floor)
+         return 0;
+   }
+   return 0;
+}
+
+static Addr where_the_kernel_would(SizeT len)
+{
+   Addr a = 0;
+   len = VG_PGROUNDUP(len);
+   if (kernel_aligns(len)) {
+      ULong offset = expected.known && expected.file ? expected.offset : 0;
+      a = highest_hole(len + SUPERPAGE);
+      if (a) {
+         Addr up = (offset - a) & (SUPERPAGE - 1);
+         a += up ? up : SUPERPAGE;
+      }
+   }
+   if (!a)
+      a = highest_hole(len);
+   return a >= mmap_floor ? a : 0;
+}
+
+Addr __wrap_vgPlain_am_get_advisory(const MapRequest* req, Bool client, Bool* ok)
+{
+   if (!client || req->rkind == MFixed || req->rkind == MAlign || req->len == 0)
+      return __real_vgPlain_am_get_advisory(req, client, ok);
+   if (req->rkind == MHint && req->start != 0) {
+      Addr a = __real_vgPlain_am_get_advisory(req, client, ok);
+      if (*ok && a == req->start)
+         return a;
+   }
+   if (kernel_pages == 0 && !loading) {
+      kernel_pages = size_of_kernel_pages();
+      kernel_pages_end = mmap_top;
+   }
+   Addr a = where_the_kernel_would(req->len);
+   if (a) {
+      if (kernel_pages == 0) { /* the first mapping while a program is loaded is its dynamic linker */
+         kernel_pages = size_of_kernel_pages();
+         kernel_pages_end = a;
+      }
+      *ok = True;
+      return a;
+   }
+   return __real_vgPlain_am_get_advisory(req, client, ok);
+}
+
+Addr __wrap_vgPlain_am_get_advisory_client_simple(Addr start, SizeT len, Bool* ok)
+{
+   MapRequest req = {start ? MFixed : MAny, start, len};
+   return __wrap_vgPlain_am_get_advisory(&req, True, ok);
+}
+
+/* The heap's reservation is the one that shrinks from below and has one page in front. */
+Bool __wrap_vgPlain_am_create_reservation(Addr start, SizeT length, ShrinkMode smode, SSizeT extra)
+{
+   if (smode == SmLower && extra == VKI_PAGE_SIZE)
+      for (SizeT larger = 32UL << 30; larger > length; larger /= 2)
+         if (__real_vgPlain_am_create_reservation(start, larger, smode, extra))
+            return True;
+   return __real_vgPlain_am_create_reservation(start, length, smode, extra);
+}
+
+/* The core puts a position-independent executable two thirds up the range that it is given. */
+Int __wrap_vgPlain_do_exec(const HChar* exe, ExeInfoHead* info)
+{
+   info->exe_base = 0;
+   info->exe_end = pie_base / 2 * 3;
+   loading = True;
+   Int error = __real_vgPlain_do_exec(exe, info);
+   loading = False;
+   return error;
+}
+
+/* Answers the last byte of the client's stack. */
+Addr __wrap_vgPlain_am_startup(Addr sp_at_startup)
+{
+   Addr end = __real_vgPlain_am_startup(sp_at_startup) + 1;
+   return (end & ~(SUPERPAGE - 1)) - SUPERPAGE + stack_top_in_superpage - 1;
+}

@@ -1,0 +1,80 @@
+/* The Broadleaf recorder: what its files share.
+
+   instrument.c  translated code writes what runs to the ring
+   blocks.c      the tables: blocks, their patterns, where their references went
+   ring.c        shared memory towards `broadleaf record`
+   events.c      system calls, threads, processes
+   placement.c   mappings where the kernel would have put them */
+#ifndef BROADLEAF_RECORDER_H
+#define BROADLEAF_RECORDER_H
+
+#include "pub_tool_basics.h"
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_machine.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_options.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_tooliface.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+#include "pub_tool_xarray.h"
+#include "wire.h"
+
+/* instrument.c */
+IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout, const VexGuestExtents* extents,
+                    const VexArchInfo* arch, IRType guest_word, IRType host_word);
+/* What the running thread's register shadow holds; translated code reaches it fastest. */
+typedef struct {
+   ULong* at;    /* where the next execution is written */
+   ULong* limit; /* a block that begins behind this calls `bl_next_segment` first */
+} Shadow;
+extern ThreadId bl_running; /* VG_INVALID_THREADID before the first */
+
+/* blocks.c. Patterns and the references of blocks are numbered. */
+#define MAX_PATTERNS (1u << 22)
+#define MAX_REFERENCES (1u << 23)
+extern ULong bl_begin[]; /* for each reference, where the unit begins in which it was made last; written by translated code */
+/* The first pattern of the block that does these items; its first reference goes to `reference`. NO_PATTERN if the tables are full. */
+UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* reference);
+void bl_forget(void); /* all references forget their units */
+void bl_tell_blocks_again(void);
+
+/* ring.c. Nothing is written while `bl_recording` is False; translated code then writes into a segment that nobody reads. */
+extern Bool bl_recording;
+void bl_ring_open(const HChar* directory);
+void bl_ring_close(UInt ended);
+void bl_ring_abandon(void);     /* in a forked child: the ring is the parent's */
+void bl_ring_flush(void);       /* hands over what there is */
+void bl_next_segment(void);     /* called by translated code when a segment is full */
+void bl_thread_runs(ThreadId t);/* the shadow goes with the thread that runs */
+void bl_end_chunk(void);
+void bl_park(void);             /* before a signal's frame is made or left */
+void bl_record(UInt kind, const ULong* payload, UInt words);
+/* A record put together word by word. */
+typedef struct { UInt words; ULong word[4096]; } Payload;
+void put(Payload* p, ULong v);
+void put_text(Payload* p, const HChar* s);
+void bl_send(UInt kind, const Payload* p);
+
+/* events.c */
+void bl_events_init(void);
+void bl_process_begins(void);
+
+/* placement.c */
+void bl_placement_expect(Bool file, Int fd, ULong offset, Bool shared);
+void bl_placement_expect_nothing(void);
+
+/* startup.c */
+void bl_hide_preload(void);
+
+/* main.c */
+extern UInt  bl_unit_shift;
+extern const HChar* bl_ring_directory;
+extern Bool  bl_follow_children;
+
+#endif

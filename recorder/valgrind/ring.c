@@ -1,0 +1,271 @@
+/* The ring towards `broadleaf record`: a file of its own for each process, in the folder that --ring-dir names, announced by a
+   line in the folder's `control` pipe. */
+#include "recorder.h"
+
+/* Of the core, which a statically linked tool may call although its headers are not installed. */
+extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord);
+extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd, Off64T offset);
+extern SysRes VG_(am_munmap_valgrind)(Addr start, SizeT length);
+
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+
+/* How many words go into a chunk. */
+#define CHUNK_WORDS (32u << 20)
+
+Bool               bl_recording = False;
+ThreadId           bl_running = VG_INVALID_THREADID;
+static WireHeader* ring;
+static ULong*      segment; /* the one that is being filled */
+static ULong       nowhere[WIRE_SEGMENT_BYTES / sizeof(ULong)]; /* a segment that nobody reads */
+static const UInt  segment_words = WIRE_SEGMENT_BYTES / sizeof(ULong);
+static ULong       chunk_words;
+
+/* The shadow's content, where no thread's shadow holds it. A thread's shadow is *parked* when it does not: then its limit is NULL, and the next block
+   that runs fetches it. */
+static Shadow waiting = {nowhere, nowhere};
+
+static SizeT ring_bytes(void) { return WIRE_HEADER_BYTES + (SizeT)WIRE_SEGMENTS * WIRE_SEGMENT_BYTES; }
+
+static ULong* segment_at(UInt n)
+{
+   return (ULong*)((UChar*)ring + WIRE_HEADER_BYTES + (SizeT)(n % WIRE_SEGMENTS) * WIRE_SEGMENT_BYTES);
+}
+
+static Shadow shadow(void)
+{
+   Shadow s = waiting;
+   if (bl_running != VG_INVALID_THREADID) {
+      VG_(get_shadow_regs_area)(bl_running, (UChar*)&s, 1, 0, sizeof s);
+      if (s.limit == NULL)
+         s = waiting;
+   }
+   return s;
+}
+
+static void set_shadow(Shadow s)
+{
+   waiting = s;
+   if (bl_running != VG_INVALID_THREADID)
+      VG_(set_shadow_regs_area)(bl_running, 1, 0, sizeof s, (const UChar*)&s);
+}
+
+/* A signal's frame holds the register shadow, and leaving the handler brings it back: so it is parked when the frame is made and when it is left. */
+void bl_park(void)
+{
+   static const Shadow parked = {nowhere, NULL};
+   waiting = shadow();
+   if (bl_running != VG_INVALID_THREADID)
+      VG_(set_shadow_regs_area)(bl_running, 1, 0, sizeof parked, (const UChar*)&parked);
+}
+
+/* Writing begins at the start of a segment. A block that begins at the limit still has room for its longest execution. */
+static void begin_segment(ULong* at)
+{
+   segment = at;
+   set_shadow((Shadow){at, at + segment_words - (WIRE_MAX_STEPS + 8)});
+}
+
+void bl_thread_runs(ThreadId t)
+{
+   bl_park();
+   bl_running = t;
+   set_shadow(waiting);
+}
+
+static void give_up(const HChar* why)
+{
+   VG_(umsg)("recorder: %s; the program goes on without being recorded\n", why);
+   bl_recording = False;
+   begin_segment(nowhere);
+}
+
+static void futex_wake(volatile UInt* word)
+{
+   VG_(do_syscall)(__NR_futex, (UWord)word, FUTEX_WAKE, 0x7fffffff, 0, 0, 0, 0, 0);
+}
+
+/* Waits until the reader has emptied a segment. If it is gone, so is the use of recording. */
+static void wait_for_room(void)
+{
+   static const Int reader_gone_after = 50; /* tenths of a second without progress before the parent is looked for */
+   Int              waits = 0;
+   for (;;) {
+      UInt tail = ring->tail;
+      if (ring->head - tail < WIRE_SEGMENTS)
+         return;
+      struct vki_timespec tenth = {0, 100000000};
+      VG_(do_syscall)(__NR_futex, (UWord)&ring->tail, FUTEX_WAIT, tail, (UWord)&tenth, 0, 0, 0, 0);
+      if (ring->tail == tail && ++waits >= reader_gone_after) {
+         waits = 0;
+         /* The reader holds a lock on nothing; it shows that it lives by keeping the control pipe open. */
+         HChar path[VKI_PATH_MAX];
+         VG_(sprintf)(path, "%s/control", bl_ring_directory);
+         SysRes fd = VG_(open)(path, VKI_O_WRONLY | VKI_O_NONBLOCK, 0);
+         if (sr_isError(fd)) {
+            give_up("the recorder's reader has gone");
+            return;
+         }
+         VG_(close)(sr_Res(fd));
+      }
+   }
+}
+
+static void publish(ULong* at)
+{
+   UInt words = at - segment;
+   if (words == 0)
+      return;
+   ring->length[ring->head % WIRE_SEGMENTS] = words;
+   __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE);
+   futex_wake(&ring->head);
+   chunk_words += words;
+   wait_for_room();
+   begin_segment(bl_recording ? segment_at(ring->head) : nowhere);
+}
+
+void bl_ring_flush(void)
+{
+   Shadow s = shadow();
+   if (bl_recording)
+      publish(s.at);
+   else
+      begin_segment(nowhere);
+}
+
+void bl_end_chunk(void)
+{
+   chunk_words = 0;
+   bl_record(REC_RESET, NULL, 0);
+   bl_forget();
+}
+
+void bl_next_segment(void)
+{
+   Shadow s = shadow();
+   set_shadow(s);
+   if (s.at <= s.limit)
+      return; /* it was only parked */
+   bl_ring_flush();
+   if (chunk_words >= CHUNK_WORDS)
+      bl_end_chunk();
+}
+
+/* Where a record of so many words of payload goes, or NULL. */
+static ULong* begin_record(UInt kind, UInt words)
+{
+   if (!bl_recording)
+      return NULL;
+   Shadow s = shadow();
+   if (s.at + 1 + words > segment + segment_words) {
+      publish(s.at);
+      s = shadow();
+   }
+   if (!bl_recording)
+      return NULL;
+   if (1 + words > segment_words) {
+      give_up("a record is too large for the ring");
+      return NULL;
+   }
+   s.at[0] = WIRE_RECORD | kind | (ULong)words << 32;
+   ULong* payload = s.at + 1;
+   s.at += 1 + words;
+   set_shadow(s);
+   return payload;
+}
+
+void bl_record(UInt kind, const ULong* payload, UInt words)
+{
+   ULong* out = begin_record(kind, words);
+   if (out && words)
+      VG_(memcpy)(out, payload, words * sizeof(ULong));
+}
+
+void put(Payload* p, ULong v)
+{
+   if (p->words < sizeof(p->word) / sizeof(ULong))
+      p->word[p->words++] = v;
+}
+
+/* A text that does not fit is cut: it is there for people to read. */
+void put_text(Payload* p, const HChar* s)
+{
+   UInt bytes = VG_(strlen)(s);
+   UInt room = (sizeof(p->word) / sizeof(ULong) - p->words) * sizeof(ULong);
+   if (room < 2 * sizeof(ULong))
+      return;
+   if (bytes > room - sizeof(ULong))
+      bytes = room - sizeof(ULong);
+   put(p, bytes);
+   UInt words = (bytes + 7) / 8;
+   if (words)
+      p->word[p->words + words - 1] = 0;
+   VG_(memcpy)(&p->word[p->words], s, bytes);
+   p->words += words;
+}
+
+void bl_send(UInt kind, const Payload* p) { bl_record(kind, p->word, p->words); }
+
+void bl_ring_open(const HChar* directory)
+{
+   static UInt sequence = 0;
+   HChar       path[VKI_PATH_MAX], line[64];
+   Int         pid = VG_(getpid)();
+   SysRes      fd;
+
+   for (;;) {
+      VG_(sprintf)(line, "ring.%d.%u\n", pid, sequence++);
+      VG_(snprintf)(path, sizeof path, "%s/%s", directory, line);
+      path[VG_(strlen)(path) - 1] = 0;
+      fd = VG_(open)(path, VKI_O_CREAT | VKI_O_EXCL | VKI_O_RDWR, 0600);
+      if (!sr_isError(fd) || sr_Err(fd) != VKI_EEXIST)
+         break; /* an exec keeps the process id: the name of the program before it is taken */
+   }
+   if (sr_isError(fd)) {
+      give_up("its shared memory could not be made");
+      return;
+   }
+   SysRes r = VG_(do_syscall)(__NR_ftruncate, sr_Res(fd), ring_bytes(), 0, 0, 0, 0, 0, 0);
+   if (!sr_isError(r))
+      r = VG_(am_shared_mmap_file_float_valgrind)(ring_bytes(), VKI_PROT_READ | VKI_PROT_WRITE, sr_Res(fd), 0);
+   VG_(close)(sr_Res(fd));
+   if (sr_isError(r)) {
+      give_up("its shared memory could not be mapped");
+      return;
+   }
+   ring = (WireHeader*)sr_Res(r);
+   ring->segments = WIRE_SEGMENTS;
+   ring->segment_bytes = WIRE_SEGMENT_BYTES;
+   ring->unit_shift = bl_unit_shift;
+   ring->magic = WIRE_MAGIC;
+
+   VG_(snprintf)(path, sizeof path, "%s/control", directory);
+   fd = VG_(open)(path, VKI_O_WRONLY | VKI_O_NONBLOCK, 0);
+   if (sr_isError(fd) || VG_(write)(sr_Res(fd), line, VG_(strlen)(line)) < 0) {
+      give_up("nobody reads the recording");
+      return;
+   }
+   VG_(close)(sr_Res(fd));
+   bl_recording = True;
+   begin_segment(segment_at(0));
+}
+
+void bl_ring_close(UInt ended)
+{
+   if (!bl_recording)
+      return;
+   bl_ring_flush();
+   __atomic_store_n(&ring->ended, ended, __ATOMIC_RELEASE);
+   futex_wake(&ring->head);
+   bl_recording = False;
+   begin_segment(nowhere);
+}
+
+void bl_ring_abandon(void)
+{
+   bl_recording = False;
+   begin_segment(nowhere);
+   if (ring)
+      VG_(am_munmap_valgrind)((Addr)ring, ring_bytes());
+   ring = NULL;
+}
