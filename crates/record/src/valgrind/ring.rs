@@ -45,7 +45,7 @@ impl Ring {
     }
 
     fn word(&self, offset: usize) -> &AtomicU32 {
-        assert!(offset % 4 == 0 && offset + 4 <= HEADER_BYTES);
+        assert!(offset.is_multiple_of(4) && offset + 4 <= HEADER_BYTES);
         // SAFETY: the offset is aligned and inside the mapping, which lives as long as `self`; the tool writes these words
         // atomically.
         unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(offset).cast()) }

@@ -140,7 +140,7 @@ fn varint(stream: &mut Vec<u8>, mut value: u64) {
 
 /// Where a unit stands in the table of recent ones: 1 to 254.
 fn place_of(unit: u64) -> u8 {
-    (1 + ((unit.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * 254 >> 32)) as u8
+    (1 + (((unit.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * 254) >> 32)) as u8
 }
 
 impl Teller {
@@ -329,7 +329,7 @@ impl Teller {
                 streams.units.push(if same { 0 } else { place });
             } else {
                 let delta = unit.wrapping_sub(self.last_told) as i64;
-                let zigzag = (delta << 1 ^ delta >> 63) as u64;
+                let zigzag = ((delta << 1) ^ (delta >> 63)) as u64;
                 streams.units.push(PLACE);
                 varint(&mut streams.places, zigzag << 1 | u64::from(reach != 0));
                 if reach != 0 {
