@@ -154,6 +154,9 @@ pub enum WriteError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// An event that a reader would refuse.
+    #[error("an event cannot be: {0}")]
+    Event(&'static str),
     /// A switch of address spaces is no event of the format: chunks tell of it.
     #[error("a switch of address spaces is told by chunks, not by an event")]
     SpaceSwitch,

@@ -42,10 +42,11 @@ impl EventEncoder {
     /// be told by one of these: a head with the path *none*.
     ///
     /// # Errors
-    /// For a switch of address spaces, which is no event of the format.
+    /// For a switch of address spaces, which is no event of the format, and for a range past the last address.
     pub fn push(&mut self, heads: u64, event: &Event) -> Result<(), WriteError> {
         self.payload.clear();
         let kind = put(&mut self.payload, event).ok_or(WriteError::SpaceSwitch)?;
+        parse(kind, &self.payload).map_err(WriteError::Event)?;
         varint::put(&mut self.bytes, heads.saturating_sub(self.heads));
         self.bytes.push(kind);
         varint::put(&mut self.bytes, self.payload.len() as u64);
