@@ -115,10 +115,17 @@ fn figures_of_engine(result: &CellResult, loads: u64, stores: u64) -> Figures {
 fn oracle(recording: &Recording, policies: &[PolicySpec]) -> Vec<Figures> {
     let machine = broadleaf_oracle::Machine::Skylake;
     let counts = |policy| broadleaf_oracle::replay(recording, policy, machine);
-    let faults_of_4k = counts(PolicySpec::FourK).page_faults;
+    let base = counts(PolicySpec::FourK);
+    let result = |&policy| {
+        if policy == PolicySpec::FourK {
+            base.clone()
+        } else {
+            counts(policy)
+        }
+    };
     policies
         .iter()
-        .map(|&policy| figures_of_oracle(counts(policy), faults_of_4k))
+        .map(|policy| figures_of_oracle(result(policy), base.page_faults))
         .collect()
 }
 
@@ -272,7 +279,7 @@ fn every_count_equals_the_oracles() {
 
 #[test]
 fn visits_may_be_cut_anywhere() {
-    for_each_seed(cases(300), |seed| {
+    for_each_seed(cases(250), |seed| {
         let seed = seed + 1_000_000;
         let script = Script::from_seed(seed);
         let policies = policies(&mut Rng::new(seed));

@@ -155,10 +155,16 @@ impl Mappings {
         if self.is_covered(block, files) {
             return Coverage::Covered;
         }
-        let rights: Vec<Option<Protection>> = pages_of(block)
-            .map(|page| self.at(page).map(|piece| piece.protection))
-            .collect();
-        if rights.iter().all(Option::is_some) && rights.iter().any(|&right| right != rights[0]) {
+        let right = |page| self.at(page).map(|piece| piece.protection);
+        let first = right(block * 512);
+        let mut differ = false;
+        for page in pages_of(block) {
+            match right(page) {
+                None => return Coverage::NotCovered,
+                here => differ |= here != first,
+            }
+        }
+        if differ {
             Coverage::MixedProtection
         } else {
             Coverage::NotCovered

@@ -92,7 +92,7 @@ impl Script {
             rng.pick(&[0xff, 0xff, 0xff, 0xaa, 0x55, 0xfe])
         };
         let churn = rng.below(4);
-        let length = 4 + rng.below(44);
+        let length = 4 + rng.below(32);
         let mut steps: Vec<Step> = (0..length)
             .map(|_| Step {
                 action: Self::action(&mut rng, churn),
