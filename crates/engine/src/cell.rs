@@ -7,7 +7,7 @@ use crate::tags::Tags;
 use broadleaf_memory::{AddressSpaces, BlockId, Change, Memory, Shootdown};
 use broadleaf_policy::{Coverage, Point, Policy, Refusal, Verdict, View};
 use broadleaf_translation::{Lookup, Machine, SpaceTag, Tlb};
-use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{BlockNumber, PageSize, SpaceId};
 use std::collections::BTreeSet;
 
 /// Blocks that a policy promotes at least once in a trace.
@@ -36,22 +36,22 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Looks a page up that is mapped as part of a superpage or not.
+    /// Looks a page up, and takes in what the page table holds where that misses.
     #[inline]
-    fn look_up(&mut self, tag: SpaceTag, page: PageNumber, is_superpage: impl FnOnce() -> bool) {
-        match self.tlb.lookup(tag, page) {
+    fn look_up(&mut self, tag: SpaceTag, stay: &Stay, memory: &Memory) {
+        match self.tlb.lookup(tag, stay.page) {
             Lookup::First => {}
             Lookup::Second => self.first_missed += 1,
             Lookup::Miss => {
                 self.first_missed += 1;
-                let size = if is_superpage() {
+                let size = if memory.block(stay.block).is_promoted() {
                     self.super_walks += 1;
                     PageSize::SIZE_2M
                 } else {
                     self.base_walks += 1;
                     PageSize::SIZE_4K
                 };
-                self.tlb.fill(tag, page, size);
+                self.tlb.fill(tag, stay.page, size);
             }
         }
     }
@@ -152,25 +152,37 @@ impl<'a> Cell<'a> {
     /// Replays a batch.
     pub(crate) fn replay(&mut self, batch: &Batch, stream: &Stream) {
         self.memory.make_room(stream.spaces.blocks());
-        for stay in &batch.stays {
-            let settled = self
-                .memory
-                .is_settled(stay.block, stay.offset.into(), stay.any_store());
-            // A deadline concerns an access that comes at its time, not the time after the last.
-            if settled && stay.time + stay.accesses <= self.deadlines.next() {
-                self.look_up(stay, batch.tag);
-            } else {
-                self.stay(stay, batch.tag, stream);
+        let mut rest = batch.stays.as_slice();
+        loop {
+            // Most stays change no memory. A run of them is looked up by one machine after another, in a loop that does
+            // nothing else.
+            let quiet = rest.iter().take_while(|stay| self.is_quiet(stay)).count();
+            let (run, others) = rest.split_at(quiet);
+            for translation in &mut self.translations {
+                for stay in run {
+                    translation.look_up(batch.tag, stay, &self.memory);
+                }
             }
+            let Some((stay, after)) = others.split_first() else {
+                return;
+            };
+            self.stay(stay, batch.tag, stream);
+            rest = after;
         }
     }
 
+    /// Whether nothing is decided during a stay.
     #[inline]
+    fn is_quiet(&self, stay: &Stay) -> bool {
+        // A deadline concerns the access that comes at its time, so one at the time after the last is for later.
+        self.memory
+            .is_settled(stay.block, stay.offset.into(), stay.any_store())
+            && stay.time + stay.accesses <= self.deadlines.next()
+    }
+
     fn look_up(&mut self, stay: &Stay, tag: SpaceTag) {
         for translation in &mut self.translations {
-            translation.look_up(tag, stay.page, || {
-                self.memory.block(stay.block).is_promoted()
-            });
+            translation.look_up(tag, stay, &self.memory);
         }
     }
 
