@@ -7,6 +7,8 @@
 
 mod batch;
 mod cell;
+#[cfg(test)]
+mod checked;
 mod deadlines;
 mod events;
 mod plan;

@@ -62,7 +62,7 @@ pub fn entry(name: &str) -> Option<&'static Entry> {
     CATALOGUE.iter().find(|entry| entry.name == name)
 }
 
-/// The names of the eighteen policies of Zhu 2018, section 5, in the order in which the thesis lists them.
+/// The names of the eighteen policies of Zhu 2018, chapter 5, in the order in which the thesis lists them.
 const ZHU: [&str; 18] = [
     "4k",
     "freebsd",
@@ -84,7 +84,7 @@ const ZHU: [&str; 18] = [
     "life-1e9",
 ];
 
-/// The eighteen policies of Zhu 2018, section 5, in the order in which the thesis lists them.
+/// The eighteen policies of Zhu 2018, chapter 5, in the order in which the thesis lists them.
 ///
 /// # Errors
 /// Never, unless the catalogue lost one of them.

@@ -43,7 +43,7 @@ pub const TLBS: &[Described] = &[Described {
                   it fully associative, one way direct-mapped. Entries carry the tag of their address space, so a switch of \
                   spaces flushes nothing. One or two levels can be stacked; a walk fills both, and what the first level \
                   loses is not written to the second.",
-    source: "Talluri 1995, chapter 3; Zhu 2018, section 4",
+    source: "Talluri 1995, chapter 3; Zhu 2018, chapter 4",
 }];
 
 /// The page tables that a walk can go through.
@@ -53,7 +53,7 @@ pub const PAGE_TABLES: &[Described] = &[Described {
     explanation: "A superpage is a leaf one level nearer to the root. What a walk costs comes from the machine's table of \
                   cycles for each page size; the tree's own memory references and the caches of its upper levels are in \
                   that mean and are not modelled one by one. Leaves of 1 GiB are not made by any policy here.",
-    source: "Intel SDM volume 3, section 4.5; Zhu 2018, section 6",
+    source: "Intel SDM volume 3, section 4.5; Zhu 2018, chapter 6",
 }];
 
 /// A name that no machine has.

@@ -1,4 +1,4 @@
-//! The pointer chases by which Zhu 2018 (section 4) found out how Skylake's TLBs are built, run against the machine
+//! The pointer chases by which Zhu 2018 (chapter 4) found out how Skylake's TLBs are built, run against the machine
 //! `skylake`. Each has a closed form: a chase that goes round and round misses never or always.
 
 use broadleaf_translation::{Lookup, SpaceTag, Tlb, machine};

@@ -10,7 +10,7 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "base pages only",
     explanation: "Never promotes. What the others save, in page faults and in TLB misses, is measured against it, and it \
                   never holds a page that the program did not touch.",
-    source: "Zhu 2018, section 5 (4K-user)",
+    source: "Zhu 2018, chapter 5 (4K-user)",
     parameter: None,
     examples: &["4k"],
     build: |_| Box::new(BasePages),

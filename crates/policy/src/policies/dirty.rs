@@ -9,9 +9,9 @@ pub(crate) const ENTRY: Entry = Entry {
     syntax: "dirty-N",
     summary: "promote when N base pages of a reservation are dirty",
     explanation: "A block becomes a superpage when N of its 512 base pages have been stored to. Memory that is only read \
-                  stays in base pages, so a file that is mapped to be read is never read ahead of need, and few clean \
-                  pages are taken for modified ones.",
-    source: "Zhu 2018, section 5 (dirty-x); table 6.2",
+                  stays in base pages: a file that is mapped to be read is never read ahead of need, and clean pages are \
+                  taken for modified ones only in blocks that are written anyway.",
+    source: "Zhu 2018, chapter 5 (dirty-x); table 6.2",
     parameter: Some(Parameter {
         name: "n",
         unit: "base pages",

@@ -12,7 +12,7 @@ pub(crate) const ENTRY: Entry = Entry {
     explanation: "A block becomes a superpage at its first touch if freebsd promotes it at least once in the same trace. It \
                   needs the future, so no kernel can do it: it bounds what better timing alone could gain without filling in \
                   memory that nobody asked for.",
-    source: "Zhu 2018, section 5 (foresight)",
+    source: "Zhu 2018, chapter 5 (foresight)",
     parameter: None,
     examples: &["foresight"],
     build: |_| Box::new(Foresight),

@@ -12,7 +12,7 @@ pub(crate) const ENTRY: Entry = Entry {
                   dirty. A superpage that was made clean in writable memory is write-protected: its first store breaks it, \
                   and it comes back when every page is dirty. So nothing is ever filled in or falsely taken for modified, \
                   and the superpage comes late.",
-    source: "Navarro 2002; Zhu 2018, sections 2 and 5 (FreeBSD)",
+    source: "Navarro 2002; Zhu 2018, section 2.4 and chapter 5 (FreeBSD)",
     parameter: None,
     examples: &["freebsd"],
     build: |_| Box::new(FreeBsd),

@@ -12,7 +12,7 @@ pub(crate) const ENTRY: Entry = Entry {
     explanation: "A block becomes a superpage when X memory accesses, of the whole trace and not only to the block, have \
                   passed since it was reserved. It keeps short-lived memory out of superpages, and nothing else: \
                   long-lived sparse blocks are filled in as by greedy.",
-    source: "Zhu 2018, section 5 (life-x); tables 6.2 and 6.5",
+    source: "Zhu 2018, chapter 5 (life-x); tables 6.2 and 6.5",
     parameter: Some(Parameter {
         name: "x",
         unit: "accesses",

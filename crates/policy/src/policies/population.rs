@@ -12,7 +12,7 @@ pub(crate) const ENTRY: Entry = Entry {
                   written. The rest is filled in at that moment: zeroed, or read from the file. A small N saves page faults \
                   and TLB misses early and wastes memory on blocks that stay sparse; pop-64 keeps most of what greedy gains \
                   for a fifth of what it wastes, by Zhu's measurements.",
-    source: "Zhu 2018, section 5 (pop-x); tables 6.2 and 6.5",
+    source: "Zhu 2018, chapter 5 (pop-x); tables 6.2 and 6.5",
     parameter: Some(Parameter {
         name: "n",
         unit: "base pages",
@@ -35,7 +35,7 @@ pub(crate) const GREEDY: Entry = Entry {
     summary: "promote a reservation when its first base page is populated",
     explanation: "A block becomes a superpage at the first touch of any of its pages, if it is reserved; the same as pop-1. \
                   It saves the most page faults and TLB misses of all and holds the most memory that nobody asked for.",
-    source: "Zhu 2018, section 5 (greedy)",
+    source: "Zhu 2018, chapter 5 (greedy)",
     parameter: None,
     examples: &["greedy"],
     build: |_| {

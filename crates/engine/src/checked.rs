@@ -1,0 +1,35 @@
+//! Random traces with every fact about memories and TLBs asserted after each item.
+
+use crate::{Items, Plan, run};
+use broadleaf_oracle::OwnedItem;
+use broadleaf_oracle::random::Script;
+use std::ops::ControlFlow;
+
+#[test]
+fn the_facts_agree_after_every_item() {
+    let names: Vec<&str> = (broadleaf_policy::catalogue().iter())
+        .flat_map(|entry| entry.examples)
+        .copied()
+        .chain(["life-100", "life-2000", "pop-3", "dirty-5"])
+        .collect();
+    let policies = names
+        .iter()
+        .map(|name| broadleaf_policy::parse(name).expect("a policy"))
+        .collect();
+    let machines = broadleaf_translation::machine_names()
+        .map(|name| broadleaf_translation::machine(name).expect("a machine"))
+        .collect();
+    let plan = Plan::new(policies, machines).expect("a plan");
+    for seed in 0..15 {
+        let recording = Script::from_seed(seed).recording();
+        let mut items = Items::new(recording.grain);
+        for item in recording.items {
+            match item {
+                OwnedItem::Visits(visits) => items.visits(visits),
+                OwnedItem::Event(event) => items.event(event),
+            };
+        }
+        // In this build the replay checks every cell after each item.
+        run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    }
+}
