@@ -37,15 +37,6 @@ enum Special {
     Reach(u64),
 }
 
-/// What a chunk's totals are compared with at its end.
-#[derive(Clone, Copy, Debug, Default)]
-struct Made {
-    totals: Totals,
-    /// References of the patterns that were not made: a writer may count them or not.
-    absent_loads: u64,
-    absent_stores: u64,
-}
-
 /// What [`ChunkReader::next_item`] found.
 pub(crate) enum Found {
     /// They stand in [`ChunkReader::visits`].
@@ -66,7 +57,8 @@ pub struct ChunkReader {
     /// What the chunk says that it comes to.
     totals: Totals,
     clock: u64,
-    made: Made,
+    /// What was made of it so far.
+    made: Totals,
     /// The sizes of the definitions that the chunk was begun with.
     sizes: (usize, usize),
     /// The pattern that was executed last.
@@ -95,7 +87,7 @@ impl ChunkReader {
             visits: Visits::default(),
             totals: Totals::default(),
             clock: 0,
-            made: Made::default(),
+            made: Totals::default(),
             sizes: (0, 0),
             current: NO_PATTERN,
             run: 0,
@@ -117,7 +109,7 @@ impl ChunkReader {
         let start = self.sections.unpack(body, &mut self.unpacker)?;
         self.totals = start.totals;
         self.clock = start.clock;
-        self.made = Made::default();
+        self.made = Totals::default();
         self.sizes = (definitions.patterns(), definitions.references());
         self.current = self.tables.empty(definitions);
         self.visits.restart();
@@ -157,7 +149,7 @@ impl ChunkReader {
 
     /// What was made of the chunk so far.
     pub(crate) const fn made(&self) -> Totals {
-        self.made.totals
+        self.made
     }
 
     /// Goes on to the next visits or event.
@@ -212,22 +204,15 @@ impl ChunkReader {
     /// Adds up the visits of the item, which is complete.
     fn count(&mut self) -> Result<Found, Bad> {
         for visit in &self.visits.done {
-            let totals = &mut self.made.totals;
-            totals.loads += u64::from(visit.loads);
-            totals.stores += u64::from(visit.stores);
-            totals.instructions += u64::from(visit.instructions);
+            self.made.loads += u64::from(visit.loads);
+            self.made.stores += u64::from(visit.stores);
+            self.made.instructions += u64::from(visit.instructions);
         }
         Ok(Found::Visits)
     }
 
     fn compare_totals(&self) -> Result<(), Bad> {
-        let (said, made) = (&self.totals, &self.made);
-        let between = |said: u64, made: u64, absent: u64| said >= made && said - made <= absent;
-        if said.executions == made.totals.executions
-            && said.instructions == made.totals.instructions
-            && between(said.loads, made.totals.loads, made.absent_loads)
-            && between(said.stores, made.totals.stores, made.absent_stores)
-        {
+        if self.totals == self.made {
             Ok(())
         } else {
             Err(Bad::new(
@@ -319,13 +304,13 @@ impl ChunkReader {
         }
         let told = head & 0xf;
         let executions = run.saturating_add(u64::from(told & 3 != PATH_NONE));
-        let sum = self.made.totals.executions.checked_add(executions);
-        self.made.totals.executions =
-            sum.filter(|&sum| sum <= self.totals.executions)
-                .ok_or(Bad::new(
-                    Section::Runs,
-                    "more executions than the chunk says it has",
-                ))?;
+        let sum = self.made.executions.checked_add(executions);
+        self.made.executions = sum
+            .filter(|&sum| sum <= self.totals.executions)
+            .ok_or(Bad::new(
+                Section::Runs,
+                "more executions than the chunk says it has",
+            ))?;
         match told {
             // What was foretold and stayed where it was may be told all the same.
             PATH_NEXT => self.run = run + 1,
@@ -549,8 +534,6 @@ impl ChunkReader {
             let unit = self.tables.last[first + usize::from(at)];
             let special = specials.next_if(|&(of, _)| of == at);
             if let Some((_, Special::Absent)) = special {
-                self.made.absent_loads += u64::from(step.loads);
-                self.made.absent_stores += u64::from(step.stores);
                 self.visits.carry(counted(step.instructions));
                 continue;
             }
