@@ -53,10 +53,12 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Record(Record),
     Info(Info),
     Compare(Compare),
     List(List),
     Explain(Explain),
+    Demo(Demo),
     Completions(Completions),
     Man(Man),
 }

@@ -1,6 +1,7 @@
 //! Ctrl-C: what is half done is taken away, and the process goes at once.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -8,8 +9,8 @@ use signal_hook::iterator::Signals;
 
 /// Files that are being written and mean nothing yet.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// Whether the first interrupt is somebody else's to handle.
-static LEFT_TO_CHILD: Mutex<bool> = Mutex::new(false);
+/// Whether Ctrl-C is a child's to handle.
+static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// Handles Ctrl-C, hang-ups and requests to end from here on, except those that the process was started to ignore (as
 /// `nohup` and background jobs are).
@@ -29,7 +30,7 @@ pub(crate) fn handle() {
     };
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            if signal != SIGINT || !left_to_child() {
+            if signal != SIGINT || !LEFT_TO_CHILD.load(Ordering::SeqCst) {
                 end(signal);
             }
         }
@@ -58,13 +59,22 @@ fn ignored() -> u64 {
         .unwrap_or(0)
 }
 
-fn left_to_child() -> bool {
-    std::mem::take(&mut *LEFT_TO_CHILD.lock().unwrap_or_else(PoisonError::into_inner))
+/// Leaves Ctrl-C to a child for as long as this value lives. The terminal sends it to both, and the child decides what it
+/// means: a program that ends by it ends its recording.
+#[derive(Debug)]
+pub(crate) struct LeftToChild(());
+
+impl LeftToChild {
+    pub(crate) fn new() -> Self {
+        LEFT_TO_CHILD.store(true, Ordering::SeqCst);
+        Self(())
+    }
 }
 
-/// Leaves the next interrupt to a child that received it as well; the one after that ends this process as always.
-pub(crate) fn leave_next_to_child(leave: bool) {
-    *LEFT_TO_CHILD.lock().unwrap_or_else(PoisonError::into_inner) = leave;
+impl Drop for LeftToChild {
+    fn drop(&mut self) {
+        LEFT_TO_CHILD.store(false, Ordering::SeqCst);
+    }
 }
 
 /// A file that is taken away on an interrupt for as long as this value lives.

@@ -46,10 +46,12 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<(), Failure> {
     let view = cli.color.view();
     match cli.command {
+        Command::Record(options) => commands::record::run(&options),
         Command::Info(options) => commands::info::run(&options, view),
         Command::Compare(options) => commands::compare::run(&options, view),
         Command::List(options) => commands::list::run(&options, view),
         Command::Explain(options) => commands::explain::run(&options, view),
+        Command::Demo(options) => commands::demo::run(&options, view),
         Command::Completions(options) => commands::completions::run(&options),
         Command::Man(options) => commands::man::run(&options),
     }

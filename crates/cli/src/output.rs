@@ -1,5 +1,6 @@
 //! Where results go: standard output, or a file that appears whole or not at all.
 
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ pub(crate) struct Output {
 enum To {
     Stdout(BufWriter<io::Stdout>),
     /// A file that is no regular one (a pipe, a device) cannot be replaced: it is written to.
-    InPlace(BufWriter<std::fs::File>),
+    InPlace(BufWriter<File>),
     File {
         file: BufWriter<NamedTempFile>,
         path: PathBuf,
@@ -50,10 +51,7 @@ impl Output {
             }
             Ok(there) if there.is_file() && !force => return Err(exists(&name)),
             Ok(there) if !there.is_file() => {
-                let file = std::fs::OpenOptions::new()
-                    .write(true)
-                    .open(path)
-                    .map_err(cannot)?;
+                let file = File::options().write(true).open(path).map_err(cannot)?;
                 To::InPlace(BufWriter::new(file))
             }
             _ => {
@@ -129,6 +127,68 @@ impl Write for Output {
             To::InPlace(out) => out.flush(),
             To::File { file, .. } => file.flush(),
         }
+    }
+}
+
+/// A file that has its name from its first byte on, so that what is written can be read whatever happens. It is made, or
+/// with `force` emptied, by the first write.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    path: PathBuf,
+    force: bool,
+    file: Option<File>,
+}
+
+impl Direct {
+    /// A file at `path`, not yet made.
+    ///
+    /// # Errors
+    /// [`Failure::Wrong`] where something stands there already and `force` is not given.
+    pub(crate) fn at(path: &Path, force: bool) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        match path.metadata() {
+            Ok(there) if there.is_dir() => Err(Failure::Wrong(format!("{name}: is a directory"))),
+            Ok(there) if there.is_file() && !force => Err(exists(&name)),
+            _ => Ok(Self {
+                path: path.to_owned(),
+                force,
+                file: None,
+            }),
+        }
+    }
+
+    /// Takes the file away again, if it was made and holds nothing worth keeping.
+    pub(crate) fn discard(path: &Path) {
+        if path.is_file() {
+            // Nothing better can be done about a file that cannot be removed.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    fn open(&self) -> io::Result<File> {
+        let mut options = File::options();
+        options.write(true);
+        match self.path.metadata() {
+            Ok(there) if !there.is_file() => options.open(&self.path),
+            _ if self.force => options.create(true).truncate(true).open(&self.path),
+            _ => options.create_new(true).open(&self.path),
+        }
+    }
+}
+
+impl Write for Direct {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => self.open()?,
+        };
+        let written = file.write(bytes);
+        self.file = Some(file);
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), File::flush)
     }
 }
 

@@ -26,7 +26,7 @@ impl Progress {
             ),
             None => (
                 ProgressBar::with_draw_target(None, target),
-                "{msg} {spinner} {binary_bytes} read  {accesses} accesses  {rate}/s  {elapsed}",
+                "{msg} {spinner} {binary_bytes}  {accesses} accesses  {rate}/s  {elapsed}",
             ),
         };
         let (count, rated) = (Arc::clone(&accesses), Arc::clone(&accesses));
@@ -53,7 +53,17 @@ impl Progress {
         Self { bar, accesses }
     }
 
-    /// So many bytes were read and so many accesses done, since the start.
+    /// A bar for a recording, which has no end to foresee. It is not shown where `shown` says so: the program that is
+    /// recorded may write to the same terminal.
+    pub(crate) fn of_recording(doing: &str, shown: bool) -> Self {
+        let bar = Self::new(doing, None);
+        if !shown {
+            bar.bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        bar
+    }
+
+    /// So many bytes were read or written and so many accesses done, since the start.
     pub(crate) fn set(&self, bytes: u64, accesses: u64) {
         self.accesses.store(accesses, Ordering::Relaxed);
         self.bar.set_position(bytes);

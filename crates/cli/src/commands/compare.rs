@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::provenance::provenance;
-use crate::source::Trace;
+use crate::source::{Reading, Trace};
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     let machines = machines(&options.machine)?;
@@ -123,8 +123,14 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         .collect();
     let again = policies.iter().any(|policy| foresees(policy.as_ref()));
     let plan = Plan::new(policies, machines).map_err(Failure::wrong)?;
-    let mut trace = Trace::open(trace, again, keep_going)?;
+    let reading = Reading {
+        again,
+        keep_going,
+        fetches: false,
+    };
+    let mut trace = Trace::open(trace, reading)?;
     let outcome = replay(&mut trace, &plan)?;
+    trace.finish()?;
     if outcome.trace.accesses == 0 {
         return Err(Failure::Wrong(format!(
             "{}: holds no load and no store, so there is nothing to compare",
@@ -135,11 +141,10 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
     let mut notes = outcome.notes;
-    notes.extend(
-        trace
-            .damage()
-            .map(|damage| format!("Read up to the damage only: {damage}")),
-    );
+    if let Some(note) = trace.note() {
+        eprintln!("broadleaf: {}: {note}", trace.name());
+        notes.push(note);
+    }
     let is_reference =
         |result: &CellResult| [BASELINE, REFERENCE].contains(&result.policy.as_str());
     let references = outcome

@@ -2,7 +2,9 @@
 
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod record;

@@ -1,6 +1,7 @@
 //! `info`: what a trace holds.
 
 mod gather;
+mod header;
 
 use broadleaf_engine::Source;
 use broadleaf_report::number::{grouped, size};
@@ -11,14 +12,19 @@ use crate::args::{Info, TableOrJson};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::progress::Progress;
-use crate::source::Trace;
+use crate::source::{Reading, Trace};
 use gather::{Gathered, Process};
 
 /// The name and version of the shape of the JSON answer.
 const SCHEMA: &str = "broadleaf.info/1";
 
 pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
-    let mut trace = Trace::open(&options.trace, false, options.keep_going)?;
+    let reading = Reading {
+        again: false,
+        keep_going: options.keep_going,
+        fetches: true,
+    };
+    let mut trace = Trace::open(&options.trace, reading)?;
     let mut gathered = Gathered::new(trace.grain());
     let bar = Progress::new("reading", trace.size());
     let meter = trace.meter();
@@ -27,6 +33,7 @@ pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
         bar.set(meter.bytes(), gathered.accesses());
     }
     drop(bar);
+    trace.finish()?;
     match options.format {
         TableOrJson::Table => print(&table(&trace, &gathered, view)),
         TableOrJson::Json => {
@@ -69,8 +76,10 @@ fn as_json(trace: &Trace, gathered: &Gathered) -> Value {
             "bytes": trace.meter().bytes(),
             "format": trace.format(),
             "grain": if trace.grain().shift() == 12 { "page" } else { "line" },
+            "complete": trace.is_complete(),
             "damage": trace.damage(),
         },
+        "header": trace.header().map(header::as_json),
         "accesses": gathered.accesses(),
         "loads": gathered.loads,
         "stores": gathered.stores,
@@ -91,6 +100,9 @@ fn as_json(trace: &Trace, gathered: &Gathered) -> Value {
 fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
     let mut facts = Grid::new().column("", Align::Left).column("", Align::Left);
     let mut fact = |label: &str, text: String| facts.row([label.to_owned(), text]);
+    for (label, text) in trace.header().into_iter().flat_map(header::facts) {
+        fact(label, text);
+    }
     fact("format", trace.format().to_owned());
     fact(
         "size",
@@ -100,8 +112,12 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
             bytes_per_access(trace, gathered)
         ),
     );
+    if let Some(complete) = trace.is_complete() {
+        let cut = "no: the recording was cut short";
+        fact("complete", if complete { "yes" } else { cut }.to_owned());
+    }
     if let Some(damage) = trace.damage() {
-        fact("damage", damage.to_owned());
+        fact("damage", damage);
     }
     fact("hash", trace.hash().unwrap_or_default());
     fact(
@@ -222,7 +238,7 @@ fn ending(status: i32) -> String {
 }
 
 /// A command on one line, cut where it is long.
-pub(crate) fn shown(command: &[String]) -> String {
+pub(super) fn shown(command: &[String]) -> String {
     const LONGEST: usize = 120;
     let line = command.join(" ").replace(char::is_control, "?");
     match line.char_indices().nth(LONGEST) {

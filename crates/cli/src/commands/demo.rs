@@ -1,0 +1,93 @@
+//! `demo`: the whole job on a program that every Debian has.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use broadleaf_record::valgrind::Options;
+use broadleaf_report::View;
+use broadleaf_trace::{DEFAULT_LEVEL, Grain};
+
+use super::compare::{Request, compare, machines, policies, table};
+use super::record::{record, recorder, summary};
+use crate::args::Demo;
+use crate::failure::{Failure, reason};
+use crate::output::{Direct, print};
+
+/// Lines to sort: their text and `sort`'s table of them come to more than the 6 MiB that the second-level TLB of the machine
+/// `skylake` reaches with 4 KiB pages.
+const LINES: u64 = 200_000;
+
+pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
+    let failed =
+        |error: io::Error| Failure::Failed(format!("a temporary folder: {}", reason(&error)));
+    let folder = tempfile::Builder::new()
+        .prefix("broadleaf-demo-")
+        .tempdir()
+        .map_err(failed)?;
+    let text = folder.path().join("lines");
+    write_lines(&text).map_err(failed)?;
+    let recording = match &options.output {
+        Some(path) => path.clone(),
+        None => folder.path().join("sort.bl"),
+    };
+    let command = ["sort", "--parallel=1"].map(Into::into).into_iter();
+    let command = command
+        .chain([
+            "-o".into(),
+            folder.path().join("sorted").into(),
+            text.into(),
+        ])
+        .collect();
+    let what = Options {
+        command,
+        grain: Grain::Page,
+        instructions: false,
+        follow_children: false,
+        level: DEFAULT_LEVEL,
+        recorder: recorder(),
+    };
+    eprintln!("broadleaf: recording `sort` while it sorts {LINES} lines ...");
+    let finished = record(&what, &recording, options.force, true)?;
+    if !finished.status.success() {
+        if options.output.is_none() {
+            Direct::discard(&recording);
+        }
+        return Err(Failure::Failed(format!(
+            "sort failed: {}",
+            summary(&finished, &recording)
+        )));
+    }
+    eprintln!("broadleaf: {}", summary(&finished, Path::new(&recording)));
+    eprintln!("broadleaf: replaying it under every policy ...");
+    let request = Request {
+        trace: &recording,
+        keep_going: false,
+        policies: policies(&[])?,
+        machines: machines(&["skylake".to_owned()])?,
+    };
+    let mut answer = compare(request, &[])?;
+    answer.comparison.trace.path = format!("sort of {LINES} lines");
+    print(&table(&answer, view))
+}
+
+/// Lines of 20 to 79 letters, the same each time.
+fn write_lines(path: &Path) -> io::Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |below: u64| {
+        // xorshift64 (Marsaglia 2003): good enough to look unsorted, and the same on every machine.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) % below
+    };
+    let mut line = Vec::new();
+    for _ in 0..LINES {
+        line.clear();
+        line.extend((0..20 + random(60)).map(|_| b'a' + random(26) as u8));
+        line.push(b'\n');
+        out.write_all(&line)?;
+    }
+    out.flush()
+}

@@ -1,0 +1,142 @@
+//! `record`: run a program and write down what it does.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{IsTerminal, stdout};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use broadleaf_record::valgrind::{self, Finished, Options, RecordError};
+use broadleaf_report::number::{grouped, size};
+use broadleaf_trace::DEFAULT_LEVEL;
+
+use crate::args::{Engine, Record};
+use crate::failure::{Failure, reason};
+use crate::interrupt::LeftToChild;
+use crate::output::Direct;
+use crate::progress::Progress;
+
+pub(crate) fn run(options: &Record) -> Result<(), Failure> {
+    if options
+        .output
+        .as_deref()
+        .is_some_and(|path| path.as_os_str() == "-")
+    {
+        return Err(Failure::wrong(
+            "a recording needs a file: standard output is the program's own",
+        ));
+    }
+    let path = match &options.output {
+        Some(path) => path.clone(),
+        None => free_name(&options.command[0]),
+    };
+    let what = match options.engine {
+        Engine::Valgrind => Options {
+            command: options.command.clone(),
+            grain: options.grain.into(),
+            instructions: options.instructions,
+            follow_children: options.follow_children,
+            level: DEFAULT_LEVEL,
+            recorder: recorder(),
+        },
+    };
+    // On a terminal the program's output and a bar would spoil each other.
+    let finished = record(&what, &path, options.force, !stdout().is_terminal())?;
+    eprintln!("broadleaf: {}", summary(&finished, &path));
+    Ok(())
+}
+
+/// Records to `path`, with a bar where that is wanted.
+pub(crate) fn record(
+    what: &Options,
+    path: &Path,
+    force: bool,
+    bar: bool,
+) -> Result<Finished<Direct>, Failure> {
+    let output = Direct::at(path, force)?;
+    let bar = Progress::of_recording("recording", bar);
+    let mut show = |state: valgrind::Progress| bar.set(state.bytes, state.accesses);
+    let left = LeftToChild::new();
+    let outcome = valgrind::record(what, output, &mut show);
+    drop((left, bar));
+    outcome.map_err(|error| explain(error, path))
+}
+
+/// What went wrong, and what is left of it.
+fn explain(error: RecordError, path: &Path) -> Failure {
+    match error {
+        RecordError::NoCommand | RecordError::NoProgram(_) | RecordError::Path(_) => {
+            Failure::wrong(error)
+        }
+        RecordError::NoValgrind | RecordError::NotBuilt => Failure::failed(error),
+        RecordError::NothingRecorded(_) => {
+            Direct::discard(path);
+            Failure::failed(error)
+        }
+        RecordError::Io(error) => {
+            Failure::Failed(format!("the recording failed: {}", reason(&error)))
+        }
+        RecordError::Write(_) | RecordError::Tool(_) => {
+            let left = if path.exists() {
+                "; what was written before can be read"
+            } else {
+                ""
+            };
+            Failure::Failed(format!("{}: {error}{left}", path.display()))
+        }
+    }
+}
+
+/// What made a recording, as its header names it.
+pub(crate) fn recorder() -> String {
+    format!(
+        "broadleaf {} ({}), tool for Valgrind",
+        env!("CARGO_PKG_VERSION"),
+        env!("BROADLEAF_COMMIT")
+    )
+}
+
+/// What was recorded, and how the program ended.
+pub(crate) fn summary(finished: &Finished<Direct>, path: &Path) -> String {
+    let bytes = path.metadata().map_or(0, |metadata| metadata.len());
+    let accesses = finished.totals.accesses();
+    let processes = match finished.processes {
+        1 => String::new(),
+        count => format!(" of {count} processes"),
+    };
+    format!(
+        "{}: {} accesses{processes} in {} ({:.3} bytes an access), {:.1} s; the program {}",
+        path.display(),
+        grouped(accesses),
+        size(bytes),
+        bytes as f64 / accesses.max(1) as f64,
+        finished.elapsed.as_secs_f64(),
+        ending(finished.status),
+    )
+}
+
+fn ending(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with exit status {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// `PROGRAM.bl` in this folder, or the first of `PROGRAM.1.bl`, `PROGRAM.2.bl` and so on that is free.
+fn free_name(program: &OsStr) -> PathBuf {
+    let program = Path::new(program).file_name().unwrap_or(program);
+    let named = |number: u32| {
+        let mut name = OsString::from(program);
+        name.push(if number == 0 {
+            ".bl".to_owned()
+        } else {
+            format!(".{number}.bl")
+        });
+        PathBuf::from(name)
+    };
+    (0..u32::MAX)
+        .map(named)
+        .find(|path| path.symlink_metadata().is_err())
+        .unwrap_or_else(|| named(u32::MAX))
+}
