@@ -18,6 +18,7 @@ mod header;
 mod index;
 mod input;
 mod read;
+pub mod synth;
 mod varint;
 mod visit;
 mod write;

@@ -38,7 +38,7 @@ fn varint(out: &mut Vec<u8>, mut value: u64) {
 }
 
 fn place(unit: u64) -> usize {
-    (1 + ((unit.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * 254 >> 32)) as usize
+    (1 + (((unit.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * 254) >> 32)) as usize
 }
 
 /// The page's tables and sections, kept as simply as can be.
@@ -174,7 +174,7 @@ impl Teller {
         } else {
             self.sections[UNITS].push(255);
             let distance = unit.wrapping_sub(self.last_told) as i64;
-            let zigzag = (distance << 1 ^ distance >> 63) as u64;
+            let zigzag = ((distance << 1) ^ (distance >> 63)) as u64;
             varint(
                 &mut self.sections[PLACES],
                 zigzag << 1 | u64::from(reach > 0),
