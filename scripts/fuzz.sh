@@ -7,7 +7,9 @@ for target in fuzz/fuzz_targets/*.rs; do
   name=$(basename "$target" .rs)
   echo "$name for ${FUZZ_SECONDS:=60} seconds" >&2
   # Seeds are small recordings and texts that a reader accepts; what the fuzzer finds goes into the first folder.
+  seeds=()
+  [ ! -d "fuzz/seeds/$name" ] || seeds=("fuzz/seeds/$name")
   mkdir -p "fuzz/corpus/$name"
-  cargo +nightly fuzz run "$name" "fuzz/corpus/$name" "fuzz/seeds/$name" -- \
-    -max_total_time="$FUZZ_SECONDS" -rss_limit_mb=4096 -timeout=10
+  cargo +nightly fuzz run "$name" "fuzz/corpus/$name" "${seeds[@]}" -- \
+    -print_final_stats=1 -verbosity=0 -max_total_time="$FUZZ_SECONDS" -rss_limit_mb=4096 -timeout=10
 done
