@@ -237,6 +237,7 @@ void bl_ring_open(const HChar* directory)
    ring->segments = WIRE_SEGMENTS;
    ring->segment_bytes = WIRE_SEGMENT_BYTES;
    ring->unit_shift = bl_unit_shift;
+   ring->pid = pid;
    ring->magic = WIRE_MAGIC;
 
    VG_(snprintf)(path, sizeof path, "%s/control", directory);
