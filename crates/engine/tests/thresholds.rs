@@ -19,7 +19,7 @@ fn populations() {
         let policy = format!("pop-{threshold}");
         let below = result(&lackey((0..threshold - 1).map(load)), &policy);
         assert_eq!((below.promotions, below.resident_pages), (0, threshold - 1));
-        assert_eq!(refused(&below, "too_few_populated"), threshold - 1);
+        assert_eq!(refused(&below, "too_few_resident"), threshold - 1);
         let reached = result(&lackey((0..threshold).map(load)), &policy);
         assert_eq!((reached.promotions, reached.resident_pages), (1, 512));
         assert_eq!(reached.extra_zeroed_pages, 512 - threshold);

@@ -87,12 +87,12 @@ pub(crate) struct View<'a> {
 /// never decides, the other looks at different things (rule 18).
 pub(crate) fn decide(policy: PolicySpec, view: &View<'_>) -> Result<(), &'static str> {
     let (promote, reason) = match policy {
-        PolicySpec::Greedy => (view.block.populated() >= 1, "too_few_populated"),
-        PolicySpec::Pop(n) => (view.block.populated() >= n, "too_few_populated"),
+        PolicySpec::Greedy => (view.block.populated() >= 1, "too_few_resident"),
+        PolicySpec::Pop(n) => (view.block.populated() >= n, "too_few_resident"),
         PolicySpec::Dirty(n) => (view.block.dirty() >= n, "too_few_dirty"),
         PolicySpec::Life(x) => (view.age >= x, "too_young"),
         PolicySpec::Foresight => (view.foreseen, "not_foreseen"),
-        PolicySpec::FreeBsd if view.block.populated() < 512 => (false, "too_few_populated"),
+        PolicySpec::FreeBsd if view.block.populated() < 512 => (false, "too_few_resident"),
         PolicySpec::FreeBsd => (
             view.block.dirty() == 0 || view.block.dirty() == 512,
             "mixed_dirty",

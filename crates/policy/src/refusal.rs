@@ -30,7 +30,7 @@ macro_rules! refusals {
 
 refusals! {
     NoReservation = "no_reservation", "The block has no reservation, so it could never become a superpage.";
-    TooFewPopulated = "too_few_populated", "Fewer base pages are populated than the policy asks for.";
+    TooFewResident = "too_few_resident", "Fewer base pages are populated than the policy asks for.";
     TooFewDirty = "too_few_dirty", "Fewer base pages are dirty than the policy asks for.";
     MixedDirty = "mixed_dirty", "Some base pages are dirty and some are clean.";
     TooYoung = "too_young", "The reservation is younger than the policy asks for.";

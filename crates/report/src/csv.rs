@@ -45,7 +45,7 @@ mod tests {
             faults_saved: -2,
             ..CellResult::default()
         };
-        one.refusals.insert("too_few_populated".to_owned(), 3);
+        one.refusals.insert("too_few_resident".to_owned(), 3);
         let two = CellResult {
             policy: "odd,\"name\"".to_owned(),
             ..CellResult::default()
@@ -58,7 +58,7 @@ mod tests {
         assert!(lines[0].starts_with(
             "policy,machine,accesses,l1_misses,l2_misses,walks_4k,walks_2m,walk_cycles,"
         ));
-        assert!(lines[0].ends_with(",regions,refusal_too_few_populated"));
+        assert!(lines[0].ends_with(",regions,refusal_too_few_resident"));
         assert!(
             lines[1].starts_with("pop-64,,5,0,")
                 && lines[1].contains(",-2,")

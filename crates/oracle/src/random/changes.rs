@@ -172,29 +172,44 @@ impl Writer {
             Advice::NoHugePage,
             Advice::Other(21),
         ]);
-        if !pages.is_empty() {
-            self.event(Event::Advise(bytes(&pages), advice));
+        if pages.is_empty() {
+            return;
+        }
+        self.event(Event::Advise(bytes(&pages), advice));
+        if advice == Advice::NoHugePage && within.start == ARENA && self.space().told {
+            // Does the advice go where its pages go?
+            match rng.below(4) {
+                0 => {
+                    self.try_remap(rng, &pages);
+                }
+                1 => {
+                    let part = pages.start..pages.start + 1 + rng.below(pages.end - pages.start);
+                    self.space().set_unmapped(&part);
+                    self.event(Event::Unmap(bytes(&part)));
+                    self.fill_block(rng, part.start / 512 * 512);
+                }
+                _ => {}
+            }
         }
     }
 
     pub(super) fn remap(&mut self, rng: &mut Rng) {
         // Most ranges do not suit; a few are tried.
         for _ in 0..6 {
-            if self.try_remap(rng) {
+            let from = if rng.one_in(2) {
+                some_range(rng, &(ARENA..ARENA + ARENA_PAGES))
+            } else {
+                let block = ARENA + 512 * rng.below(ARENA_PAGES / 512);
+                block..block + 512
+            };
+            if self.try_remap(rng, &from) {
                 return;
             }
         }
     }
 
-    fn try_remap(&mut self, rng: &mut Rng) -> bool {
-        let arena = ARENA..ARENA + ARENA_PAGES;
-        let from = if rng.one_in(2) {
-            some_range(rng, &arena)
-        } else {
-            let block = ARENA + 512 * rng.below(ARENA_PAGES / 512);
-            block..block + 512
-        };
-        let from = self.space().one_mapping(&from);
+    fn try_remap(&mut self, rng: &mut Rng, from: &Range<u64>) -> bool {
+        let from = self.space().one_mapping(from);
         if from.is_empty() {
             return false;
         }
@@ -211,7 +226,7 @@ impl Writer {
         };
         let to = to_start..to_start + new_length;
         let apart = to.start >= from.end || to.end <= from.start;
-        if to.end > arena.end || !(apart || to.start == from.start) {
+        if to.end > ARENA + ARENA_PAGES || !(apart || to.start == from.start) {
             return false;
         }
         if rng.one_in(2) {

@@ -51,7 +51,7 @@ fn three_accesses_without_map_events() {
         walks_2m: 1,
         walk_cycles: 56,
         page_faults: 2,
-        refusals: refusals([("too_few_populated", 1)]),
+        refusals: refusals([("too_few_resident", 1)]),
         ..greedy.clone()
     };
     assert_eq!(trace.counts(PolicySpec::Pop(2)), pop);
@@ -141,7 +141,7 @@ fn freebsd_promotes_clean_demotes_at_a_store_and_promotes_dirty() {
     assert_eq!((counts.promotions, counts.demotions), (2, 1));
     assert_eq!(
         counts.refusals,
-        refusals([("too_few_populated", 511), ("mixed_dirty", 511)])
+        refusals([("too_few_resident", 511), ("mixed_dirty", 511)])
     );
     assert_eq!(
         (counts.false_dirty_pages, counts.extra_zeroed_pages),
@@ -152,7 +152,7 @@ fn freebsd_promotes_clean_demotes_at_a_store_and_promotes_dirty() {
     let counts = trace.counts(PolicySpec::FreeBsd);
     assert_eq!(
         counts.refusals,
-        refusals([("too_few_populated", 512), ("mixed_dirty", 1)])
+        refusals([("too_few_resident", 512), ("mixed_dirty", 1)])
     );
     // In a mapping that is read only, a store (a debugger's, say) finds a superpage that is not protected.
     let trace = Trace::default()

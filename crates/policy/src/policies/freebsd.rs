@@ -35,7 +35,7 @@ impl Policy for FreeBsd {
             };
         }
         match view.reservation_to_decide_on(point) {
-            Ok(_) if view.populated < view.pages => Verdict::Stay(Refusal::TooFewPopulated),
+            Ok(_) if view.populated < view.pages => Verdict::Stay(Refusal::TooFewResident),
             Ok(_) => Verdict::promote_if(
                 view.dirty == 0 || view.dirty == view.pages,
                 Refusal::MixedDirty,
@@ -53,8 +53,8 @@ mod tests {
     #[test]
     fn promotes_full_blocks_that_agree() {
         for (populated, dirty, verdict) in [
-            (511, 0, Verdict::Stay(Refusal::TooFewPopulated)),
-            (511, 511, Verdict::Stay(Refusal::TooFewPopulated)),
+            (511, 0, Verdict::Stay(Refusal::TooFewResident)),
+            (511, 511, Verdict::Stay(Refusal::TooFewResident)),
             (512, 0, Verdict::Promote),
             (512, 1, Verdict::Stay(Refusal::MixedDirty)),
             (512, 511, Verdict::Stay(Refusal::MixedDirty)),

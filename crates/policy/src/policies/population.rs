@@ -65,7 +65,7 @@ impl Policy for Population {
         match view.reservation_to_decide_on(point) {
             Ok(_) => Verdict::promote_if(
                 u64::from(view.populated) >= self.threshold,
-                Refusal::TooFewPopulated,
+                Refusal::TooFewResident,
             ),
             Err(verdict) => verdict,
         }
@@ -87,7 +87,7 @@ mod tests {
             };
             assert_eq!(
                 decide(&name, Point::Fault, with(threshold - 1)),
-                Verdict::Stay(Refusal::TooFewPopulated)
+                Verdict::Stay(Refusal::TooFewResident)
             );
             assert_eq!(
                 decide(&name, Point::Fault, with(threshold)),
