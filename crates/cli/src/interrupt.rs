@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// Files that are being written and mean nothing yet.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// Whether Ctrl-C is a child's to handle.
+/// Whether a child decides what signals mean.
 static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// Handles Ctrl-C, hang-ups and requests to end from here on, except those that the process was started to ignore (as
@@ -30,8 +31,11 @@ pub(crate) fn handle() {
     };
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            if signal != SIGINT || !LEFT_TO_CHILD.load(Ordering::SeqCst) {
-                end(signal);
+            match (LEFT_TO_CHILD.load(Ordering::SeqCst), signal) {
+                (false, _) => end(signal),
+                // The terminal has sent it to the child as well.
+                (true, SIGINT) => {}
+                (true, _) => pass_on(signal),
             }
         }
     });
@@ -51,6 +55,29 @@ fn end(signal: i32) {
     std::process::exit(128 + signal);
 }
 
+/// Sends a signal that only this process received to its children: when they end, so does the work with them.
+fn pass_on(signal: i32) {
+    let Some(signal) = Signal::from_named_raw(signal) else {
+        return;
+    };
+    let threads = std::fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let children =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    for child in children.flat_map(|list| {
+        list.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    }) {
+        if let Some(child) = child.parse().ok().and_then(Pid::from_raw) {
+            // A child that has just ended needs no signal.
+            let _ = kill_process(child, signal);
+        }
+    }
+}
+
 /// The signals that the process was started to ignore, as a mask with bit 0 for signal 1.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -59,8 +86,8 @@ fn ignored() -> u64 {
         .unwrap_or(0)
 }
 
-/// Leaves Ctrl-C to a child for as long as this value lives. The terminal sends it to both, and the child decides what it
-/// means: a program that ends by it ends its recording.
+/// Leaves signals to a child for as long as this value lives: the child decides what they mean, and a program that ends by
+/// one ends its recording.
 #[derive(Debug)]
 pub(crate) struct LeftToChild(());
 
