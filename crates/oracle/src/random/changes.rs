@@ -276,7 +276,8 @@ impl Writer {
         let stack = match self.space().stack.clone() {
             None => {
                 let end = STACK_END - rng.pick(&[0, 0, 20]);
-                let pages = end - 1 - rng.below(300)..end;
+                let most = rng.pick(&[300, 1200]);
+                let pages = end - 1 - rng.below(most)..end;
                 self.map_at(&pages, READ_WRITE, false, Backing::Stack);
                 pages
             }
