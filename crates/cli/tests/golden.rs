@@ -1,0 +1,191 @@
+//! Results of recordings that are kept have not moved.
+//!
+//! `tests/golden` holds small recordings and, for each, what every policy counted on two machines: one result to a line. A count that
+//! moves is a bug or a change of the rules. After a change of the rules `scripts/golden.sh` writes the results anew (it sets
+//! `BROADLEAF_UPDATE`), and CHANGELOG.md says what moved and why.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use broadleaf_oracle::{Machine, OwnedItem, PolicySpec, Recording, replay};
+use broadleaf_trace::{Item, TraceReader};
+use serde_json::Value;
+use support::{run, succeeded};
+
+/// All that are compared by default, and a life short enough for recordings of this size.
+const POLICIES: [&str; 20] = [
+    "4k",
+    "freebsd",
+    "foresight",
+    "greedy",
+    "pop-64",
+    "pop-128",
+    "pop-256",
+    "pop-461",
+    "pop-509",
+    "dirty-64",
+    "dirty-128",
+    "dirty-256",
+    "dirty-461",
+    "dirty-509",
+    "life-1e4",
+    "life-1e6",
+    "life-1e7",
+    "life-1e8",
+    "life-1e9",
+    "thp-always",
+];
+const MACHINES: [&str; 2] = ["skylake", "skylake-unified-96"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden")
+}
+
+/// What `compare` counts on a recording: a line for the trace, then one for each policy and machine.
+fn results(recording: &Path) -> String {
+    let mut arguments = vec![
+        "compare",
+        recording.to_str().expect("the path is UTF-8"),
+        "--format",
+        "json",
+    ];
+    arguments.extend(POLICIES.iter().flat_map(|name| ["--policy", name]));
+    arguments.extend(MACHINES.iter().flat_map(|name| ["--machine", name]));
+    let mut answer: Value =
+        serde_json::from_str(&succeeded(&run(&arguments))).expect("the answer is JSON");
+    // Where the file stands is no result.
+    answer["trace"]
+        .as_object_mut()
+        .expect("a trace")
+        .remove("path");
+    let mut lines = vec![answer["trace"].to_string()];
+    lines.extend(
+        answer["results"]
+            .as_array()
+            .expect("results")
+            .iter()
+            .map(Value::to_string),
+    );
+    assert_eq!(lines.len(), 1 + POLICIES.len() * MACHINES.len());
+    format!("[\n{}\n]\n", lines.join(",\n"))
+}
+
+/// The recordings that are kept.
+fn recordings() -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder()).expect("a folder of recordings");
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "bl"));
+    found.sort();
+    assert!(found.len() >= 3, "{found:?}");
+    found
+}
+
+#[test]
+fn golden_results_have_not_moved() {
+    let update = std::env::var_os("BROADLEAF_UPDATE").is_some();
+    let mut moved = Vec::new();
+    for recording in recordings() {
+        let fresh = results(&recording);
+        let kept = recording.with_extension("json");
+        if update {
+            fs::write(&kept, fresh).expect("results are written");
+            continue;
+        }
+        let old =
+            fs::read_to_string(&kept).unwrap_or_else(|error| panic!("{}: {error}", kept.display()));
+        let name = recording
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .unwrap_or_default();
+        moved.extend(
+            old.lines()
+                .zip(fresh.lines())
+                .filter(|(old, fresh)| old != fresh)
+                .map(|(old, fresh)| format!("{name} was {old}\n{name} is  {fresh}")),
+        );
+        assert_eq!(
+            old.lines().count(),
+            fresh.lines().count(),
+            "{name} has more or fewer results"
+        );
+    }
+    assert!(
+        moved.is_empty(),
+        "golden results moved (scripts/golden.sh writes them anew):\n{}",
+        moved.join("\n")
+    );
+}
+
+/// The whole of a recording, as the oracle takes it.
+fn read(path: &Path) -> Recording {
+    let file = fs::File::open(path).expect("a recording");
+    let mut reader = TraceReader::new(file).expect("a recording of ours");
+    let mut recording = Recording {
+        grain: reader.header().grain,
+        items: Vec::new(),
+    };
+    while let Some(item) = reader.next_item().expect("a whole recording") {
+        recording.items.push(match item {
+            Item::Visits(visits) => OwnedItem::Visits(visits.to_vec()),
+            Item::Event(event) => OwnedItem::Event(event.clone()),
+        });
+    }
+    recording
+}
+
+/// The golden results are true, by the second model.
+#[test]
+fn the_oracle_counts_the_same_on_golden_recordings() {
+    for path in recordings() {
+        let kept = fs::read_to_string(path.with_extension("json")).expect("results");
+        let kept: Vec<Value> = serde_json::from_str(&kept).expect("results are JSON");
+        let recording = read(&path);
+        for policy in PolicySpec::ALL
+            .into_iter()
+            .chain([PolicySpec::Life(10_000)])
+        {
+            let name = policy.to_string();
+            let ours = kept
+                .iter()
+                .find(|result| result["policy"] == name.as_str() && result["machine"] == "skylake")
+                .unwrap_or_else(|| panic!("no result of {name}"));
+            let counts = replay(&recording, policy, Machine::Skylake);
+            for (field, count) in [
+                ("accesses", counts.accesses),
+                ("l1_misses", counts.l1_misses),
+                ("l2_misses", counts.l2_misses),
+                ("walks_4k", counts.walks_4k),
+                ("walks_2m", counts.walks_2m),
+                ("walk_cycles", counts.walk_cycles),
+                ("page_faults", counts.page_faults),
+                ("promotions", counts.promotions),
+                ("demotions", counts.demotions),
+                ("extra_zeroed_pages", counts.extra_zeroed_pages),
+                ("extra_disk_read_pages", counts.extra_disk_read_pages),
+                ("false_dirty_pages", counts.false_dirty_pages),
+                ("touched_pages", counts.touched_pages),
+                ("resident_pages", counts.resident_pages),
+                ("peak_resident_pages", counts.peak_resident_pages),
+                ("regions", counts.regions),
+            ] {
+                assert_eq!(
+                    ours[field].as_u64(),
+                    Some(count),
+                    "{}: {field} of {name}",
+                    path.display()
+                );
+            }
+            let refusals = serde_json::to_value(&counts.refusals).expect("refusals are JSON");
+            assert_eq!(
+                ours["refusals"],
+                refusals,
+                "{}: refusals of {name}",
+                path.display()
+            );
+        }
+    }
+}
