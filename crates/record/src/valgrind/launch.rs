@@ -70,7 +70,23 @@ impl Workplace {
     pub(super) fn start(&self, options: &Options) -> Result<Child, RecordError> {
         let mut ring_folder = OsString::from("--ring-dir=");
         ring_folder.push(self.rings.path());
-        let mut command = Command::new("valgrind");
+        let command = |launcher: &str| {
+            let mut command = Command::new(launcher);
+            self.arguments(&mut command, &ring_folder, options);
+            command.spawn()
+        };
+        // Debian's `valgrind` is a script that adds to the environment (LD_LIBRARY_PATH among it), which the program would see.
+        let child = match command("valgrind.bin") {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => command("valgrind"),
+            other => other,
+        };
+        child.map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => RecordError::NoValgrind,
+            _ => RecordError::Io(e),
+        })
+    }
+
+    fn arguments(&self, command: &mut Command, ring_folder: &OsStr, options: &Options) {
         command
             .env("VALGRIND_LIB", self.tool.path())
             .args(["--tool=broadleaf", "-q", "--vgdb=no"])
@@ -83,10 +99,6 @@ impl Workplace {
             })
             .args(["--smc-check=all-non-file", "--"])
             .args(&options.command);
-        command.spawn().map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => RecordError::NoValgrind,
-            _ => RecordError::Io(e),
-        })
     }
 }
 

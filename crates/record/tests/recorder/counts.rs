@@ -1,0 +1,156 @@
+//! What a recording holds is what ran: held against Lackey, reference by reference.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use broadleaf_record::import::lackey;
+use broadleaf_trace::{Grain, Visit};
+
+use crate::support::{can_record, compiled, folder, has, merge, recorded, totals};
+
+/// Runs a program under Lackey with no environment but `variable` and what Valgrind adds, and imports what it writes.
+fn under_lackey(program: &Path, library: &Path, variable: &str) -> Vec<Visit> {
+    let log = library.join("log");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let launcher = std::env::split_paths(&path)
+        .flat_map(|folder| ["valgrind.bin", "valgrind"].map(|name| folder.join(name)))
+        .find(|launcher| launcher.is_file())
+        .expect("valgrind is installed");
+    let (name, value) = variable.split_once('=').expect("a variable");
+    let status = Command::new(launcher)
+        .env_clear()
+        .env("VALGRIND_LIB", library)
+        .env(name, value)
+        .args(["--tool=lackey", "--trace-mem=yes", "--vgdb=no"])
+        .arg(format!("--log-file={}", log.display()))
+        .arg(program)
+        .stdout(Stdio::null())
+        .status()
+        .expect("valgrind starts");
+    assert!(status.success());
+    let text = std::fs::File::open(log).expect("Lackey's text");
+    let mut reader = lackey::Reader::new(text, Grain::Page);
+    let mut all = Vec::new();
+    let mut batch = Vec::new();
+    while reader.read(&mut batch).expect("Lackey's text can be read") {
+        batch.drain(..).for_each(|visit| merge(&mut all, visit));
+    }
+    all
+}
+
+/// A folder for Valgrind's core whose name is as long as that of the folder that the recorder makes: the name is part of what the core puts
+/// on the program's stack, which then begins at the same place.
+fn library(of: &str) -> Option<(tempfile::TempDir, PathBuf)> {
+    let installed = [
+        "/usr/libexec/valgrind",
+        "/usr/lib/x86_64-linux-gnu/valgrind",
+    ]
+    .map(Path::new)
+    .into_iter()
+    .find(|folder| folder.join("lackey-amd64-linux").is_file());
+    let Some(installed) = installed else {
+        eprintln!("skipped: Lackey is not installed");
+        return None;
+    };
+    let folder = tempfile::Builder::new()
+        .prefix("broadleaf-tool-")
+        .tempdir()
+        .expect("a folder");
+    for name in [of, "default.supp", "vgpreload_core-amd64-linux.so"] {
+        symlink(installed.join(name), folder.path().join(name)).expect("a link");
+    }
+    let path = folder.path().to_owned();
+    Some((folder, path))
+}
+
+#[test]
+fn every_reference_is_lackeys() {
+    // With a variable of this name in the environment the recorder leaves the name as it is; a static program looks at names only.
+    const VARIABLE: &str = "LD_PRELOAD=libc.so.6";
+    if !can_record() {
+        return;
+    }
+    let place = folder();
+    let (Some(program), Some((_keep, library))) = (
+        compiled("mixed", &["-static"], place.path()),
+        library("lackey-amd64-linux"),
+    ) else {
+        return;
+    };
+    let theirs = under_lackey(&program, &library, VARIABLE);
+    let command = ["env", "-i", VARIABLE].map(PathBuf::from);
+    let recording = recorded(&[&command[..], &[program]].concat());
+    assert_eq!(recording.processes, 2, "env, and the program it executes");
+    let mut ours = recording.visits(1);
+    // Instructions behind the last reference: the importer counts them with it, the trace by themselves.
+    if let Some(rest) = ours.pop_if(|visit| visit.accesses() == 0) {
+        ours.last_mut().expect("a reference").instructions += rest.instructions;
+    }
+    let (a, b) = (totals(&theirs), totals(&ours));
+    eprintln!(
+        "Lackey: {a:?}, {} visits; here: {b:?}, {} visits",
+        theirs.len(),
+        ours.len()
+    );
+    // Pages keep their order; what Lackey's core placed elsewhere is another page here, always the same.
+    let mut moved: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut back: BTreeMap<u64, u64> = BTreeMap::new();
+    for (at, (theirs, ours)) in theirs.iter().zip(&ours).enumerate() {
+        let page = *moved.entry(theirs.unit).or_insert(ours.unit);
+        let from = *back.entry(ours.unit).or_insert(theirs.unit);
+        let expected = Visit {
+            unit: page,
+            ..*theirs
+        };
+        assert_eq!(
+            (*ours, from),
+            (expected, theirs.unit),
+            "visit {at}: Lackey has {theirs:?}"
+        );
+    }
+    assert_eq!(
+        (a.loads, a.stores, theirs.len()),
+        (b.loads, b.stores, ours.len())
+    );
+    assert_eq!(a.instructions, b.instructions);
+    // The program's own file is not moved.
+    assert!(moved.iter().all(|(from, to)| *from >= 0x800 || from == to));
+}
+
+#[test]
+fn two_recordings_are_the_same() {
+    if !can_record() || !has("gzip") {
+        return;
+    }
+    let place = folder();
+    let file = place.path().join("text");
+    let line = "what is recorded twice is recorded alike, line ";
+    let text: String = (0..4000)
+        .map(|n| format!("{line}{}\n", n * n % 7919))
+        .collect();
+    std::fs::write(&file, text).expect("a file to pack");
+    let packing = format!("exec gzip -9c {} >/dev/null", file.display());
+    let gzip = ["env", "-u", "OLDPWD", "sh", "-c", &packing].map(PathBuf::from);
+    let python = [
+        "env",
+        "PYTHONHASHSEED=0",
+        "python3",
+        "-c",
+        "d={str(i):i for i in range(5000)};exit(len(d)!=5000)",
+    ];
+    let python = python.map(PathBuf::from);
+    let mut commands = vec![gzip.to_vec()];
+    if has("python3") {
+        commands.push(python.to_vec());
+    }
+    for command in commands {
+        let recordings = [recorded(&command), recorded(&command)];
+        let last = recordings[0].processes - 1;
+        let [first, second] = recordings.map(|recording| recording.visits(last));
+        eprintln!("{command:?}: {:?}, {:?}", totals(&first), totals(&second));
+        assert_eq!(totals(&first), totals(&second), "{command:?}");
+        assert!(first == second, "{command:?}: the visits are the same");
+    }
+}

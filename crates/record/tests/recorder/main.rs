@@ -1,0 +1,4 @@
+//! The recorder, proved on programs that the tests compile and on programs that every machine has.
+
+mod counts;
+mod support;
