@@ -54,7 +54,8 @@ pub(super) struct Totals {
 struct Reference {
     /// The unit of the last one, in this chunk.
     unit: u64,
-    bytes: u32,
+    /// How many bytes it touches behind its first.
+    last_byte: u32,
     store: bool,
 }
 
@@ -168,9 +169,10 @@ impl Teller {
             match word & 0xff {
                 what @ (item::LOAD | item::STORE) => {
                     let (bytes, store) = ((word >> 8) as u32, what == item::STORE);
+                    let last_byte = bytes.saturating_sub(1);
                     self.references.push(Reference {
                         unit: NOWHERE,
-                        bytes,
+                        last_byte,
                         store,
                     });
                     *if store {
@@ -296,22 +298,32 @@ impl Teller {
     }
 
     /// Tells where those of up to eight references went that left their unit. Answers which did.
+    #[inline]
     fn places(&mut self, first: usize, addresses: &[u64]) -> u8 {
         let shift = self.unit_shift;
+        let references = &mut self.references[first..first + addresses.len()];
+        // Which they are is found out first, without a branch for each: it cannot be foreseen.
         let mut mask = 0;
-        for (i, (&address, reference)) in addresses
-            .iter()
-            .zip(&mut self.references[first..])
-            .enumerate()
-        {
+        for (i, (&address, reference)) in addresses.iter().zip(&*references).enumerate() {
+            let last = address.wrapping_add(u64::from(reference.last_byte)) >> shift;
+            let left = ((address >> shift) ^ reference.unit) | (last ^ reference.unit) != 0;
+            mask |= u8::from(left) << i;
+        }
+        let streams = &mut self.streams;
+        let mut rest = mask;
+        while rest != 0 {
+            let i = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let (address, reference) = (addresses[i], &mut references[i]);
             let unit = address >> shift;
-            let last = address.wrapping_add(u64::from(reference.bytes) - 1) >> shift;
-            if unit == reference.unit && last == unit {
-                continue;
-            }
-            mask |= 1 << i;
-            let streams = &mut self.streams;
-            if address == ABSENT {
+            let reach =
+                (address.wrapping_add(u64::from(reference.last_byte)) >> shift).wrapping_sub(unit);
+            let place = place_of(unit);
+            let same = unit == self.last_told;
+            let known = same | (self.recent[usize::from(place)] == unit);
+            if known & (reach == 0) {
+                streams.units.push(if same { 0 } else { place });
+            } else if address == ABSENT {
                 *if reference.store {
                     &mut self.absent_stores
                 } else {
@@ -320,13 +332,6 @@ impl Teller {
                 streams.units.push(PLACE);
                 streams.places.extend_from_slice(&[1, 0]);
                 continue;
-            }
-            let reach = last.wrapping_sub(unit);
-            let place = place_of(unit);
-            let known = self.recent[usize::from(place)] == unit;
-            let same = unit == self.last_told;
-            if reach == 0 && (known || same) {
-                streams.units.push(if same { 0 } else { place });
             } else {
                 let delta = unit.wrapping_sub(self.last_told) as i64;
                 let zigzag = ((delta << 1) ^ (delta >> 63)) as u64;
