@@ -54,6 +54,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Record(Record),
+    Import(Import),
     Info(Info),
     Compare(Compare),
     List(List),

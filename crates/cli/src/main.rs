@@ -47,6 +47,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     let view = cli.color.view();
     match cli.command {
         Command::Record(options) => commands::record::run(&options),
+        Command::Import(options) => commands::import::run(&options),
         Command::Info(options) => commands::info::run(&options, view),
         Command::Compare(options) => commands::compare::run(&options, view),
         Command::List(options) => commands::list::run(&options, view),

@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
             instructions: options.instructions,
             follow_children: options.follow_children,
             level: DEFAULT_LEVEL,
-            recorder: recorder(),
+            recorder: made_by("tool for Valgrind"),
         },
     };
     // On a terminal the program's output and a bar would spoil each other.
@@ -87,10 +87,10 @@ fn explain(error: RecordError, path: &Path) -> Failure {
     }
 }
 
-/// What made a recording, as its header names it.
-pub(crate) fn recorder() -> String {
+/// What made a trace, as its header names it.
+pub(crate) fn made_by(part: &str) -> String {
     format!(
-        "broadleaf {} ({}), tool for Valgrind",
+        "broadleaf {} ({}), {part}",
         env!("CARGO_PKG_VERSION"),
         env!("BROADLEAF_COMMIT")
     )

@@ -1,7 +1,7 @@
 //! Traces for the engine: a recording or a foreign trace, from a file or standard input.
 
-mod measured;
-mod origin;
+pub(crate) mod measured;
+pub(crate) mod origin;
 
 use std::io;
 use std::path::Path;

@@ -1,0 +1,97 @@
+//! `list`, `explain`, help, completions and manual pages.
+
+mod support;
+
+use serde_json::Value;
+use support::{run, succeeded};
+
+const LISTS: [&str; 6] = [
+    "policies",
+    "machines",
+    "tlbs",
+    "page-tables",
+    "formats",
+    "metrics",
+];
+
+#[test]
+fn whatever_is_listed_can_be_explained() {
+    for list in LISTS {
+        let table = succeeded(&run(&["list", list]));
+        assert!(table.lines().count() > 2, "{table}");
+        let entries: Value =
+            serde_json::from_str(&succeeded(&run(&["list", list, "--format", "json"]))).unwrap();
+        for entry in entries.as_array().unwrap() {
+            let name = entry["name"].as_str().unwrap();
+            let examples = entry["examples"].as_array().cloned().unwrap_or_default();
+            for name in examples
+                .iter()
+                .map(|example| example.as_str().unwrap())
+                .chain([name])
+            {
+                let text = succeeded(&run(&["explain", name]));
+                assert!(text.lines().count() >= 3, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_explanation_names_parameters_and_source() {
+    let text = succeeded(&run(&["explain", "pop-77"]));
+    assert!(text.starts_with("pop-77 (policy): "), "{text}");
+    assert!(
+        text.contains("1 to 512") && text.contains("Zhu 2018"),
+        "{text}"
+    );
+    let text = succeeded(&run(&["explain", "skylake"]));
+    assert!(
+        text.contains("1536 entries in 128 sets of 12 ways") && text.contains("35 cycles"),
+        "{text}"
+    );
+    let text = succeeded(&run(&["explain", "refusal_not_covered"]));
+    assert!(text.starts_with("not_covered (refusal): "), "{text}");
+}
+
+#[test]
+fn help_is_short_or_full() {
+    for command in [
+        "record",
+        "import",
+        "info",
+        "compare",
+        "list",
+        "explain",
+        "demo",
+        "completions",
+        "man",
+    ] {
+        let short = succeeded(&run(&[command, "-h"]));
+        let full = succeeded(&run(&[command, "--help"]));
+        assert!(full.len() > short.len(), "{command}");
+        assert!(
+            command == "demo" || full.contains("Examples:"),
+            "{command}\n{full}"
+        );
+    }
+    let general = succeeded(&run(&["--help"]));
+    assert!(
+        general.contains("Exit status:") && general.contains("broadleaf demo"),
+        "{general}"
+    );
+}
+
+#[test]
+fn completions_and_manual_pages_come_from_the_same_table() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(
+            succeeded(&run(&["completions", shell])).contains("compare"),
+            "{shell}"
+        );
+    }
+    assert!(succeeded(&run(&["man"])).starts_with(".ie"));
+    assert!(succeeded(&run(&["man", "compare"])).contains("keep"));
+    let folder = support::folder("man");
+    succeeded(&run(&["man", "-o", folder.to_str().unwrap()]));
+    assert!(folder.join("broadleaf-compare.1").exists());
+}
