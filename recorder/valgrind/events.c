@@ -91,6 +91,8 @@ static void send_segment(const NSegment* s, const NSegment* below)
          size = st.size;
       send_file_map(s->start, len, prot, VKI_MAP_PRIVATE, s->dev, s->ino, size, VKI_S_ISREG(s->mode), path ? path : "?",
                     s->offset);
+   } else if (s->start == bl_vdso) {
+      send_map(s->start, len, prot, VKI_MAP_PRIVATE, BACK_KERNEL, 0, 0);
    } else if (s->start == VG_(brk_base)) {
       /* The core maps the heap's first page before the program asks for it. */
    } else if (below && below->kind == SkResvn && below->smode == SmUpper && below->end + 1 == s->start) {
@@ -188,9 +190,24 @@ static void mapped(UWord* args, Addr start)
    }
 }
 
+/* Told behind the mapping, where the core put it somewhere that matters. */
+static void tell_misplaced(Addr start, SizeT len)
+{
+   static const Addr in_superpage = (1UL << 21) - 1;
+   Payload           p;
+   if (!bl_misplaced || ((start ^ bl_native) & in_superpage) == 0)
+      return;
+   p.words = 0;
+   put(&p, start);
+   put(&p, VG_PGROUNDUP(len));
+   put(&p, bl_native);
+   bl_send(REC_MISPLACED, &p);
+}
+
 static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
 {
    bl_placement_expect_nothing();
+   bl_misplaced = False;
    switch (number) {
       case __NR_mmap:
          if (args[3] & VKI_MAP_ANONYMOUS)
@@ -200,6 +217,9 @@ static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
          break;
       case __NR_rt_sigreturn:
          bl_park();
+         break;
+      case __NR_shmat:
+         bl_placement_expect(False, -1, 0, True);
          break;
       case __NR_shmdt: {
          const NSegment* s = VG_(am_find_nsegment)(args[0]);
@@ -229,8 +249,10 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
       return;
    switch (number) {
       case __NR_mmap:
-         if (bl_recording)
+         if (bl_recording) {
             mapped(args, sr_Res(res));
+            tell_misplaced(sr_Res(res), args[1]);
+         }
          break;
       case __NR_munmap:
          if (bl_recording)
@@ -252,6 +274,7 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
             put(&p, sr_Res(res));
             put(&p, VG_PGROUNDUP(args[2]));
             bl_send(REC_REMAP, &p);
+            tell_misplaced(sr_Res(res), args[2]);
          }
          break;
       case __NR_madvise:
@@ -271,9 +294,11 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
       case __NR_shmat:
          if (bl_recording) {
             const NSegment* s = VG_(am_find_nsegment)(sr_Res(res));
-            if (s)
+            if (s) {
                send_map(s->start, s->end + 1 - s->start, (s->hasR ? 1 : 0) | (s->hasW ? 2 : 0), VKI_MAP_SHARED,
                         BACK_SHARED_MEMORY, 0, 0);
+               tell_misplaced(s->start, s->end + 1 - s->start);
+            }
          }
          break;
       case __NR_shmdt:

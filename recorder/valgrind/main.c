@@ -31,6 +31,7 @@ static void start(void)
       VG_(exit)(2);
    }
    bl_hide_preload();
+   bl_show_vdso();
    bl_ring_open(bl_ring_directory);
    bl_process_begins();
 }

@@ -10,7 +10,10 @@
      to mmap, which natively it does not.)
    - mmap: top down from 0x7ffff7fff000 natively, the highest hole that is large enough. Which mappings the kernel moves to a 2 MiB boundary
      differs between kernels and file systems; it is asked, by a mapping that is taken away at once.
-   - Stack: natively up to 0x7ffffffff000. */
+   - Stack: natively up to 0x7ffffffff000.
+   - An address that the program asks for and that Valgrind does not have: another, as far from a 2 MiB boundary.
+
+   Where none of this finds room the core chooses, and the recording says so. */
 #include "recorder.h"
 
 typedef struct {
@@ -30,6 +33,9 @@ extern Addr   __real_vgPlain_am_get_advisory_client_simple(Addr start, SizeT len
 extern Bool   __real_vgPlain_am_create_reservation(Addr start, SizeT length, ShrinkMode smode, SSizeT extra);
 extern Int    __real_vgPlain_do_exec(const HChar* exe, ExeInfoHead* info);
 extern Addr   __real_vgPlain_am_startup(Addr sp_at_startup);
+extern HChar** VG_(client_envp);
+extern SysRes VG_(am_mmap_anon_fixed_client)(Addr start, SizeT length, UInt prot);
+extern Bool   VG_(am_notify_mprotect)(Addr start, SizeT len, UInt prot);
 extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord);
 
 #define SUPERPAGE 0x200000UL
@@ -38,11 +44,19 @@ extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, R
 static const Addr pie_base = 0x555554000UL;     /* 0x555555554000 mod 64 GiB */
 static const Addr mmap_top = 0x1fb7fff000UL;    /* 0x7ffff7fff000 mod 1 GiB, below the stack */
 static const Addr mmap_floor = 0x1100000000UL;
+static const Addr end_of_client = 0x2000000000UL;
+
+Bool bl_misplaced;
+Addr bl_native;
 
 /* Natively the kernel maps pages of its own (vvar, vdso) below the dynamic linker, or at the top where a program has none, which Valgrind hides from the program. Their room stays free. */
 static SizeT kernel_pages;
-static Addr  kernel_pages_end;
+static Addr  kernel_pages_end; /* 0: not known yet */
+static UChar vdso_image[64 * 1024];
+static SizeT vdso_bytes;
+Addr         bl_vdso;
 static Bool  loading; /* the program is being loaded */
+static Addr  below_all; /* where a hole that was not found would have had to end */
 static const Addr stack_top_in_superpage = 0x1ff000; /* 0x7ffffffff000 mod 2 MiB */
 
 /* What the next mapping is, if the system call said. */
@@ -87,34 +101,68 @@ static Bool kernel_aligns(SizeT len)
    return yes;
 }
 
-/* The size of [vvar], [vvar_vclock] and [vdso] together, from this process's own mappings. */
-static SizeT size_of_kernel_pages(void)
+/* Reads where the kernel mapped [vvar], [vvar_vclock] and [vdso] in this process: as many pages as natively, elsewhere. */
+static void look_at_kernel_pages(void)
 {
    static HChar text[16384];
    SysRes       fd = VG_(open)("/proc/self/maps", VKI_O_RDONLY, 0);
-   SizeT        all = 0;
    UInt         used = 0;
    Int          n;
    if (sr_isError(fd))
-      return 0;
+      return;
    while (used < sizeof text - 1 && (n = VG_(read)(sr_Res(fd), text + used, sizeof text - 1 - used)) > 0)
       used += n;
    VG_(close)(sr_Res(fd));
    text[used] = 0;
-   for (HChar* line = text; line && *line; line = VG_(strchr)(line, '\n') ? VG_(strchr)(line, '\n') + 1 : NULL) {
+   for (HChar* line = text; *line;) {
       HChar* end = VG_(strchr)(line, '\n');
       if (end)
          *end = 0;
-      if (VG_(strstr)(line, "[vvar") || VG_(strstr)(line, "[vdso]")) {
+      Bool vdso = VG_(strstr)(line, "[vdso]") != NULL;
+      if (vdso || VG_(strstr)(line, "[vvar")) {
          HChar* rest;
          Addr   start = VG_(strtoull16)(line, &rest);
-         all += VG_(strtoull16)(rest + 1, NULL) - start;
+         SizeT  bytes = VG_(strtoull16)(rest + 1, NULL) - start;
+         kernel_pages += bytes;
+         if (vdso && bytes <= sizeof vdso_image) {
+            vdso_bytes = bytes;
+            VG_(memcpy)(vdso_image, (void*)start, bytes);
+         }
       }
       if (!end)
          break;
-      *end = '\n';
+      line = end + 1;
    }
-   return all;
+}
+
+/* A dynamic linker that is shown a vDSO notes it in memory that it maps for that, before anything else: without one, what is mapped later would
+   lie a page or two from its native place. So the program is shown a copy, at the native place, whose functions have names that nobody looks for: its calls
+   remain system calls, which Valgrind has to see. Statically linked programs map nothing for it and are shown none. */
+void bl_show_vdso(void)
+{
+   static const HChar name[] = "__vdso_";
+   enum { IGNORED = 1, VDSO = 33 }; /* types of the auxiliary vector */
+   HChar** e = VG_(client_envp);
+   if (vdso_bytes == 0 || kernel_pages_end == 0 || kernel_pages_end == mmap_top || !e)
+      return;
+   while (*e)
+      e++;
+   ULong* auxiliary = (ULong*)(e + 1);
+   while (auxiliary[0] != 0 && auxiliary[0] != IGNORED)
+      auxiliary += 2;
+   Addr at = kernel_pages_end - vdso_bytes;
+   if (auxiliary[0] != IGNORED || sr_isError(VG_(am_mmap_anon_fixed_client)(at, vdso_bytes, VKI_PROT_READ | VKI_PROT_WRITE)))
+      return;
+   for (SizeT i = 0; i + sizeof name - 1 <= vdso_bytes; i++)
+      if (VG_(memcmp)(vdso_image + i, name, sizeof name - 1) == 0)
+         vdso_image[i + 2] = 'V';
+   VG_(memcpy)((void*)at, vdso_image, vdso_bytes);
+   const UInt rights = VKI_PROT_READ | VKI_PROT_EXEC;
+   if (!sr_isError(VG_(do_syscall)(__NR_mprotect, at, vdso_bytes, rights, 0, 0, 0, 0, 0)))
+      VG_(am_notify_mprotect)(at, vdso_bytes, rights);
+   auxiliary[0] = VDSO;
+   auxiliary[1] = at;
+   bl_vdso = at;
 }
 
 /* The highest hole of that length below the top, or 0. */
@@ -126,6 +174,7 @@ static Addr highest_hole(SizeT len)
    Addr              ceiling = kernel_pages_end == mmap_top ? mmap_top - kernel_pages : mmap_top;
    Int               n;
 
+   below_all = ceiling;
    if (!starts) {
       room = 1024;
       starts = VG_(malloc)("bl.starts", room * sizeof(Addr));
@@ -143,10 +192,29 @@ static Addr highest_hole(SizeT len)
       ceiling = s->start;
       if (ceiling == kernel_pages_end)
          ceiling -= kernel_pages;
+      below_all = ceiling;
       if (ceiling < mmap_floor)
          return 0;
    }
    return 0;
+}
+
+/* The highest hole that begins as far behind a 2 MiB boundary as `like`: where the program asked for an address that Valgrind does not have. */
+static Addr highest_hole_like(SizeT len, Addr like)
+{
+   Addr a = highest_hole(VG_PGROUNDUP(len) + SUPERPAGE);
+   return a >= mmap_floor ? a + ((VG_PGROUNDDN(like) - a) & (SUPERPAGE - 1)) : 0;
+}
+
+/* Where the kernel would have put what found no room here, as far as can be told: modulo 2 MiB. */
+static Addr native_place(const MapRequest* req)
+{
+   Addr lowest = below_all - VG_PGROUNDUP(req->len);
+   if (req->rkind == MHint && req->start >= end_of_client)
+      return VG_PGROUNDDN(req->start);
+   if (!kernel_aligns(VG_PGROUNDUP(req->len)))
+      return lowest;
+   return (lowest & ~(SUPERPAGE - 1)) + (expected.known && expected.file ? expected.offset & (SUPERPAGE - 1) : 0);
 }
 
 static Addr where_the_kernel_would(SizeT len)
@@ -170,25 +238,31 @@ Addr __wrap_vgPlain_am_get_advisory(const MapRequest* req, Bool client, Bool* ok
 {
    if (!client || req->rkind == MFixed || req->rkind == MAlign || req->len == 0)
       return __real_vgPlain_am_get_advisory(req, client, ok);
+   Addr a;
+   bl_misplaced = False;
    if (req->rkind == MHint && req->start != 0) {
-      Addr a = __real_vgPlain_am_get_advisory(req, client, ok);
+      a = __real_vgPlain_am_get_advisory(req, client, ok);
       if (*ok && a == req->start)
          return a;
    }
-   if (kernel_pages == 0 && !loading) {
-      kernel_pages = size_of_kernel_pages();
+   if (kernel_pages_end == 0 && !loading)
       kernel_pages_end = mmap_top;
-   }
-   Addr a = where_the_kernel_would(req->len);
+   if (req->rkind == MHint && req->start >= end_of_client)
+      a = highest_hole_like(req->len, req->start);
+   else
+      a = where_the_kernel_would(req->len);
    if (a) {
-      if (kernel_pages == 0) { /* the first mapping while a program is loaded is its dynamic linker */
-         kernel_pages = size_of_kernel_pages();
+      if (kernel_pages_end == 0) /* the first mapping while a program is loaded is its dynamic linker */
          kernel_pages_end = a;
-      }
       *ok = True;
       return a;
    }
-   return __real_vgPlain_am_get_advisory(req, client, ok);
+   a = __real_vgPlain_am_get_advisory(req, client, ok);
+   if (*ok) {
+      bl_misplaced = True;
+      bl_native = native_place(req);
+   }
+   return a;
 }
 
 Addr __wrap_vgPlain_am_get_advisory_client_simple(Addr start, SizeT len, Bool* ok)
@@ -212,6 +286,8 @@ Int __wrap_vgPlain_do_exec(const HChar* exe, ExeInfoHead* info)
 {
    info->exe_base = 0;
    info->exe_end = pie_base / 2 * 3;
+   if (kernel_pages == 0)
+      look_at_kernel_pages();
    loading = True;
    Int error = __real_vgPlain_do_exec(exe, info);
    loading = False;

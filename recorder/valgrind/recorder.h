@@ -68,6 +68,10 @@ void bl_process_begins(void);
 /* placement.c */
 void bl_placement_expect(Bool file, Int fd, ULong offset, Bool shared);
 void bl_placement_expect_nothing(void);
+void bl_show_vdso(void);
+extern Addr bl_vdso;      /* where the program is shown it; 0 if it is shown none */
+extern Bool bl_misplaced; /* the last mapping is where the core chose */
+extern Addr bl_native;    /* and natively would have been here, modulo 2 MiB */
 
 /* startup.c */
 void bl_hide_preload(void);

@@ -89,7 +89,12 @@ impl Workplace {
     fn arguments(&self, command: &mut Command, ring_folder: &OsStr, options: &Options) {
         command
             .env("VALGRIND_LIB", self.tool.path())
-            .args(["--tool=broadleaf", "-q", "--vgdb=no"])
+            .args([
+                "--tool=broadleaf",
+                "-q",
+                "--vgdb=no",
+                "--aspace-minaddr=0x10000",
+            ])
             .arg(ring_folder)
             .arg(format!("--unit-shift={}", options.grain.shift()))
             .arg(if options.follow_children {

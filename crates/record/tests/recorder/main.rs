@@ -1,4 +1,5 @@
 //! The recorder, proved on programs that the tests compile and on programs that every machine has.
 
 mod counts;
+mod placement;
 mod support;

@@ -65,7 +65,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
 /// Options for recording `command` at page grain.
 pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
     Options {
-        command: command.iter().map(|word| OsString::from(word)).collect(),
+        command: command.iter().map(OsString::from).collect(),
         grain: Grain::Page,
         instructions: false,
         follow_children: false,

@@ -1,0 +1,149 @@
+//! Mappings stand where the kernel would have put them, modulo 2 MiB: held against native runs without address randomisation.
+
+use std::path::Path;
+use std::process::Command;
+
+use broadleaf_trace::{Backing, Event};
+
+use crate::support::{can_record, compiled, folder, has, recorded};
+
+const SUPERPAGE: u64 = 2 << 20;
+const PAGE: u64 = 4096;
+
+/// A region as the program told it: what it is, where, how long.
+type Region = (String, u64, u64);
+
+fn regions(path: &Path) -> Vec<Region> {
+    let text = std::fs::read_to_string(path).expect("the program wrote its regions");
+    let number = |word: &str| u64::from_str_radix(word, 16).expect("a number");
+    text.lines()
+        .map(|line| {
+            let mut words = line.rsplitn(3, ' ');
+            let (length, start) = (
+                words.next().expect("a length"),
+                words.next().expect("a start"),
+            );
+            let name = words.next().expect("a name");
+            (name.to_owned(), number(start), number(length))
+        })
+        .collect()
+}
+
+/// What a program maps natively; `None`, with the reason told, where randomisation cannot be switched off.
+fn natively(program: &Path, place: &Path) -> Option<Vec<Region>> {
+    if !has("setarch") {
+        return None;
+    }
+    let run = || {
+        let said = place.join("native");
+        let output = Command::new("setarch")
+            .arg("-R")
+            .args([program, &said, &place.join("file")])
+            .output()
+            .expect("setarch starts");
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        if words.contains("set personality") {
+            eprintln!("skipped: {words}");
+            return None;
+        }
+        assert!(output.status.success(), "{words}");
+        Some(regions(&said))
+    };
+    let (first, second) = (run()?, run()?);
+    assert_eq!(first, second, "nothing is random");
+    Some(first)
+}
+
+fn same_as_natively(name: &str, flags: &[&str]) {
+    if !can_record() {
+        return;
+    }
+    let place = folder();
+    let place = place.path();
+    let Some(program) = compiled("places", flags, place) else {
+        return;
+    };
+    let Some(native) = natively(&program, place) else {
+        return;
+    };
+    let said = place.join("recorded");
+    let recording = recorded(&[&program, &said, &place.join("file")]);
+    assert!(recording.status.success(), "{:?}", recording.status);
+    let here = regions(&said);
+    let events = recording.events(0);
+    let told = |start: u64| {
+        events.iter().any(|event| match event {
+            Event::Map(mapping) => mapping.range.start.0 == start,
+            Event::Remap { to, .. } => to.start.0 == start,
+            _ => false,
+        })
+    };
+    assert_eq!(native.len(), here.len());
+    for (native, here) in native.iter().zip(&here) {
+        assert_eq!(native.0, here.0);
+        let place = |region: &Region| region.1 % SUPERPAGE / PAGE;
+        assert_eq!(
+            place(native),
+            place(here),
+            "{name}: {} of {:#x} bytes is at {:#x} natively, here at {:#x}",
+            here.0,
+            here.2,
+            native.1,
+            here.1
+        );
+        if here.2 >= PAGE && !here.0.contains("malloc") {
+            assert!(told(here.1), "{name}: {here:x?} is among the events");
+        }
+    }
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::Misplaced { .. }))
+    );
+    eprintln!("{name}: {} regions as natively", here.len());
+}
+
+#[test]
+fn of_a_program_with_its_position_free() {
+    same_as_natively("position-independent", &["-pie", "-fpie", "-pthread"]);
+}
+
+#[test]
+fn of_a_program_with_a_fixed_position() {
+    same_as_natively("fixed", &["-no-pie", "-fno-pie", "-pthread"]);
+}
+
+#[test]
+fn of_a_static_program() {
+    same_as_natively("static", &["-static", "-pthread"]);
+}
+
+#[test]
+fn what_finds_no_room_is_told() {
+    if !can_record() {
+        return;
+    }
+    let place = folder();
+    let place = place.path();
+    let Some(program) = compiled("places", &["-pthread"], place) else {
+        return;
+    };
+    let recording = recorded(&[
+        &program,
+        &place.join("said"),
+        &place.join("file"),
+        Path::new("more"),
+    ]);
+    assert!(recording.status.success(), "{:?}", recording.status);
+    let events = recording.events(0);
+    let large = (15 << 30) + PAGE;
+    let at = events.iter().position(|event| {
+        matches!(event, Event::Map(m) if m.range.len == large && m.backing == Backing::Anonymous)
+    });
+    let at = at.expect("the large mapping");
+    let Event::Misplaced { at: range, native } = &events[at + 1] else {
+        panic!("{:?} is followed by {:?}", events[at], events[at + 1]);
+    };
+    assert_eq!(range.len, large);
+    assert_ne!(range.start.0 % SUPERPAGE, native.0 % SUPERPAGE);
+}
