@@ -31,6 +31,8 @@ pub(crate) struct Fetch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) first_step: u32,
+    /// Patterns of the same block, and no others, share references.
+    pub(crate) block: u32,
     pub(crate) steps: u16,
     pub(crate) kind: Kind,
     /// Instructions behind the last reference.
@@ -138,6 +140,8 @@ impl Definitions {
 
 /// A block that is being added.
 struct Block {
+    /// Its first pattern, which stands for it.
+    number: u32,
     first_step: usize,
     first_fetch: usize,
     /// Since the last reference.
@@ -149,6 +153,7 @@ struct Block {
 impl Block {
     fn at_end_of(all: &Definitions) -> Self {
         Self {
+            number: all.patterns.len() as u32,
             first_step: all.steps.len(),
             first_fetch: all.fetches.len(),
             instructions: 0,
@@ -244,6 +249,7 @@ impl Block {
         let large = self.cost >= LARGE;
         all.patterns.push(Pattern {
             first_step: self.first_step as u32,
+            block: self.number,
             steps: (all.steps.len() - self.first_step) as u16,
             kind: if large { Kind::Large } else { Kind::Plain },
             tail: self.instructions,

@@ -36,7 +36,8 @@ pub enum Lead {
 
 /// A run of references to one unit (a page, or a line at line grain) without another data reference between them.
 ///
-/// A run may be split into several visits; the counts of every model are the same whether it is or not.
+/// A run may be split into several visits; the counts of every model are the same whether it is or not. A visit without an
+/// access and without a lead only carries instructions that no reference followed, as at the end of a space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Visit {
     /// The unit's number: address divided by the unit's size.
@@ -48,7 +49,8 @@ pub struct Visit {
     /// How many of the loads come before the first store; equal to `loads` where there is no store.
     pub loads_before_store: u32,
     /// Instructions that began since the last reference of the visit before, up to the last reference of this one.
-    /// The instruction of a reference counts with it. Zero where the source has no instruction counts.
+    /// The instruction of a reference counts with it. Zero where the source has no instruction counts, and where fetches are
+    /// visits of their own.
     pub instructions: u32,
     /// Whether the visit begins with the upper part of a straddling access.
     pub lead: Lead,

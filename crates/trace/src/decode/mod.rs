@@ -54,6 +54,8 @@ pub struct ChunkReader {
     sections: Sections,
     tables: Tables,
     visits: Visits,
+    /// Those of one execution that is to be remembered.
+    alone: Visits,
     /// What the chunk says that it comes to.
     totals: Totals,
     clock: u64,
@@ -85,6 +87,7 @@ impl ChunkReader {
             sections: Sections::default(),
             tables: Tables::default(),
             visits: Visits::default(),
+            alone: Visits::default(),
             totals: Totals::default(),
             clock: 0,
             made: Totals::default(),
@@ -140,7 +143,7 @@ impl ChunkReader {
     }
 
     pub(crate) fn visits(&self) -> &[Visit] {
-        &self.visits.done
+        self.visits.done()
     }
 
     pub(crate) const fn event(&self) -> &Event {
@@ -170,9 +173,8 @@ impl ChunkReader {
             }
             self.visits.begin();
             self.work(definitions)?;
-            self.visits.end();
             let more = self.run > 0 || self.head.is_some();
-            if more || !self.visits.done.is_empty() {
+            if more || !self.visits.done().is_empty() {
                 return self.count();
             }
             if self.event_at == self.sections.heads.at {
@@ -180,7 +182,7 @@ impl ChunkReader {
                 if matches!(event, Some(Event::SpaceEnd { .. })) {
                     // What the space did is told before its end, since nothing of it may come after.
                     self.visits.put_down();
-                    if !self.visits.done.is_empty() {
+                    if !self.visits.done().is_empty() {
                         return self.count();
                     }
                 }
@@ -191,7 +193,7 @@ impl ChunkReader {
             }
             if self.sections.heads.is_empty() {
                 self.visits.put_down();
-                if !self.visits.done.is_empty() {
+                if !self.visits.done().is_empty() {
                     return self.count();
                 }
                 self.ended = true;
@@ -203,7 +205,7 @@ impl ChunkReader {
 
     /// Adds up the visits of the item, which is complete.
     fn count(&mut self) -> Result<Found, Bad> {
-        for visit in &self.visits.done {
+        for visit in self.visits.done() {
             self.made.loads += u64::from(visit.loads);
             self.made.stores += u64::from(visit.stores);
             self.made.instructions += u64::from(visit.instructions);
@@ -329,17 +331,21 @@ impl ChunkReader {
 
     /// Executions of the patterns that are foretold, until the run ends or the item is full.
     fn foretold(&mut self, definitions: &Definitions) -> Result<(), Bad> {
-        let mut run = self.run;
+        const NONE: Bad = Bad::new(
+            Section::Heads,
+            "a pattern is foretold where none followed before",
+        );
         let mut current = self.current;
+        let mut run = self.run;
         let result = loop {
-            let number = self.tables.links[current as usize].next;
-            let Some(pattern) = definitions.patterns.get(number as usize) else {
-                break Err(Bad::new(
-                    Section::Heads,
-                    "a pattern is foretold where none followed before",
-                ));
+            let number = self.tables.known[current as usize].next;
+            let Some(known) = self.tables.known.get(number as usize) else {
+                break Err(NONE);
             };
-            if let Err(bad) = self.execute(definitions, number, pattern) {
+            if let Some(visits) = self.tables.remembered(known) {
+                self.visits.repeat(visits, known.count as usize, known.tail);
+                self.visits.spend(known.cost);
+            } else if let Err(bad) = self.execute(definitions, number, true) {
                 break Err(bad);
             }
             current = number;
@@ -355,7 +361,7 @@ impl ChunkReader {
 
     /// One execution that is told.
     fn told(&mut self, definitions: &Definitions, head: u8) -> Result<(), Bad> {
-        let link = self.tables.links[self.current as usize];
+        let link = self.tables.known[self.current as usize];
         let number = match head & 3 {
             PATH_NEXT => link.next,
             PATH_OTHER => link.other,
@@ -376,12 +382,12 @@ impl ChunkReader {
         }
         self.current = number;
         self.specials.clear();
-        match head >> 2 {
-            0 => {}
-            left => self.leave(pattern, number, left)?,
+        if head >> 2 != 0 {
+            self.tables.moves(pattern.block);
+            self.leave(pattern, number, head >> 2)?;
         }
         if self.specials.is_empty() {
-            self.execute(definitions, number, pattern)
+            self.execute(definitions, number, false)
         } else {
             self.execute_carefully(definitions, number, pattern)
         }
@@ -479,26 +485,26 @@ impl ChunkReader {
         Ok(Some(unit))
     }
 
-    /// One execution, with every reference made where it is now known to go.
-    #[inline(always)]
-    fn execute(
-        &mut self,
-        definitions: &Definitions,
-        number: u32,
-        pattern: &Pattern,
-    ) -> Result<(), Bad> {
+    /// One execution, with every reference made where it is now known to go. With `again`, its visits are remembered.
+    fn execute(&mut self, definitions: &Definitions, number: u32, again: bool) -> Result<(), Bad> {
+        let Some(pattern) = definitions.patterns.get(number as usize) else {
+            return Err(Bad::new(Section::Patterns, "a pattern is not defined"));
+        };
         if pattern.kind != Kind::Plain || (self.fetches && !definitions.fetches_of.is_empty()) {
             self.specials.clear();
             return self.execute_carefully(definitions, number, pattern);
         }
         let first = pattern.first_step as usize;
-        let steps = usize::from(pattern.steps);
-        self.visits.budget -= i64::from(pattern.cost);
-        self.visits.execute(
-            &self.tables.last[first..first + steps],
-            &definitions.steps[first..first + steps],
-            pattern.tail,
-        )
+        let all = first..first + usize::from(pattern.steps);
+        let (units, steps) = (&self.tables.last[all.clone()], &definitions.steps[all]);
+        if again {
+            self.alone.restart();
+            self.alone.execute(units, steps, 0)?;
+            self.tables.remember(number, pattern, self.alone.done());
+        }
+        let units = &self.tables.last[first..first + usize::from(pattern.steps)];
+        self.visits.spend(pattern.cost);
+        self.visits.execute(units, steps, pattern.tail)
     }
 
     /// One execution of which something is out of the ordinary.
@@ -560,9 +566,9 @@ impl ChunkReader {
             self.visits.fetch(fetch.unit, fetch.count);
         }
         self.visits.carry(counted(pattern.tail));
-        self.visits.budget -= i64::from(pattern.cost);
+        self.visits.spend(pattern.cost);
         if pattern.kind == Kind::Large {
-            self.visits.budget = 0;
+            self.visits.fill();
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! What several tests of traces need: random traces, and a form in which two that mean the same are equal.
 #![allow(dead_code)]
 
+pub(crate) mod teller;
+
 use std::io::Cursor;
 
 use broadleaf_trace::{
