@@ -82,6 +82,57 @@ UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* refe
    return b->first_pattern;
 }
 
+/* The block with this first pattern. */
+static const Block* block_of(UInt pattern)
+{
+   Word low = 0, high = VG_(sizeXA)(in_order);
+   while (high - low > 1) {
+      Word middle = low + (high - low) / 2;
+      if ((*(Block**)VG_(indexXA)(in_order, middle))->first_pattern <= pattern)
+         low = middle;
+      else
+         high = middle;
+   }
+   return *(Block**)VG_(indexXA)(in_order, low);
+}
+
+/* A block left in its midst is told as another that ends where the instruction begins that faulted: it will begin again. */
+void bl_fault(void)
+{
+   Midst m = bl_midst;
+   UInt  steps = 0, exits = 0, words = 0, reference, last = ITEM_EXIT;
+
+   bl_midst.pattern = NO_BLOCK;
+   if (m.pattern == NO_BLOCK || !bl_recording)
+      return;
+   const Block* b = block_of(m.pattern);
+   ULong*       items = VG_(malloc)("bl.fault", (b->words + 1 + WIRE_MAX_STEPS) * sizeof(ULong));
+   ULong*       addresses = items + b->words + 1;
+   for (; words < m.items; words++) {
+      last = (items[words] = b->items[words]) & 0xff;
+      steps += last == ITEM_LOAD || last == ITEM_STORE;
+      exits += last == ITEM_EXIT;
+   }
+   VG_(memcpy)(addresses, m.at + 1, steps * sizeof(ULong));
+   bl_rewind(m.at);
+   /* Where its references went was noted although it is not told. */
+   UInt all = 0;
+   for (UInt i = 0; i < b->words; i++)
+      all += (b->items[i] & 0xff) == ITEM_LOAD || (b->items[i] & 0xff) == ITEM_STORE;
+   for (UInt i = 0; i < all; i++)
+      bl_begin[b->first_reference + i] = NOWHERE;
+   if (words > 0) {
+      if (last != ITEM_EXIT) {
+         items[words++] = ITEM_EXIT;
+         exits++;
+      }
+      UInt pattern = bl_block(items, words, steps, exits, &reference);
+      if (pattern != NO_PATTERN)
+         bl_execution(pattern + exits - 1, addresses, steps);
+   }
+   VG_(free)(items);
+}
+
 void bl_forget(void)
 {
    for (UInt i = 0; i < references_used; i++)

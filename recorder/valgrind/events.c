@@ -204,6 +204,19 @@ static void tell_misplaced(Addr start, SizeT len)
    bl_send(REC_MISPLACED, &p);
 }
 
+static Bool is_fault(Int signal)
+{
+   return signal == VKI_SIGSEGV || signal == VKI_SIGBUS || signal == VKI_SIGFPE || signal == VKI_SIGILL || signal == VKI_SIGTRAP;
+}
+
+/* The program is about to handle a signal in its own way. */
+static void handles(Int signal, const struct vki_sigaction_base* action)
+{
+   if (is_fault(signal) && VG_(am_is_valid_for_client)((Addr)action, sizeof *action, VKI_PROT_READ)
+       && action->ksa_handler != VKI_SIG_DFL && action->ksa_handler != VKI_SIG_IGN)
+      bl_be_precise();
+}
+
 static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
 {
    bl_placement_expect_nothing();
@@ -214,6 +227,9 @@ static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
             bl_placement_expect(False, -1, 0, (args[3] & VKI_MAP_SHARED) != 0);
          else
             bl_placement_expect(True, args[4], args[5], (args[3] & VKI_MAP_SHARED) != 0);
+         break;
+      case __NR_rt_sigaction:
+         handles(args[0], (const struct vki_sigaction_base*)args[1]);
          break;
       case __NR_rt_sigreturn:
          bl_park();
@@ -332,11 +348,10 @@ static void in_child(ThreadId tid)
    send_number(REC_THREAD_RUN, tid);
 }
 
-/* A fault leaves a block in its midst: its references so far are noted in the tables, but it was not told. A new chunk begins with new tables. */
 static void before_signal(ThreadId tid, Int signal, Bool alternate_stack)
 {
-   if (signal == VKI_SIGSEGV || signal == VKI_SIGBUS || signal == VKI_SIGFPE || signal == VKI_SIGILL || signal == VKI_SIGTRAP)
-      bl_end_chunk();
+   if (is_fault(signal))
+      bl_fault();
    bl_park();
 }
 

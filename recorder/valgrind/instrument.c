@@ -5,11 +5,27 @@
    time, the next execution writes over the addresses: no branch depends on it, since such a branch would be mispredicted too often. */
 #include "recorder.h"
 
+extern void VG_(discard_translations)(Addr start, ULong range, const HChar* who);
+
+Bool  bl_precise = False;
+Midst bl_midst = {NO_BLOCK, 0, NULL};
+
+void bl_be_precise(void)
+{
+   if (bl_precise)
+      return;
+   bl_precise = True;
+   VG_(clo_vex_control).iropt_register_updates_default = VexRegUpdAllregsAtMemAccess;
+   VG_(clo_px_file_backed) = VexRegUpdAllregsAtMemAccess;
+   VG_(discard_translations)(0, 1UL << 47, "recorder"); /* what was translated before is not */
+}
+
 /* A block is walked twice: once to learn what it does (`out` is NULL), which gives its pattern numbers, and once to write it
    out with them. */
 typedef struct {
    IRSB*   out;
    XArray* items;   /* of ULong; first walk only */
+   UInt    done;    /* items so far */
    UInt    steps;
    UInt    exits;
    Bool    changed; /* references or instructions since the last exit */
@@ -40,6 +56,7 @@ static IRExpr* word_at(Walk* w, UInt word) { return half_at(w, 2 * word); }
 
 static void item(Walk* w, UInt kind, ULong argument)
 {
+   w->done++;
    if (w->items) {
       ULong word = kind | argument << 8;
       VG_(addToXA)(w->items, &word);
@@ -90,6 +107,8 @@ static void exit_out(Walk* w, UInt number)
       at = tmp(assign(w, Ity_I64, IRExpr_ITE(tmp(left), word_at(w, 1 + w->steps), at)));
    }
    addStmtToIRSB(w->out, IRStmt_Put(w->shadow + offsetof(Shadow, at), at));
+   if (bl_precise)
+      store(w, u64((Addr)&bl_midst.pattern), u64(NO_BLOCK));
 }
 
 /* The block can be left here. An exit that follows another with nothing between them is the same pattern. Where the block goes on
@@ -119,6 +138,8 @@ static void begin(Walk* w)
    addStmtToIRSB(w->out, IRStmt_Dirty(call));
    w->at = assign(w, Ity_I64, IRExpr_Get(w->shadow + offsetof(Shadow, at), Ity_I64));
    w->left = IRTemp_INVALID;
+   if (bl_precise)
+      store(w, u64((Addr)&bl_midst.at), tmp(w->at));
 }
 
 static UInt bytes_of_loadg(IRLoadGOp op)
@@ -180,6 +201,10 @@ static void statement(Walk* w, const IRSB* in, IRStmt* st)
          note_exit(w);
          break;
       case Ist_IMark:
+         if (w->out && bl_precise) {
+            store(w, u64((Addr)&bl_midst.pattern), u64(w->pattern));
+            store(w, u64((Addr)&bl_midst.items), u64(w->done));
+         }
          item(w, ITEM_INSTRUCTION, st->Ist.IMark.addr);
          w->changed = True;
          break;

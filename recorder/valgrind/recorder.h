@@ -33,6 +33,15 @@ typedef struct {
    ULong* at;    /* where the next execution is written */
    ULong* limit; /* a block that begins behind this calls `bl_next_segment` first */
 } Shadow;
+/* Whether a fault in the midst of a block has to find the program's registers, and which of the block's references were made, exactly. That costs time,
+   and only a program that handles faults can tell. */
+extern Bool bl_precise;
+void bl_be_precise(void);
+/* In translations that are: which block runs (the number of its first pattern), how many of its items were done when the present
+   instruction began, and where its execution is written. */
+#define NO_BLOCK (~0ULL)
+typedef struct { ULong pattern, items; ULong* at; } Midst;
+extern Midst bl_midst;
 extern ThreadId bl_running; /* VG_INVALID_THREADID before the first */
 
 /* blocks.c. Patterns and the references of blocks are numbered. */
@@ -41,6 +50,7 @@ extern ThreadId bl_running; /* VG_INVALID_THREADID before the first */
 extern ULong bl_begin[]; /* for each reference, where the unit begins in which it was made last; written by translated code */
 /* The first pattern of the block that does these items; its first reference goes to `reference`. NO_PATTERN if the tables are full. */
 UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* reference);
+void bl_fault(void);  /* the block that runs ends here: what it did so far is told */
 void bl_forget(void); /* all references forget their units */
 void bl_tell_blocks_again(void);
 
@@ -53,6 +63,8 @@ void bl_ring_flush(void);       /* hands over what there is */
 void bl_next_segment(void);     /* called by translated code when a segment is full */
 void bl_thread_runs(ThreadId t);/* the shadow goes with the thread that runs */
 void bl_end_chunk(void);
+void bl_rewind(ULong* at);      /* the next execution is written here, over what was written since in the same segment */
+void bl_execution(UInt pattern, const ULong* addresses, UInt steps);
 void bl_park(void);             /* before a signal's frame is made or left */
 void bl_record(UInt kind, const ULong* payload, UInt words);
 /* A record put together word by word. */

@@ -174,6 +174,29 @@ static ULong* begin_record(UInt kind, UInt words)
    return payload;
 }
 
+void bl_rewind(ULong* at)
+{
+   Shadow s = shadow();
+   s.at = at;
+   set_shadow(s);
+}
+
+/* An execution that no translated code writes. */
+void bl_execution(UInt pattern, const ULong* addresses, UInt steps)
+{
+   Shadow s = shadow();
+   if (!bl_recording)
+      return;
+   if (s.at > s.limit) {
+      publish(s.at);
+      s = shadow();
+   }
+   s.at[0] = pattern | (steps ? WIRE_LEFT : 0);
+   VG_(memcpy)(s.at + 1, addresses, steps * sizeof(ULong));
+   s.at += 1 + steps;
+   set_shadow(s);
+}
+
 void bl_record(UInt kind, const ULong* payload, UInt words)
 {
    ULong* out = begin_record(kind, words);

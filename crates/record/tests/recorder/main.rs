@@ -2,4 +2,5 @@
 
 mod counts;
 mod placement;
+mod signals;
 mod support;

@@ -1,5 +1,6 @@
 /* Signals in the midst of everything: a timer whose handler stores, jumps out of handlers, handlers in handlers, one on a stack of its own,
-   and a write barrier made of faults. What the program's own loop does does not depend on when signals come. */
+   and a write barrier made of faults. What the program's own loop does does not depend on when signals come.
+   Arguments: "timer", or another word for signals at the same places each time; a file for the addresses. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -46,7 +47,7 @@ static void on_fault(int signal, siginfo_t* info, void* context)
    (void)signal;
    (void)context;
    char* page = (char*)((uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1));
-   if (page < barrier || page >= barrier + PAGES * PAGE)
+   if (page < barrier || page >= barrier + 2 * PAGES * PAGE)
       _exit(3);
    mprotect(page, PAGE, PROT_READ | PROT_WRITE);
    seen[2 * PAGE]++;
@@ -62,11 +63,13 @@ static void* map(size_t bytes, int protection)
 
 int main(int argc, char** argv)
 {
-   int timer = argc > 1 && strcmp(argv[1], "timer") == 0;
+   if (argc < 3)
+      return 2;
+   int timer = strcmp(argv[1], "timer") == 0;
    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_ONSTACK};
    stack_t          stack = {.ss_sp = map(16 * PAGE, PROT_READ | PROT_WRITE), .ss_size = 16 * PAGE};
    seen = map(3 * PAGE, PROT_READ | PROT_WRITE);
-   barrier = map(PAGES * PAGE, PROT_READ);
+   barrier = map(2 * PAGES * PAGE, PROT_READ);
    sigaltstack(&stack, NULL);
    sigaction(SIGALRM, &action, NULL);
    action.sa_handler = on_user;
@@ -90,7 +93,18 @@ int main(int argc, char** argv)
          char* at = barrier + page * PAGE;
          __asm__ volatile("movb 1(%0), %%al\n\tmovb %%al, (%0)\n\tmovb 2(%0), %%al" : : "r"(at) : "al", "memory");
       }
-   if (seen[2 * PAGE] != PAGES)
+   /* What a register holds when a store faults has to be what it holds when the store is tried again. */
+   unsigned long once = 0, twice = 0;
+   for (int round = 0; round < 3; round++) {
+      char *at = barrier + PAGES * PAGE, *end = at + PAGES * PAGE;
+      __asm__ volatile("1:\n\tincq %1\n\taddq $3, %2\n\tmovb %b1, (%0)\n\taddq $5, %2\n\taddq $4096, %0\n\tcmpq %3, %0\n\tjb 1b"
+                       : "+r"(at), "+r"(once), "+r"(twice)
+                       : "r"(end)
+                       : "memory", "cc");
+   }
+   if (once != 3 * PAGES || twice != 8 * once)
+      return 7;
+   if (*(unsigned char*)(seen + 2 * PAGE) != 2 * PAGES)
       return 5;
    if (timer) {
       for (int i = 0; i < 20; i++)
@@ -106,7 +120,7 @@ int main(int argc, char** argv)
    }
    memset(&often, 0, sizeof often);
    setitimer(ITIMER_REAL, &often, NULL);
-   printf("%lx %lx %lx\n", (unsigned long)loop, (unsigned long)barrier, (unsigned long)seen);
-   fflush(stdout);
-   return 0;
+   FILE* out = fopen(argv[2], "w");
+   fprintf(out, "%lx %lx %lx\n", (unsigned long)loop, (unsigned long)barrier, (unsigned long)seen);
+   return fclose(out);
 }
