@@ -2,5 +2,6 @@
 
 mod counts;
 mod placement;
+mod processes;
 mod signals;
 mod support;

@@ -1,0 +1,128 @@
+//! Threads and processes: whose a visit is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use broadleaf_trace::Event;
+
+use crate::support::{Piece, can_record, compiled, folder, options, recorded, trace_with};
+
+#[test]
+fn a_visit_belongs_to_the_thread_that_runs() {
+    if !can_record() {
+        return;
+    }
+    let place = folder();
+    let Some(program) = compiled("threads", &["-pthread"], place.path()) else {
+        return;
+    };
+    let said = place.path().join("said");
+    let recording = recorded(&[&program, &said]);
+    let text = std::fs::read_to_string(said).expect("an address");
+    let first = u64::from_str_radix(text.trim(), 16).expect("an address") >> 12;
+    let mut running = None;
+    let (mut alive, mut ended) = (BTreeSet::new(), BTreeSet::new());
+    let mut by_part: BTreeMap<u64, BTreeMap<_, (u64, u64)>> = BTreeMap::new();
+    recording.each(|_, piece| match piece {
+        Piece::Event(Event::ThreadStart(thread)) => assert!(alive.insert(thread)),
+        Piece::Event(Event::ThreadSwitch(thread)) => {
+            assert!(!ended.contains(&thread), "{thread:?} runs after its end");
+            running = Some(thread);
+        }
+        Piece::Event(Event::ThreadEnd(thread)) => {
+            alive.remove(&thread);
+            ended.insert(thread);
+        }
+        Piece::Visit(visit) => {
+            let part = visit.unit.wrapping_sub(first) / 64;
+            if part < 3 {
+                let thread = running.expect("a thread runs");
+                assert!(
+                    alive.contains(&thread),
+                    "{thread:?} was started and has not ended"
+                );
+                let count = by_part.entry(part).or_default().entry(thread).or_default();
+                count.0 += u64::from(visit.loads);
+                count.1 += u64::from(visit.stores);
+            }
+        }
+        Piece::Event(_) => {}
+    });
+    let owners: BTreeSet<_> = by_part.values().flat_map(BTreeMap::keys).collect();
+    assert_eq!(owners.len(), 3, "{by_part:?}");
+    for threads in by_part.values() {
+        assert_eq!(threads.values().collect::<Vec<_>>(), [&(200_000, 200_000)]);
+    }
+}
+
+#[test]
+fn children_of_every_kind_are_followed_or_left_alone() {
+    if !can_record() {
+        return;
+    }
+    let place = folder();
+    let Some(program) = compiled("children", &[], place.path()) else {
+        return;
+    };
+    let alone = trace_with(&options(&[&program])).expect("the recording works");
+    assert_eq!(
+        alone.status.code(),
+        Some(23),
+        "the shell that it executes at last"
+    );
+    assert_eq!(alone.processes, 2);
+    let mut follow = options(&[&program]);
+    follow.follow_children = true;
+    let all = trace_with(&follow).expect("the recording works");
+    assert_eq!(all.status.code(), Some(23));
+    // Itself and the shell; a fork, a fork that fails to execute; a vfork and a spawn, each before and after its execution.
+    assert_eq!(all.processes, 8);
+    let (mut forks, mut pids) = (BTreeSet::new(), BTreeSet::new());
+    for space in 0..all.processes {
+        for event in all.events(space) {
+            match event {
+                Event::Fork { child } => drop(forks.insert(child)),
+                Event::SpaceStart { pid, .. } => drop(pids.insert(pid)),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(forks.len(), 4);
+    assert!(forks.is_subset(&pids), "{forks:?} {pids:?}");
+    assert_eq!(pids.len(), 5);
+}
+
+#[test]
+fn a_pipeline_s_output_is_right_and_all_of_it_is_recorded() {
+    if !can_record() {
+        return;
+    }
+    let place = folder();
+    let (file, out) = (place.path().join("f"), place.path().join("out"));
+    std::fs::write(&file, "some text to pack\n".repeat(3000)).expect("a file");
+    let line = format!(
+        "gzip -c {} | wc -l >{}; /bin/true",
+        file.display(),
+        out.display()
+    );
+    let mut results = Vec::new();
+    for follow_children in [false, true] {
+        let mut what = options(&["sh", "-c", &line]);
+        what.follow_children = follow_children;
+        let recording = trace_with(&what).expect("the recording works");
+        assert!(recording.status.success());
+        let programs: BTreeSet<String> = (0..recording.processes)
+            .flat_map(|space| recording.events(space))
+            .filter_map(|event| match event {
+                Event::SpaceStart { command, .. } => Some(command[0].clone()),
+                _ => None,
+            })
+            .collect();
+        let has = |name: &str| programs.iter().any(|program| program.ends_with(name));
+        assert!(has("sh"), "{programs:?}");
+        for name in ["gzip", "wc", "true"] {
+            assert_eq!(has(name), follow_children, "{name}: {programs:?}");
+        }
+        results.push(std::fs::read_to_string(&out).expect("the output"));
+    }
+    assert_eq!(results[0], results[1]);
+}
