@@ -22,6 +22,6 @@ mod tlb;
 
 pub use counts::Counts;
 pub use policy::PolicySpec;
-pub use recording::{OwnedItem, Recording};
+pub use recording::{Foreknowledge, OwnedItem, Recording, Survey};
 pub use replay::{Machine, Pace, Replay, replay, replay_items};
 pub use tlb::{Found, PageSizeKind, SkylakeTlb};

@@ -6,11 +6,11 @@ use std::ops::Range;
 use broadleaf_trace::{Backing, Mapping, Protection};
 use broadleaf_units::SpaceId;
 
-use crate::Counts;
 use crate::block::{Block, Fill, Page, Reservation};
 use crate::mappings::{Coverage, FileSizes, Mappings, overlap, pages_of};
 use crate::policy::{PolicySpec, View, decide};
 use crate::tlb::{PageSizeKind, SkylakeTlb};
+use crate::{Counts, Foreknowledge};
 
 /// An address space and a block of it.
 pub(crate) type BlockKey = (SpaceId, u64);
@@ -20,12 +20,9 @@ pub(crate) struct Memory {
     policy: PolicySpec,
     pub(crate) tlb: SkylakeTlb,
     pub(crate) counts: Counts,
-    /// The blocks that `freebsd` promotes, for `foresight`.
-    foreseen: BTreeSet<BlockKey>,
+    known: Foreknowledge,
     /// The blocks that were promoted at any time.
     pub(crate) ever_promoted: BTreeSet<BlockKey>,
-    /// The spaces that map events tell of.
-    told: BTreeSet<SpaceId>,
     files: FileSizes,
     mappings: BTreeMap<SpaceId, Mappings>,
     blocks: BTreeMap<BlockKey, Block>,
@@ -35,18 +32,13 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(
-        policy: PolicySpec,
-        told: BTreeSet<SpaceId>,
-        foreseen: BTreeSet<BlockKey>,
-    ) -> Self {
+    pub(crate) fn new(policy: PolicySpec, known: Foreknowledge) -> Self {
         Self {
             policy,
             tlb: SkylakeTlb::default(),
             counts: Counts::default(),
-            foreseen,
+            known,
             ever_promoted: BTreeSet::new(),
-            told,
             files: FileSizes::new(),
             mappings: BTreeMap::new(),
             blocks: BTreeMap::new(),
@@ -56,7 +48,7 @@ impl Memory {
     }
 
     fn mappings(&mut self, space: SpaceId) -> &mut Mappings {
-        let everything = !self.told.contains(&space);
+        let everything = !self.known.spaces_with_maps.contains(&space);
         self.mappings
             .entry(space)
             .or_insert_with(|| Mappings::new(everything))
@@ -183,7 +175,7 @@ impl Memory {
         let view = View {
             block,
             age: time - reservation.created,
-            foreseen: self.foreseen.contains(&key),
+            foreseen: self.known.promoted_by_freebsd.contains(&key),
         };
         match decide(self.policy, &view) {
             Ok(()) => self.ask_host(key),

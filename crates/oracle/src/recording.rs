@@ -33,18 +33,40 @@ impl Recording {
     }
 }
 
-/// The address spaces that have at least one event that makes a mapping (rule 4 of decision 0001). A trace begins in space 0.
-pub(crate) fn spaces_with_maps<'a>(items: impl Iterator<Item = Item<'a>>) -> BTreeSet<SpaceId> {
-    let mut running = SpaceId(0);
-    let mut found = BTreeSet::new();
-    for item in items {
+/// What has to be known of a trace before it is replayed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Foreknowledge {
+    /// The address spaces that have at least one event that makes a mapping (rule 4 of decision 0001).
+    pub spaces_with_maps: BTreeSet<SpaceId>,
+    /// The blocks, by address space and number, that `freebsd` promotes at some time. Only `foresight` needs them.
+    pub promoted_by_freebsd: BTreeSet<(SpaceId, u64)>,
+}
+
+/// Finds out which spaces have map events, in a pass over the trace.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// A trace begins in space 0.
+    running: SpaceId,
+    found: BTreeSet<SpaceId>,
+}
+
+impl Survey {
+    /// Takes the next item in.
+    pub fn item(&mut self, item: &Item<'_>) {
         match item {
-            Item::Event(Event::SpaceSwitch(space)) => running = *space,
+            Item::Event(Event::SpaceSwitch(space)) => self.running = *space,
             Item::Event(Event::Map(_) | Event::Brk(_) | Event::StackGrow(_)) => {
-                found.insert(running);
+                self.found.insert(self.running);
             }
             _ => {}
         }
     }
-    found
+
+    /// What is known at the trace's end; nothing of `freebsd` yet.
+    pub fn finish(self) -> Foreknowledge {
+        Foreknowledge {
+            spaces_with_maps: self.found,
+            promoted_by_freebsd: BTreeSet::new(),
+        }
+    }
 }

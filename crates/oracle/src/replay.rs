@@ -7,9 +7,8 @@ use broadleaf_units::SpaceId;
 
 use crate::mappings::pages_in;
 use crate::memory::{BlockKey, Memory};
-use crate::recording::spaces_with_maps;
 use crate::tlb::Found;
-use crate::{Counts, PolicySpec, Recording};
+use crate::{Counts, Foreknowledge, PolicySpec, Recording, Survey};
 
 /// The machine whose TLBs are modelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,16 +45,16 @@ pub struct Replay {
 }
 
 impl Replay {
-    fn new(
+    /// A replay that stands before the first item.
+    pub fn new(
         grain: Grain,
         policy: PolicySpec,
         Machine::Skylake: Machine,
         pace: Pace,
-        told: BTreeSet<SpaceId>,
-        foreseen: BTreeSet<BlockKey>,
+        known: &Foreknowledge,
     ) -> Self {
         Self {
-            memory: Memory::new(policy, told, foreseen),
+            memory: Memory::new(policy, known.clone()),
             grain,
             pace,
             space: SpaceId(0),
@@ -67,7 +66,8 @@ impl Replay {
         }
     }
 
-    fn item(&mut self, item: &Item<'_>) {
+    /// Takes the next item in.
+    pub fn item(&mut self, item: &Item<'_>) {
         match item {
             Item::Visits(visits) => visits.iter().for_each(|visit| self.visit(visit)),
             Item::Event(event) => self.event(event),
@@ -199,7 +199,8 @@ impl Replay {
         }
     }
 
-    fn finish(self) -> (Counts, BTreeSet<BlockKey>) {
+    /// The counts at the trace's end, and the blocks that were promoted at any time.
+    pub fn finish(self) -> (Counts, BTreeSet<(SpaceId, u64)>) {
         let (mut counts, promoted) = self.memory.finish();
         counts.touched_pages = self.touched.len() as u64;
         counts.regions = self.regions.len() as u64;
@@ -227,15 +228,16 @@ pub fn replay_items<'a>(
     machine: Machine,
     pace: Pace,
 ) -> Counts {
-    let told = spaces_with_maps(items.clone());
-    let run = |policy, foreseen| {
-        let mut replay = Replay::new(grain, policy, machine, pace, told.clone(), foreseen);
+    let mut survey = Survey::default();
+    items.clone().for_each(|item| survey.item(&item));
+    let mut known = survey.finish();
+    let run = |policy, known: &Foreknowledge| {
+        let mut replay = Replay::new(grain, policy, machine, pace, known);
         items.clone().for_each(|item| replay.item(&item));
         replay.finish()
     };
-    let foreseen = match policy {
-        PolicySpec::Foresight => run(PolicySpec::FreeBsd, BTreeSet::new()).1,
-        _ => BTreeSet::new(),
-    };
-    run(policy, foreseen).0
+    if policy == PolicySpec::Foresight {
+        known.promoted_by_freebsd = run(PolicySpec::FreeBsd, &known).1;
+    }
+    run(policy, &known).0
 }
