@@ -6,6 +6,8 @@ extern Addr VG_(brk_base);
 extern Bool VG_(clo_trace_children);
 extern Bool VG_(resolve_filename)(Int fd, const HChar** buf);
 
+Int bl_exit_status = -1;
+
 static Addr     brk_end;
 static XArray*  files; /* of File; a file's number is its index */
 static Bool     forked; /* a fork succeeded, its system call has not returned yet */
@@ -227,6 +229,9 @@ static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
             bl_placement_expect(False, -1, 0, (args[3] & VKI_MAP_SHARED) != 0);
          else
             bl_placement_expect(True, args[4], args[5], (args[3] & VKI_MAP_SHARED) != 0);
+         break;
+      case __NR_exit_group: case __NR_exit:
+         bl_exit_status = (args[0] & 0xff) << 8;
          break;
       case __NR_rt_sigaction:
          handles(args[0], (const struct vki_sigaction_base*)args[1]);

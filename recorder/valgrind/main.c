@@ -36,11 +36,12 @@ static void start(void)
    bl_process_begins();
 }
 
-static void finish(Int status)
+/* The core's argument is zero whatever happened. */
+static void finish(Int always_zero)
 {
-   ULong word = (ULong)status << 8;
+   ULong word = bl_exit_status;
    bl_end_chunk();
-   bl_record(REC_EXIT, &word, 1);
+   bl_record(REC_EXIT, &word, bl_exit_status >= 0 ? 1 : 0);
    bl_ring_close(1);
 }
 

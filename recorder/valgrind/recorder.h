@@ -74,6 +74,7 @@ void put_text(Payload* p, const HChar* s);
 void bl_send(UInt kind, const Payload* p);
 
 /* events.c */
+extern Int bl_exit_status; /* what the program said, as wait() reports it; -1: nothing, as where a signal ends it */
 void bl_events_init(void);
 void bl_process_begins(void);
 

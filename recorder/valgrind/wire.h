@@ -47,7 +47,7 @@ enum {
    REC_PROCESS,     /* pid, parent, arguments; that many texts */
    REC_FORK,        /* child */
    REC_EXEC,        /* text path */
-   REC_EXIT,        /* status as wait() reports it */
+   REC_EXIT,        /* status as wait() reports it; nothing where it is not known */
    REC_THREAD_START,/* thread */
    REC_THREAD_RUN,  /* thread */
    REC_THREAD_END,  /* thread */

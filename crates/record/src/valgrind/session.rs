@@ -89,7 +89,7 @@ pub enum RecordError {
     )]
     NothingRecorded(ExitStatus),
     /// The trace could not be written. What was written before can be read.
-    #[error("the trace could not be written: {0}")]
+    #[error(transparent)]
     Write(#[from] WriteError),
     /// The recorder and this program disagree.
     #[error("{0}")]

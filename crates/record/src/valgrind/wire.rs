@@ -169,7 +169,7 @@ impl Payload<'_> {
             },
             kind::EXEC => Event::Exec { path: self.text() },
             kind::EXIT => Event::SpaceEnd {
-                status: Some(self.number() as i32),
+                status: (!self.0.is_empty()).then(|| self.number() as i32),
             },
             kind::THREAD_START => Event::ThreadStart(ThreadId(self.number() as u32)),
             kind::THREAD_RUN => Event::ThreadSwitch(ThreadId(self.number() as u32)),

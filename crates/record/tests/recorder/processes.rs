@@ -77,18 +77,38 @@ fn children_of_every_kind_are_followed_or_left_alone() {
     // Itself and the shell; a fork, a fork that fails to execute; a vfork and a spawn, each before and after its execution.
     assert_eq!(all.processes, 8);
     let (mut forks, mut pids) = (BTreeSet::new(), BTreeSet::new());
+    let mut ends = Vec::new();
     for space in 0..all.processes {
         for event in all.events(space) {
             match event {
                 Event::Fork { child } => drop(forks.insert(child)),
                 Event::SpaceStart { pid, .. } => drop(pids.insert(pid)),
+                Event::SpaceEnd { status } => ends.push(status),
                 _ => {}
             }
         }
     }
+    ends.sort_unstable();
+    assert_eq!(ends, [0, 0, 7, 11, 23].map(|code| Some(code << 8)));
     assert_eq!(forks.len(), 4);
     assert!(forks.is_subset(&pids), "{forks:?} {pids:?}");
     assert_eq!(pids.len(), 5);
+}
+
+#[test]
+fn a_program_that_is_killed_is_recorded_up_to_there() {
+    use std::os::unix::process::ExitStatusExt;
+    if !can_record() {
+        return;
+    }
+    let recording = recorded(&["sh", "-c", "kill -9 $$"]);
+    assert_eq!(recording.status.signal(), Some(9));
+    assert!(recording.visits(0).len() > 1000);
+    let codes = recording
+        .events(0)
+        .into_iter()
+        .filter(|event| matches!(event, Event::SpaceEnd { status: Some(_) }));
+    assert_eq!(codes.count(), 0, "it ended without a code of its own");
 }
 
 #[test]
