@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// Files that are being written and mean nothing yet.
+/// Files that are being written and mean nothing yet, and folders that are for one command only.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Whether a child decides what signals mean.
 static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
@@ -49,7 +49,11 @@ fn end(signal: i32) {
         .drain(..)
     {
         // It may be gone already, and there is nobody left to tell.
-        let _ = std::fs::remove_file(path);
+        let _ = if path.is_dir() {
+            std::fs::remove_dir_all(path)
+        } else {
+            std::fs::remove_file(path)
+        };
     }
     let _ = signal_hook::low_level::emulate_default_handler(signal);
     std::process::exit(128 + signal);
@@ -104,7 +108,7 @@ impl Drop for LeftToChild {
     }
 }
 
-/// A file that is taken away on an interrupt for as long as this value lives.
+/// A file, or a folder with all that is in it, that is taken away on an interrupt for as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct Unfinished(PathBuf);
 

@@ -6,13 +6,15 @@ use std::path::Path;
 
 use broadleaf_record::valgrind::Options;
 use broadleaf_report::View;
+use broadleaf_report::number::grouped;
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
 use super::compare::{Request, compare, machines, policies, table};
 use super::record::{made_by, record, summary};
 use crate::args::Demo;
 use crate::failure::{Failure, reason};
-use crate::output::{Direct, print};
+use crate::interrupt::Unfinished;
+use crate::output::print;
 
 /// Lines to sort: their text and `sort`'s table of them come to more than the 6 MiB that the second-level TLB of the machine
 /// `skylake` reaches with 4 KiB pages.
@@ -25,6 +27,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         .prefix("broadleaf-demo-")
         .tempdir()
         .map_err(failed)?;
+    let _unfinished = Unfinished::new(folder.path());
     let text = folder.path().join("lines");
     write_lines(&text).map_err(failed)?;
     let recording = match &options.output {
@@ -50,12 +53,12 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         level: DEFAULT_LEVEL,
         recorder: made_by("tool for Valgrind"),
     };
-    eprintln!("broadleaf: recording `sort` while it sorts {LINES} lines ...");
+    eprintln!(
+        "broadleaf: recording `sort` while it sorts {} lines ...",
+        grouped(LINES)
+    );
     let finished = record(&what, &recording, options.force, true)?;
     if !finished.status.success() {
-        if options.output.is_none() {
-            Direct::discard(&recording);
-        }
         return Err(Failure::Failed(format!(
             "sort failed: {}",
             summary(&finished, &recording)
@@ -70,7 +73,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         machines: machines(&["skylake".to_owned()])?,
     };
     let mut answer = compare(request, &[])?;
-    answer.comparison.trace.path = format!("sort of {LINES} lines");
+    answer.comparison.trace.path = format!("sort of {} lines", grouped(LINES));
     print(&table(&answer, view))
 }
 
