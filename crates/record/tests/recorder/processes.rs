@@ -19,27 +19,25 @@ fn a_visit_belongs_to_the_thread_that_runs() {
     let recording = recorded(&[&program, &said]);
     let text = std::fs::read_to_string(said).expect("an address");
     let first = u64::from_str_radix(text.trim(), 16).expect("an address") >> 12;
+    // A number is given to another thread when its thread has ended: threads are told apart by which start was theirs.
+    let (mut alive, mut starts) = (BTreeMap::new(), 0);
     let mut running = None;
-    let (mut alive, mut ended) = (BTreeSet::new(), BTreeSet::new());
-    let mut by_part: BTreeMap<u64, BTreeMap<_, (u64, u64)>> = BTreeMap::new();
+    let mut by_part: BTreeMap<u64, BTreeMap<u32, (u64, u64)>> = BTreeMap::new();
     recording.each(|_, piece| match piece {
-        Piece::Event(Event::ThreadStart(thread)) => assert!(alive.insert(thread)),
-        Piece::Event(Event::ThreadSwitch(thread)) => {
-            assert!(!ended.contains(&thread), "{thread:?} runs after its end");
-            running = Some(thread);
+        Piece::Event(Event::ThreadStart(thread)) => {
+            starts += 1;
+            assert_eq!(
+                alive.insert(thread, starts),
+                None,
+                "{thread:?} starts twice"
+            );
         }
-        Piece::Event(Event::ThreadEnd(thread)) => {
-            alive.remove(&thread);
-            ended.insert(thread);
-        }
+        Piece::Event(Event::ThreadSwitch(thread)) => running = Some(thread),
+        Piece::Event(Event::ThreadEnd(thread)) => drop(alive.remove(&thread)),
         Piece::Visit(visit) => {
             let part = visit.unit.wrapping_sub(first) / 64;
             if part < 3 {
-                let thread = running.expect("a thread runs");
-                assert!(
-                    alive.contains(&thread),
-                    "{thread:?} was started and has not ended"
-                );
+                let thread = alive[&running.expect("a thread runs")];
                 let count = by_part.entry(part).or_default().entry(thread).or_default();
                 count.0 += u64::from(visit.loads);
                 count.1 += u64::from(visit.stores);
