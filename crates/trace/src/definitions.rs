@@ -31,14 +31,10 @@ pub(crate) struct Fetch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) first_step: u32,
-    /// Patterns of the same block, and no others, share references.
-    pub(crate) block: u32,
     pub(crate) steps: u16,
     pub(crate) kind: Kind,
     /// Instructions behind the last reference.
     pub(crate) tail: u32,
-    /// More than what an execution adds to the counts of visits, and never 0.
-    pub(crate) cost: u32,
 }
 
 /// Which care a pattern needs.
@@ -53,8 +49,8 @@ pub(crate) enum Kind {
     Undefined,
 }
 
-/// From here on a pattern is large: two of them, added to what an item holds already, could overflow 32 bits.
-const LARGE: u64 = 1 << 31;
+/// From here on a pattern is large: it may add so much to the counts of visits that they have to be looked at each time.
+pub(crate) const LARGE: u64 = 1 << 14;
 
 /// The patterns of one process.
 #[derive(Clone, Debug, Default)]
@@ -117,7 +113,6 @@ impl Definitions {
             }
             let lost = Pattern {
                 kind: Kind::Undefined,
-                cost: 1,
                 ..Pattern::default()
             };
             self.patterns.resize(first as usize, lost);
@@ -140,8 +135,6 @@ impl Definitions {
 
 /// A block that is being added.
 struct Block {
-    /// Its first pattern, which stands for it.
-    number: u32,
     first_step: usize,
     first_fetch: usize,
     /// Since the last reference.
@@ -153,7 +146,6 @@ struct Block {
 impl Block {
     fn at_end_of(all: &Definitions) -> Self {
         Self {
-            number: all.patterns.len() as u32,
             first_step: all.steps.len(),
             first_fetch: all.fetches.len(),
             instructions: 0,
@@ -246,18 +238,15 @@ impl Block {
         if all.patterns.len() >= MOST_PATTERNS {
             return Err("more patterns than a process may have");
         }
-        let large = self.cost >= LARGE;
         all.patterns.push(Pattern {
             first_step: self.first_step as u32,
-            block: self.number,
             steps: (all.steps.len() - self.first_step) as u16,
-            kind: if large { Kind::Large } else { Kind::Plain },
-            tail: self.instructions,
-            cost: if large {
-                LARGE as u32
+            kind: if self.cost >= LARGE {
+                Kind::Large
             } else {
-                self.cost as u32
+                Kind::Plain
             },
+            tail: self.instructions,
         });
         if all.instruction_pages {
             let end = all.fetches.len() as u32;

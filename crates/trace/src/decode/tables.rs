@@ -1,6 +1,6 @@
 //! What a reader foretells from: the tables that are empty at the start of each chunk.
 
-use crate::definitions::{Definitions, Pattern};
+use crate::definitions::{Definitions, Kind};
 use crate::visit::Visit;
 
 /// No pattern.
@@ -9,70 +9,78 @@ pub(super) const NO_PATTERN: u32 = u32::MAX;
 pub(super) const NO_UNIT: u64 = u64::MAX;
 /// How many recent units there are.
 const RECENT: usize = 256;
-/// How many visits of executions are remembered in a chunk: 32 MiB. What does not fit is put together anew each time.
-const MOST_REMEMBERED: usize = 1 << 20;
-/// Visits are copied so many at a time.
-pub(super) const STRIDE: usize = 4;
 
-/// What is known of a pattern in this chunk: which ones followed it, and the visits that an execution makes if every reference
-/// stays where it is.
+/// A pattern, and which ones followed it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct Row {
     pub(super) next: u32,
     pub(super) other: u32,
-    /// The version of the block that the visits are of; 0 where there are none.
-    version: u32,
-    block: u32,
-    /// Where the visits begin.
-    at: u32,
-    pub(super) count: u32,
+    /// Its first reference.
+    pub(super) first: u32,
+    pub(super) steps: u16,
+    pub(super) care: Care,
+    pub(super) mask: u8,
+    /// Instructions behind its last reference.
     pub(super) tail: u32,
-    pub(super) cost: u32,
 }
 
-const NOTHING: Known = Known {
+/// How a pattern is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    /// It was not named in this chunk, so the rest of its row says nothing.
+    Unnamed,
+    /// Item by item, until all its references are somewhere.
+    Fresh,
+    /// Every reference is somewhere and adds to a visit, and no count can overflow.
+    Plain,
+    /// Item by item.
+    Careful,
+}
+
+const UNNAMED: Row = Row {
     next: NO_PATTERN,
     other: NO_PATTERN,
-    version: 0,
-    block: 0,
-    at: u32::MAX,
-    count: 0,
+    first: 0,
+    steps: 0,
+    care: Care::Unnamed,
+    mask: 0,
     tail: 0,
-    cost: 0,
+};
+
+/// A reference that was not made yet.
+const UNPLACED: Visit = Visit {
+    unit: NO_UNIT,
+    loads: 0,
+    stores: 0,
+    loads_before_store: 0,
+    instructions: 0,
+    lead: crate::Lead::None,
+    fetch: false,
 };
 
 /// The tables. What was entered is noted, so that emptying them takes as long as filling them did, however large they are.
 #[derive(Debug)]
 pub(super) struct Tables {
     /// By pattern; the one behind the last is the state before any.
-    pub(super) known: Vec<Known>,
-    pub(super) masks: Vec<u8>,
-    /// By reference: the unit that it went to last.
-    pub(super) last: Vec<u64>,
+    pub(super) rows: Vec<Row>,
+    /// By reference: the visit that it makes if nothing else adds to it, in the unit where it went last.
+    pub(super) references: Vec<Visit>,
     /// By place.
     pub(super) recent: [u64; RECENT],
     pub(super) last_told: u64,
-    /// By block: goes up when any of its references moves. A chunk has far fewer than 2^32 bytes that could tell of that.
-    versions: Vec<u32>,
-    /// Of executions.
-    visits: Vec<Visit>,
-    entered: Vec<u32>,
-    masked: Vec<u32>,
+    /// Patterns whose rows say something.
+    named: Vec<u32>,
     placed: Vec<u32>,
 }
 
 impl Default for Tables {
     fn default() -> Self {
         Self {
-            known: Vec::new(),
-            masks: Vec::new(),
-            last: Vec::new(),
+            rows: Vec::new(),
+            references: Vec::new(),
             recent: [0; RECENT],
             last_told: 0,
-            versions: Vec::new(),
-            visits: Vec::new(),
-            entered: Vec::new(),
-            masked: Vec::new(),
+            named: Vec::new(),
             placed: Vec::new(),
         }
     }
@@ -81,103 +89,102 @@ impl Default for Tables {
 impl Tables {
     /// Empties the tables, and makes room for these patterns. Answers the state before any pattern.
     pub(super) fn empty(&mut self, definitions: &Definitions) -> u32 {
-        for &pattern in &self.entered {
-            self.known[pattern as usize] = NOTHING;
-        }
-        for &pattern in &self.masked {
-            self.masks[pattern as usize] = 0;
+        for &pattern in &self.named {
+            self.rows[pattern as usize] = UNNAMED;
         }
         for &reference in &self.placed {
-            self.last[reference as usize] = NO_UNIT;
+            self.references[reference as usize] = UNPLACED;
         }
-        self.entered.clear();
-        self.masked.clear();
+        self.named.clear();
         self.placed.clear();
-        self.visits.clear();
         self.recent = [0; RECENT];
         self.last_told = 0;
 
         let patterns = definitions.patterns.len();
-        if self.known.len() < patterns + 1 {
-            self.known.resize(patterns + 1, NOTHING);
-            self.masks.resize(patterns + 1, 0);
-            self.versions.resize(patterns + 1, 1);
+        if self.rows.len() < patterns + 1 {
+            self.rows.resize(patterns + 1, UNNAMED);
         }
-        if self.last.len() < definitions.steps.len() {
-            self.last.resize(definitions.steps.len(), NO_UNIT);
+        if self.references.len() < definitions.steps.len() {
+            self.references.resize(definitions.steps.len(), UNPLACED);
         }
+        // The state before any pattern is followed like a pattern, so it is emptied like one.
+        self.named.push(patterns as u32);
         patterns as u32
+    }
+
+    /// Enters a pattern by its number. With `careful`, whatever it is, it is executed item by item.
+    #[inline]
+    pub(super) fn name(
+        &mut self,
+        number: u32,
+        definitions: &Definitions,
+        careful: bool,
+    ) -> Result<(), &'static str> {
+        match self.rows.get(number as usize) {
+            Some(row) if row.care != Care::Unnamed => Ok(()),
+            _ => self.enter(number, definitions, careful),
+        }
+    }
+
+    fn enter(
+        &mut self,
+        number: u32,
+        definitions: &Definitions,
+        careful: bool,
+    ) -> Result<(), &'static str> {
+        let pattern = definitions.patterns.get(number as usize);
+        let pattern = pattern.ok_or("a pattern is executed that is not defined")?;
+        let care = match pattern.kind {
+            Kind::Plain if !careful => Care::Fresh,
+            Kind::Plain | Kind::Large => Care::Careful,
+            Kind::Undefined => return Err("a pattern is executed whose definition was lost"),
+        };
+        self.rows[number as usize] = Row {
+            first: pattern.first_step,
+            steps: pattern.steps,
+            care,
+            tail: pattern.tail,
+            ..UNNAMED
+        };
+        self.named.push(number);
+        Ok(())
+    }
+
+    /// Sees whether a pattern that was told has all its references somewhere now.
+    #[inline]
+    pub(super) fn settle(&mut self, number: u32) {
+        let row = &mut self.rows[number as usize];
+        if row.care == Care::Fresh {
+            let first = row.first as usize;
+            let references = &self.references[first..first + usize::from(row.steps)];
+            if references.iter().all(|reference| reference.unit != NO_UNIT) {
+                row.care = Care::Plain;
+            }
+        }
     }
 
     /// `pattern` followed `before`, and was not what should have followed.
     #[inline]
     pub(super) fn link(&mut self, before: u32, pattern: u32) {
-        let known = &mut self.known[before as usize];
-        if known.next == NO_PATTERN {
-            self.entered.push(before);
-        }
-        known.other = known.next;
-        known.next = pattern;
-    }
-
-    /// These references of `pattern` left their units.
-    #[inline]
-    pub(super) fn mask(&mut self, pattern: u32, mask: u8) {
-        let old = &mut self.masks[pattern as usize];
-        if *old == 0 && mask != 0 {
-            self.masked.push(pattern);
-        }
-        *old = mask;
-    }
-
-    /// Some references of a block move.
-    #[inline]
-    pub(super) fn moves(&mut self, block: u32) {
-        let version = &mut self.versions[block as usize];
-        *version = version.wrapping_add(1).max(1);
+        let row = &mut self.rows[before as usize];
+        row.other = row.next;
+        row.next = pattern;
     }
 
     /// A reference went to `unit`.
     #[inline]
-    pub(super) fn place(&mut self, reference: u32, unit: u64) {
-        let last = &mut self.last[reference as usize];
-        if *last == NO_UNIT {
+    pub(super) fn place(&mut self, reference: u32, unit: u64, definitions: &Definitions) {
+        let entry = &mut self.references[reference as usize];
+        if entry.unit == NO_UNIT {
+            let step = &definitions.steps[reference as usize];
+            entry.loads = step.loads;
+            entry.stores = step.stores;
+            entry.loads_before_store = step.loads_before_store;
+            entry.instructions = step.instructions;
             self.placed.push(reference);
         }
-        *last = unit;
+        entry.unit = unit;
         self.last_told = unit;
-    }
-
-    /// The visits of an execution of a pattern, if they are remembered, in room for a multiple of [`STRIDE`].
-    #[inline]
-    pub(super) fn remembered(&self, known: &Known) -> Option<&[Visit]> {
-        if self.versions.get(known.block as usize) != Some(&known.version) {
-            return None;
-        }
-        self.visits.get(known.at as usize..)
-    }
-
-    /// Remembers the visits of an execution, if there is room. No carried instructions are in the first.
-    pub(super) fn remember(&mut self, number: u32, pattern: &Pattern, visits: &[Visit]) {
-        let steps = usize::from(pattern.steps);
-        let known = &mut self.known[number as usize];
-        if known.at == u32::MAX {
-            let room = steps.next_multiple_of(STRIDE);
-            if steps == 0 || self.visits.len() + room > MOST_REMEMBERED {
-                return;
-            }
-            known.at = self.visits.len() as u32;
-            known.block = pattern.block;
-            known.tail = pattern.tail;
-            known.cost = pattern.cost;
-            self.entered.push(number);
-            let room = self.visits.len() + room;
-            self.visits.resize(room, Visit::default());
-        }
-        known.version = self.versions[pattern.block as usize];
-        known.count = visits.len() as u32;
-        let at = known.at as usize;
-        self.visits[at..at + visits.len()].copy_from_slice(visits);
     }
 }
 

@@ -1,25 +1,27 @@
 //! Visits that are being put together from executions.
 
-use super::tables::{NO_UNIT, STRIDE};
+use super::tables::{Care, NO_UNIT, Row};
 use crate::block::MOST_BLOCK_REFERENCES;
-use crate::definitions::Step;
+use crate::definitions::{LARGE, Step};
 use crate::error::{Bad, Section};
 use crate::visit::{Lead, Visit};
 
 /// How many visits an item holds at most, but for what one execution adds to the last one that fits: as many as the
 /// nearest cache holds.
-pub(super) const MOST_VISITS: usize = 1024;
-/// What every execution but those out of the ordinary finds room for.
-const ROOM: usize = MOST_VISITS + MOST_BLOCK_REFERENCES + 2 * STRIDE;
-/// How much the executions of an item may cost together, but for the last. With what is carried into the item (as much again at
-/// most) and the last execution (less than 2^31) no count of a visit can reach 2^32.
-const BUDGET: i64 = 1 << 30;
+const MOST_VISITS: usize = 1024;
+/// What every plain execution finds room for.
+const ROOM: usize = MOST_VISITS + MOST_BLOCK_REFERENCES + 2;
+/// How many plain executions an item holds at most. What they add, with what is carried into the item and what one careful
+/// execution adds, is below 2^32, so no count needs a look.
+const MOST_EXECUTIONS: u64 = 1 << 16;
 /// From here on, what is carried becomes a visit without an access.
 const MOST_CARRIED: u64 = 1 << 30;
 
-pub(super) const NOT_PLACED: Bad = Bad::new(
-    Section::Units,
-    "a reference stays where it was before it was anywhere",
+const _: () = assert!(MOST_EXECUTIONS * LARGE + MOST_CARRIED + 2 * LARGE < 1 << 32);
+
+pub(super) const NOT_FORETOLD: Bad = Bad::new(
+    Section::Heads,
+    "a pattern is foretold where none followed before",
 );
 
 /// Stands before the first visit of an item: nothing merges with it.
@@ -44,7 +46,8 @@ pub(super) struct Visits {
     carried: u64,
     /// Where the last reference before this item went.
     unit: u64,
-    budget: i64,
+    /// How many more executions the item may hold.
+    executions: u64,
 }
 
 impl Default for Visits {
@@ -54,7 +57,7 @@ impl Default for Visits {
             length: 1,
             carried: 0,
             unit: 0,
-            budget: BUDGET,
+            executions: MOST_EXECUTIONS,
         }
     }
 }
@@ -75,7 +78,7 @@ impl Visits {
         // What was out of the ordinary made more room than the next item needs.
         self.all.truncate(16 * ROOM);
         self.length = 1;
-        self.budget = BUDGET;
+        self.executions = MOST_EXECUTIONS;
         if self.carried >= MOST_CARRIED {
             self.put_down();
         }
@@ -88,20 +91,15 @@ impl Visits {
 
     #[inline]
     pub(super) const fn is_full(&self) -> bool {
-        self.length > MOST_VISITS || self.budget <= 0
+        self.length > MOST_VISITS || self.executions == 0
     }
 
-    /// An execution was made that may fill a visit's counts.
+    /// Nothing more goes into this item.
     pub(super) const fn fill(&mut self) {
-        self.budget = 0;
+        self.executions = 0;
     }
 
-    #[inline]
-    pub(super) fn spend(&mut self, cost: u32) {
-        self.budget -= i64::from(cost);
-    }
-
-    /// Makes visits without an access of the instructions since the last reference. The item is full then: their counts may be.
+    /// Makes visits without an access of the instructions since the last reference. The item is full then, since these may be.
     pub(super) fn put_down(&mut self) {
         let unit = match self.done() {
             [.., last] => last.unit,
@@ -116,7 +114,7 @@ impl Visits {
                 ..Visit::default()
             });
         }
-        self.budget = 0;
+        self.fill();
     }
 
     fn push(&mut self, visit: Visit) {
@@ -127,83 +125,77 @@ impl Visits {
         self.length += 1;
     }
 
-    // ---- plain executions, for which there is room ----
-
-    /// One execution of a plain pattern: every step in its unit.
+    /// Executes what is foretold from the pattern `current` on, as long as that is plain, at most `run` times or until the item is
+    /// full. Moves `current` and `run` on.
+    ///
+    /// This is where a reader spends its time. It looks at a row and the references of each execution, and at nothing else.
     #[inline]
-    pub(super) fn execute(&mut self, units: &[u64], steps: &[Step], tail: u32) -> Result<(), Bad> {
-        let mut last = self.length - 1;
-        let mut open = self.all[last];
+    pub(super) fn follow(
+        &mut self,
+        rows: &[Row],
+        references: &[Visit],
+        current: &mut u32,
+        run: &mut u64,
+    ) -> Result<(), Bad> {
+        let all = self.all.as_mut_slice();
+        let mut length = self.length;
+        let mut unit = all[length - 1].unit;
         let mut carried = self.carried as u32;
-        for (&unit, step) in units.iter().zip(steps) {
-            let instructions = step.instructions + carried;
-            carried = 0;
-            if unit == open.unit {
-                let before = if open.stores == 0 {
-                    step.loads_before_store
-                } else {
-                    0
-                };
-                open.loads_before_store += before;
-                open.loads += step.loads;
-                open.stores += step.stores;
-                open.instructions += instructions;
-            } else {
-                if unit == NO_UNIT {
-                    return Err(NOT_PLACED);
-                }
-                self.all[last] = open;
-                last += 1;
-                open = Visit {
-                    unit,
-                    loads: step.loads,
-                    stores: step.stores,
-                    loads_before_store: step.loads_before_store,
-                    instructions,
-                    lead: Lead::None,
-                    fetch: false,
-                };
+        let most = (*run).min(self.executions);
+        let mut left = most;
+        let mut number = *current;
+        let mut row = &rows[number as usize];
+        let result = loop {
+            if left == 0 || length > MOST_VISITS {
+                break Ok(());
             }
-        }
-        self.all[last] = open;
-        self.length = last + 1;
-        self.carried = u64::from(carried) + u64::from(tail);
-        Ok(())
-    }
-
-    /// One execution whose visits are known: `count` of them, at least one, and more behind them up to the stride.
-    #[inline(always)]
-    pub(super) fn repeat(&mut self, visits: &[Visit], count: usize, tail: u32) {
-        let first = &visits[0];
-        let last = &mut self.all[self.length - 1];
-        let carried = self.carried as u32;
-        self.carried = tail.into();
-        // The first merges with the last or follows it; which of the two is hard to foresee, so nothing branches on it.
-        let same = last.unit == first.unit;
-        let keep = u32::from(same).wrapping_neg();
-        let unstored = u32::from(last.stores == 0 || !same).wrapping_neg();
-        let merged = Visit {
-            unit: first.unit,
-            loads: (last.loads & keep) + first.loads,
-            stores: (last.stores & keep) + first.stores,
-            loads_before_store: (last.loads_before_store & keep)
-                + (first.loads_before_store & unstored),
-            instructions: (last.instructions & keep) + first.instructions + carried,
-            lead: if same { last.lead } else { Lead::None },
-            fetch: false,
+            let Some(next) = rows.get(row.next as usize) else {
+                break Err(NOT_FORETOLD);
+            };
+            if next.care != Care::Plain {
+                break Ok(());
+            }
+            number = row.next;
+            row = next;
+            let first = row.first as usize;
+            for reference in &references[first..first + usize::from(row.steps)] {
+                let instructions = reference.instructions + carried;
+                carried = 0;
+                if reference.unit == unit {
+                    let visit = &mut all[length - 1];
+                    if visit.stores == 0 {
+                        visit.loads_before_store += reference.loads_before_store;
+                    }
+                    visit.loads += reference.loads;
+                    visit.stores += reference.stores;
+                    visit.instructions += instructions;
+                } else {
+                    unit = reference.unit;
+                    let visit = &mut all[length];
+                    *visit = *reference;
+                    visit.instructions = instructions;
+                    length += 1;
+                }
+            }
+            carried += row.tail;
+            left -= 1;
         };
-        let at = self.length - usize::from(same);
-        self.length = at + count;
-        let room = &mut self.all[at..at + count.next_multiple_of(STRIDE)];
-        room[0] = merged;
-        room[1..STRIDE].copy_from_slice(&visits[1..STRIDE]);
-        if count > STRIDE {
-            let rest = count.next_multiple_of(STRIDE);
-            room[STRIDE..rest].copy_from_slice(&visits[STRIDE..rest]);
-        }
+        self.length = length;
+        self.carried = carried.into();
+        self.executions -= most - left;
+        *run -= most - left;
+        *current = number;
+        result
     }
+}
 
-    // ---- executions out of the ordinary ----
+// ---- executions out of the ordinary ----
+
+impl Visits {
+    /// Another execution, item by item.
+    pub(super) const fn count_one(&mut self) {
+        self.executions = self.executions.saturating_sub(1);
+    }
 
     /// Instructions that no reference has followed yet.
     pub(super) fn carry(&mut self, instructions: u32) {
