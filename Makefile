@@ -18,7 +18,7 @@ help:
 
 demo:
 	@scripts/setup.sh record
-	cargo build --release --locked --quiet --bin broadleaf
+	cargo build --release --locked --bin broadleaf
 	@$(TARGET)/release/broadleaf demo
 
 test:
