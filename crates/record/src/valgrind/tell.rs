@@ -279,7 +279,7 @@ impl Teller {
         let left = if addresses.len() > 8 {
             LEFT_MASK
         } else {
-            match self.streams.masks[masks] {
+            match self.streams.masks.get(masks).copied().unwrap_or(0) {
                 0 => {
                     self.streams.masks.truncate(masks);
                     0
