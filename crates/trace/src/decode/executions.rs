@@ -1,10 +1,9 @@
 //! From heads to executions.
 
+use super::fault::Fault;
 use super::tables::{NO_PATTERN, NO_UNIT, recent_place};
-use super::visits::NOT_FORETOLD;
 use super::{ChunkReader, MOST_REACH};
 use crate::definitions::{Definitions, Kind};
-use crate::error::{Bad, Section};
 use crate::visit::Lead;
 
 const PATH_NEXT: u8 = 0;
@@ -13,9 +12,6 @@ const PATH_NONE: u8 = 3;
 const LONG_RUN: u64 = 15;
 const UNIT_SAME: u8 = 0;
 const UNIT_PLACE: u8 = 255;
-
-const SHORT_MASKS: Bad = Bad::new(Section::Masks, "there are too few");
-const SHORT_UNITS: Bad = Bad::new(Section::Units, "there are too few");
 
 /// What is out of the ordinary about one reference of an execution.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +26,7 @@ impl ChunkReader {
     /// Executes until the item is full, an event is due, or the heads are at their end.
     ///
     /// What is told only changes the tables. Then it is foretold, and executed with what the next head counts.
-    pub(super) fn work(&mut self, definitions: &Definitions) -> Result<(), Bad> {
+    pub(super) fn work(&mut self, definitions: &Definitions) -> Result<(), Fault> {
         loop {
             if self.run > 0 && (self.head.is_some() || !self.more_heads()) {
                 self.foretold(definitions)?;
@@ -60,14 +56,14 @@ impl ChunkReader {
 
     /// Reads a head. What it counts is added to what is counted already.
     #[inline]
-    fn begin_head(&mut self) -> Result<(), Bad> {
+    fn begin_head(&mut self) -> Result<(), Fault> {
         let Some(head) = self.sections.heads.byte() else {
             return Ok(());
         };
         let mut run = u64::from(head >> 4);
         if run == LONG_RUN {
             let more = self.sections.runs.number();
-            let more = more.map_err(|reason| Bad::new(Section::Runs, reason))?;
+            let more = more.map_err(|_| Fault::Run)?;
             run = run.saturating_add(more);
         }
         let told = head & 0xf;
@@ -75,18 +71,12 @@ impl ChunkReader {
         let sum = self.made.executions.checked_add(executions);
         self.made.executions = sum
             .filter(|&sum| sum <= self.totals.executions)
-            .ok_or(Bad::new(
-                Section::Runs,
-                "more executions than the chunk says it has",
-            ))?;
+            .ok_or(Fault::Executions)?;
         match told {
             // What was foretold and stayed where it was may be told all the same.
             PATH_NEXT => run = executions,
             PATH_NONE => {}
-            told if told & 3 == PATH_NONE => {
-                let reason = "references of no execution leave their units";
-                return Err(Bad::new(Section::Heads, reason));
-            }
+            told if told & 3 == PATH_NONE => return Err(Fault::LeftByNone),
             told => self.head = Some(told),
         }
         self.run += run;
@@ -95,7 +85,7 @@ impl ChunkReader {
 
     /// Executions of the patterns that are foretold, until the run ends or the item is full.
     #[inline]
-    fn foretold(&mut self, definitions: &Definitions) -> Result<(), Bad> {
+    fn foretold(&mut self, definitions: &Definitions) -> Result<(), Fault> {
         loop {
             let tables = &self.tables;
             self.visits.follow(
@@ -115,7 +105,7 @@ impl ChunkReader {
 
     /// What is told of one execution. Once the tables know it, it is foretold.
     #[inline]
-    fn told(&mut self, definitions: &Definitions, head: u8) -> Result<(), Bad> {
+    fn told(&mut self, definitions: &Definitions, head: u8) -> Result<(), Fault> {
         let row = &self.tables.rows[self.current as usize];
         let number = match head & 3 {
             PATH_NEXT => row.next,
@@ -123,7 +113,7 @@ impl ChunkReader {
             _ => self.named(definitions)?,
         };
         if number == NO_PATTERN {
-            return Err(NOT_FORETOLD);
+            return Err(Fault::NotForetold);
         }
         if head & 3 != PATH_NEXT {
             self.tables.link(self.current, number);
@@ -143,21 +133,19 @@ impl ChunkReader {
 
     /// The next pattern that is named.
     #[inline]
-    fn named(&mut self, definitions: &Definitions) -> Result<u32, Bad> {
-        let bad = |reason| Bad::new(Section::Patterns, reason);
+    fn named(&mut self, definitions: &Definitions) -> Result<u32, Fault> {
         let number = match self.sections.patterns.take(3) {
             Some(&[low, middle, high]) => u32::from_le_bytes([low, middle, high, 0]),
-            _ => return Err(bad("there are too few")),
+            _ => return Err(Fault::FewPatterns),
         };
         let fetching = self.fetches && !definitions.fetches_of.is_empty();
-        let known = self.tables.name(number, definitions, fetching);
-        known.map_err(bad)?;
+        self.tables.name(number, definitions, fetching)?;
         Ok(number)
     }
 
     /// Takes in which references of an execution left their units, and where to.
     #[inline]
-    fn leave(&mut self, definitions: &Definitions, number: u32, left: u8) -> Result<(), Bad> {
+    fn leave(&mut self, definitions: &Definitions, number: u32, left: u8) -> Result<(), Fault> {
         let row = self.tables.rows[number as usize];
         let steps = usize::from(row.steps);
         if steps > 8 {
@@ -166,12 +154,12 @@ impl ChunkReader {
         let mask = match left {
             1 => row.mask,
             2 => {
-                let mask = self.sections.masks.byte().ok_or(SHORT_MASKS)?;
+                let mask = self.sections.masks.byte().ok_or(Fault::FewMasks)?;
                 check_mask(mask, steps)?;
                 self.tables.rows[number as usize].mask = mask;
                 mask
             }
-            _ => return Err(Bad::new(Section::Heads, "a head is of no known kind")),
+            _ => return Err(Fault::Left),
         };
         self.leave_by(definitions, row.first, 0, mask, &mut 0)
     }
@@ -182,14 +170,13 @@ impl ChunkReader {
         first: u32,
         steps: usize,
         left: u8,
-    ) -> Result<(), Bad> {
+    ) -> Result<(), Fault> {
         if left != 2 {
-            let reason = "a pattern of more than 8 references has no mask of its own";
-            return Err(Bad::new(Section::Heads, reason));
+            return Err(Fault::NoMaskOfItsOwn);
         }
         let mut reach = 0;
         for from in (0..steps).step_by(8) {
-            let mask = self.sections.masks.byte().ok_or(SHORT_MASKS)?;
+            let mask = self.sections.masks.byte().ok_or(Fault::FewMasks)?;
             check_mask(mask, steps - from)?;
             self.leave_by(definitions, first, from as u16, mask, &mut reach)?;
         }
@@ -205,12 +192,12 @@ impl ChunkReader {
         from: u16,
         mask: u8,
         reach: &mut u64,
-    ) -> Result<(), Bad> {
+    ) -> Result<(), Fault> {
         let mut mask = mask;
         while mask != 0 {
             let step = from + mask.trailing_zeros() as u16;
             mask &= mask - 1;
-            let unit = match self.sections.units.byte().ok_or(SHORT_UNITS)? {
+            let unit = match self.sections.units.byte().ok_or(Fault::FewUnits)? {
                 UNIT_SAME => self.tables.last_told,
                 UNIT_PLACE => match self.place(step, reach)? {
                     Some(unit) => unit,
@@ -232,12 +219,12 @@ impl ChunkReader {
     }
 
     /// A unit from the places, entered among the recent ones; `None` where the reference was not made.
-    fn place(&mut self, step: u16, reach: &mut u64) -> Result<Option<u64>, Bad> {
-        let bad = |reason| Bad::new(Section::Places, reason);
-        let value = self.sections.places.number().map_err(bad)?;
+    fn place(&mut self, step: u16, reach: &mut u64) -> Result<Option<u64>, Fault> {
+        let places = &mut self.sections.places;
+        let value = places.number().map_err(|_| Fault::Place)?;
         let span = match value & 1 {
             0 => 0,
-            _ => self.sections.places.number().map_err(bad)?,
+            _ => places.number().map_err(|_| Fault::Place)?,
         };
         if value == 1 && span == 0 {
             self.specials.push((step, Special::Absent));
@@ -248,12 +235,12 @@ impl ChunkReader {
         let unit = self.tables.last_told.wrapping_add(distance);
         let end = unit.checked_add(span);
         if end.is_none_or(|end| end > self.most_unit) {
-            return Err(bad("a unit lies past the last address"));
+            return Err(Fault::Address);
         }
         if span > 0 {
             *reach += span;
             if *reach > MOST_REACH {
-                return Err(bad("accesses reach further than they may"));
+                return Err(Fault::Reach);
             }
             self.specials.push((step, Special::Reach(span)));
         }
@@ -263,7 +250,7 @@ impl ChunkReader {
 
     /// One execution, item by item.
     #[inline(never)]
-    fn execute_carefully(&mut self, definitions: &Definitions, number: u32) -> Result<(), Bad> {
+    fn execute_carefully(&mut self, definitions: &Definitions, number: u32) -> Result<(), Fault> {
         let pattern = &definitions.patterns[number as usize];
         self.current = number;
         self.visits.count_one();
@@ -290,8 +277,7 @@ impl ChunkReader {
                 continue;
             }
             if unit == NO_UNIT {
-                let reason = "a reference stays where it was before it was anywhere";
-                return Err(Bad::new(Section::Units, reason));
+                return Err(Fault::NotPlaced);
             }
             self.visits
                 .reference(unit, step, counted(step.instructions));
@@ -299,10 +285,7 @@ impl ChunkReader {
                 let lead = match (step.loads, step.stores) {
                     (1, 0) => Lead::Load,
                     (0, 1) => Lead::Store,
-                    _ => {
-                        let reason = "a reference of several accesses reaches into further units";
-                        return Err(Bad::new(Section::Places, reason));
-                    }
+                    _ => return Err(Fault::SeveralReach),
                 };
                 for further in 1..=span {
                     self.visits.lead(unit + further, lead);
@@ -322,10 +305,9 @@ impl ChunkReader {
 
 /// Whether a mask names only references that there are.
 #[inline]
-fn check_mask(mask: u8, steps: usize) -> Result<(), Bad> {
+fn check_mask(mask: u8, steps: usize) -> Result<(), Fault> {
     if steps < 8 && mask >> steps != 0 {
-        let reason = "references leave their units that the pattern does not have";
-        return Err(Bad::new(Section::Masks, reason));
+        return Err(Fault::Mask);
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Reading one stream chunk.
 
 mod executions;
+mod fault;
 mod sections;
 mod tables;
 mod visits;

@@ -1,5 +1,6 @@
 //! What a reader foretells from: the tables that are empty at the start of each chunk.
 
+use super::fault::Fault;
 use crate::definitions::{Definitions, Kind};
 use crate::visit::Visit;
 
@@ -119,7 +120,7 @@ impl Tables {
         number: u32,
         definitions: &Definitions,
         careful: bool,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Fault> {
         match self.rows.get(number as usize) {
             Some(row) if row.care != Care::Unnamed => Ok(()),
             _ => self.enter(number, definitions, careful),
@@ -131,13 +132,13 @@ impl Tables {
         number: u32,
         definitions: &Definitions,
         careful: bool,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Fault> {
         let pattern = definitions.patterns.get(number as usize);
-        let pattern = pattern.ok_or("a pattern is executed that is not defined")?;
+        let pattern = pattern.ok_or(Fault::NotDefined)?;
         let care = match pattern.kind {
             Kind::Plain if !careful => Care::Fresh,
             Kind::Plain | Kind::Large => Care::Careful,
-            Kind::Undefined => return Err("a pattern is executed whose definition was lost"),
+            Kind::Undefined => return Err(Fault::LostDefinition),
         };
         self.rows[number as usize] = Row {
             first: pattern.first_step,

@@ -1,9 +1,9 @@
 //! Visits that are being put together from executions.
 
+use super::fault::Fault;
 use super::tables::{Care, NO_UNIT, Row};
 use crate::block::MOST_BLOCK_REFERENCES;
 use crate::definitions::{LARGE, Step};
-use crate::error::{Bad, Section};
 use crate::visit::{Lead, Visit};
 
 /// How many visits an item holds at most, but for what one execution adds to the last one that fits: as many as the
@@ -18,11 +18,6 @@ const MOST_EXECUTIONS: u64 = 1 << 16;
 const MOST_CARRIED: u64 = 1 << 30;
 
 const _: () = assert!(MOST_EXECUTIONS * LARGE + MOST_CARRIED + 2 * LARGE < 1 << 32);
-
-pub(super) const NOT_FORETOLD: Bad = Bad::new(
-    Section::Heads,
-    "a pattern is foretold where none followed before",
-);
 
 /// Stands before the first visit of an item: nothing merges with it.
 const BEFORE: Visit = Visit {
@@ -136,7 +131,7 @@ impl Visits {
         references: &[Visit],
         current: &mut u32,
         run: &mut u64,
-    ) -> Result<(), Bad> {
+    ) -> Result<(), Fault> {
         let all = self.all.as_mut_slice();
         let mut length = self.length;
         let mut unit = all[length - 1].unit;
@@ -150,7 +145,7 @@ impl Visits {
                 break Ok(());
             }
             let Some(next) = rows.get(row.next as usize) else {
-                break Err(NOT_FORETOLD);
+                break Err(Fault::NotForetold);
             };
             if next.care != Care::Plain {
                 break Ok(());
