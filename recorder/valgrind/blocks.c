@@ -70,7 +70,7 @@ UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* refe
    Block* b = VG_(malloc)("bl.block", sizeof(Block) + words * sizeof(ULong));
    b->key = key;
    b->words = words;
-   b->first_pattern = patterns_used;
+   b->first_pattern = 1 + patterns_used;
    b->first_reference = *reference = references_used;
    VG_(memcpy)(b->items, items, words * sizeof(ULong));
    VG_(HT_add_node)(blocks, b);
@@ -96,31 +96,44 @@ static const Block* block_of(UInt pattern)
    return *(Block**)VG_(indexXA)(in_order, low);
 }
 
+static Bool is_reference(ULong item) { return (item & 0xff) == ITEM_LOAD || (item & 0xff) == ITEM_STORE; }
+
 /* A block left in its midst is told as another that ends where the instruction begins that faulted: it will begin again. */
 void bl_fault(void)
 {
    Midst m = bl_midst;
-   UInt  steps = 0, exits = 0, words = 0, reference, last = ITEM_EXIT;
+   UInt  steps = 0, exits = 0, bases = 0, words = 0, all = 0, reference, last = ITEM_EXIT;
 
    bl_midst.pattern = NO_BLOCK;
    if (m.pattern == NO_BLOCK || !bl_recording)
       return;
    const Block* b = block_of(m.pattern);
    ULong*       items = VG_(malloc)("bl.fault", (b->words + 1 + WIRE_MAX_STEPS) * sizeof(ULong));
-   ULong*       addresses = items + b->words + 1;
-   for (; words < m.items; words++) {
-      last = (items[words] = b->items[words]) & 0xff;
-      steps += last == ITEM_LOAD || last == ITEM_STORE;
+   ULong*       values = items + b->words + 1;
+   while (words < m.words) {
+      ULong item = b->items[words];
+      last = item & 0xff;
       exits += last == ITEM_EXIT;
+      if (is_reference(item)) {
+         UInt base = item >> 32;
+         if (base != WIRE_NO_BASE && base >= bases)
+            bases = base + 1;
+         steps++;
+         items[words] = item;
+         words++;
+      }
+      items[words] = b->items[words];
+      words++;
    }
-   VG_(memcpy)(addresses, m.at + 1, steps * sizeof(ULong));
-   bl_rewind(m.at);
+   for (UInt i = 0; i < bases; i++)
+      values[i] = numbers_end(m.where)[-1 - (Int)i];
+   bl_rewind(m.where);
    /* Where its references went was noted although it is not told. */
-   UInt all = 0;
    for (UInt i = 0; i < b->words; i++)
-      all += (b->items[i] & 0xff) == ITEM_LOAD || (b->items[i] & 0xff) == ITEM_STORE;
-   for (UInt i = 0; i < all; i++)
-      bl_begin[b->first_reference + i] = NOWHERE;
+      if (is_reference(b->items[i])) {
+         bl_begin[b->first_reference + all++] = NOWHERE;
+         i++; /* its offset */
+      }
    if (words > 0) {
       if (last != ITEM_EXIT) {
          items[words++] = ITEM_EXIT;
@@ -128,7 +141,7 @@ void bl_fault(void)
       }
       UInt pattern = bl_block(items, words, steps, exits, &reference);
       if (pattern != NO_PATTERN)
-         bl_execution(pattern + exits - 1, addresses, steps);
+         bl_execution(pattern + exits - 1, values, bases);
    }
    VG_(free)(items);
 }

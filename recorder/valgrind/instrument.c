@@ -1,14 +1,16 @@
 /* Instrumentation: what is added to the translated code.
 
    A block of guest code makes a fixed list of references and can be left at a few exits; the block up to an exit is a pattern. Every execution writes a word
-   that says which pattern ran, and behind it the addresses of its references. If each of them stayed in the unit where it was made the last
-   time, the next execution writes over the addresses: no branch depends on it, since such a branch would be mispredicted too often. */
+   that says which pattern ran, and the bases of its addresses among the numbers. If each reference stayed in the unit where it was made the last
+   time, the next execution writes over the bases: no branch depends on it, since such a branch would be mispredicted too often.
+
+   References that come one after the other, with addresses that differ by constants, are looked at together; those at constant addresses are not looked at. */
 #include "recorder.h"
 
 extern void VG_(discard_translations)(Addr start, ULong range, const HChar* who);
 
 Bool  bl_precise = False;
-Midst bl_midst = {NO_BLOCK, 0, NULL};
+Midst bl_midst = {NO_BLOCK, 0, {NULL, NULL}};
 
 void bl_be_precise(void)
 {
@@ -20,19 +22,41 @@ void bl_be_precise(void)
    VG_(discard_translations)(0, 1UL << 47, "recorder"); /* what was translated before is not */
 }
 
-/* A block is walked twice: once to learn what it does (`out` is NULL), which gives its pattern numbers, and once to write it
-   out with them. */
+/* A reference of the block that is being translated. */
+typedef struct {
+   UInt kind, bytes;
+   UInt base;     /* or WIRE_NO_BASE */
+   Long offset;   /* of its address from the base */
+   UInt leader;   /* the first of the references that are looked at together with it */
+   /* Of a leader: what they touch, from the base; the last of them that begins elsewhere, or itself. */
+   Long low, high;
+   UInt other;
+} Reference;
+
+/* What addresses are made from. */
+typedef struct {
+   IRExpr* value;
+   IRExpr* guard; /* NULL where it is always there. A guarded one has one reference. */
+   UInt    first; /* its first reference */
+} Base;
+
+static Reference references[WIRE_MAX_STEPS];
+static Base      bases[WIRE_MAX_STEPS];
+
+/* A block is walked twice: once to learn what it does (`out` is NULL), which gives its pattern numbers and what can be looked at together, and
+   once to write it out with them. */
 typedef struct {
    IRSB*   out;
+   IRStmt** made;   /* for each temporary, the statement that makes it, or NULL; first walk only */
    XArray* items;   /* of ULong; first walk only */
-   UInt    done;    /* items so far */
-   UInt    steps;
-   UInt    exits;
+   UInt    words;   /* of items so far */
+   UInt    steps, bases, exits;
+   UInt    after_exit; /* the first reference since the last exit */
    Bool    changed; /* references or instructions since the last exit */
    UInt    pattern, reference; /* numbers of the block's first */
    Int     shadow;  /* where a Shadow stands in the guest state */
-   IRTemp  at;      /* where this execution is written */
-   IRTemp  left;    /* bits above a unit's are set if a reference left its unit */
+   IRTemp  at, full;/* where this execution is written */
+   IRTemp  left;    /* bits above a unit's are set if a reference may have left its unit */
 } Walk;
 
 static IRExpr* u64(ULong v) { return IRExpr_Const(IRConst_U64(v)); }
@@ -49,64 +73,181 @@ static IRTemp assign(Walk* w, IRType ty, IRExpr* e)
 
 static IRTemp binop(Walk* w, IROp op, IRExpr* a, IRExpr* b) { return assign(w, Ity_I64, IRExpr_Binop(op, a, b)); }
 
+static IRExpr* plus(Walk* w, IRExpr* a, Long n) { return n ? tmp(binop(w, Iop_Add64, a, u64(n))) : a; }
+
 static void store(Walk* w, IRExpr* address, IRExpr* value) { addStmtToIRSB(w->out, IRStmt_Store(Iend_LE, address, value)); }
 
-static IRExpr* half_at(Walk* w, UInt half) { return half ? tmp(binop(w, Iop_Add64, tmp(w->at), u64(4 * (ULong)half))) : tmp(w->at); }
-static IRExpr* word_at(Walk* w, UInt word) { return half_at(w, 2 * word); }
-
-static void item(Walk* w, UInt kind, ULong argument)
+static void item(Walk* w, ULong kind, ULong argument)
 {
-   w->done++;
+   w->words++;
    if (w->items) {
       ULong word = kind | argument << 8;
       VG_(addToXA)(w->items, &word);
    }
 }
 
-/* Whether the reference left its unit: the distance from where the unit of the last one begins, of its first byte or of its last, is negative or
-   not less than a unit; both show in the bits above a unit's. */
-static void step_out(Walk* w, IRExpr* addr, UInt bytes, IRExpr* guard)
+/* Follows additions of constants back from an address: what it comes down to, and how far from there it is. */
+static IRExpr* origin(const Walk* w, IRExpr* address, Long* offset)
 {
-   IRExpr* cell = u64((Addr)&bl_begin[w->reference + w->steps]);
-   IRTemp  begin = assign(w, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, cell));
-   IRTemp  unit;
-   if (guard)
-      addr = tmp(assign(w, Ity_I64, IRExpr_ITE(guard, addr, u64(WIRE_ABSENT))));
-   IRTemp distance = binop(w, Iop_Sub64, addr, tmp(begin));
+   *offset = 0;
+   while (address->tag == Iex_RdTmp && w->made[address->Iex.RdTmp.tmp]) {
+      IRExpr* e = w->made[address->Iex.RdTmp.tmp]->Ist.WrTmp.data;
+      if (e->tag == Iex_RdTmp) {
+         address = e;
+         continue;
+      }
+      if (e->tag != Iex_Binop || (e->Iex.Binop.op != Iop_Add64 && e->Iex.Binop.op != Iop_Sub64))
+         break;
+      IRExpr *a = e->Iex.Binop.arg1, *b = e->Iex.Binop.arg2;
+      if (e->Iex.Binop.op == Iop_Add64 && a->tag == Iex_Const) {
+         IRExpr* c = a;
+         a = b;
+         b = c;
+      }
+      if (b->tag != Iex_Const || a->tag != Iex_RdTmp)
+         break;
+      Long n = b->Iex.Const.con->Ico.U64;
+      *offset += e->Iex.Binop.op == Iop_Add64 ? n : -n;
+      address = a;
+   }
+   return address;
+}
+
+static UInt base_of(Walk* w, IRExpr* value, IRExpr* guard)
+{
+   for (UInt i = 0; i < w->bases && !guard; i++)
+      if (!bases[i].guard && eqIRAtom(bases[i].value, value))
+         return i;
+   bases[w->bases] = (Base){value, guard, w->steps};
+   return w->bases++;
+}
+
+/* References are looked at together if what they touch lies this close: if it lies across the border of two units, each execution is taken
+   for one in which some reference left its unit. */
+static Long closeness(void) { return (1L << bl_unit_shift) / 32; }
+
+/* Finds references since the last exit that this one is looked at with: all of them are made, or none. */
+static void join(Walk* w, Reference* r)
+{
+   UInt self = r - references;
+   r->leader = r->other = self;
+   r->low = r->offset;
+   r->high = r->offset + r->bytes - 1;
+   if (r->base == WIRE_NO_BASE || bases[r->base].guard)
+      return;
+   for (UInt i = w->after_exit; i < self; i++) {
+      Reference* l = &references[i];
+      if (l->leader != i || l->base != r->base)
+         continue;
+      Long low = l->low < r->low ? l->low : r->low, high = l->high > r->high ? l->high : r->high;
+      if (high - low >= closeness() && !(l->low == r->low && l->other == i))
+         continue;
+      l->low = low;
+      l->high = high;
+      if (r->offset != l->offset)
+         l->other = self;
+      r->leader = i;
+      return;
+   }
+}
+
+/* Such a reference is told each time it is made. */
+static Bool crosses(ULong address, UInt bytes) { return bytes && (address ^ (address + bytes - 1)) >> bl_unit_shift; }
+
+static void learn(Walk* w, UInt kind, IRExpr* address, UInt bytes, IRExpr* guard)
+{
+   Reference* r = &references[w->steps];
+   Long       offset = 0;
+   IRExpr*    value = guard ? address : origin(w, address, &offset);
+   *r = (Reference){.kind = kind, .bytes = bytes, .base = WIRE_NO_BASE, .offset = offset};
+   if (guard || value->tag == Iex_RdTmp || crosses(value->Iex.Const.con->Ico.U64, bytes))
+      r->base = base_of(w, value, guard);
+   else
+      r->offset = value->Iex.Const.con->Ico.U64;
+   join(w, r);
+}
+
+static void or_left(Walk* w, IRTemp distance)
+{
    w->left = w->left == IRTemp_INVALID ? distance : binop(w, Iop_Or64, tmp(w->left), tmp(distance));
-   if (bytes > 1)
-      w->left = binop(w, Iop_Or64, tmp(w->left), tmp(binop(w, Iop_Add64, tmp(distance), u64(bytes - 1))));
-   unit = binop(w, Iop_And64, addr, u64(-(1ULL << bl_unit_shift)));
+}
+
+static IRExpr* cell(const Walk* w, UInt step) { return u64((Addr)&bl_begin[w->reference + step]); }
+
+/* Whether the references of a leader left their unit: the distance from where the unit of the last time begins, of their first byte and of their last, is
+   negative or not less than a unit; both show in the bits above a unit's.
+
+   Where some begin elsewhere, what began the lowest and what ended the highest the last time are noted. Both in one unit, now and then, the same:
+   so is all between them. */
+static void look(Walk* w, const Reference* r, UInt step, IRExpr* base, IRExpr* guard)
+{
+   const ULong unit = -(1ULL << bl_unit_shift);
+   IRTemp  begin = assign(w, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, cell(w, step)));
+   IRExpr* low = plus(w, base, r->low);
+   IRExpr* high = plus(w, base, r->high);
+   or_left(w, binop(w, Iop_Sub64, low, tmp(begin)));
+   if (r->high != r->low)
+      or_left(w, binop(w, Iop_Sub64, high, tmp(begin)));
+   if (r->other != step) {
+      IRTemp end = assign(w, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, cell(w, r->other)));
+      or_left(w, binop(w, Iop_Sub64, high, tmp(end)));
+      store(w, cell(w, r->other), tmp(binop(w, Iop_And64, high, u64(unit))));
+   }
+   IRTemp now = binop(w, Iop_And64, low, u64(unit));
    if (guard)
-      unit = assign(w, Ity_I64, IRExpr_ITE(guard, tmp(unit), tmp(begin)));
-   store(w, cell, tmp(unit));
-   store(w, word_at(w, 1 + w->steps), addr);
+      now = assign(w, Ity_I64, IRExpr_ITE(guard, tmp(now), tmp(begin)));
+   store(w, cell(w, step), tmp(now));
+}
+
+static void step_out(Walk* w, UInt step)
+{
+   const Reference* r = &references[step];
+   if (r->base == WIRE_NO_BASE)
+      return;
+   const Base* b = &bases[r->base];
+   IRExpr*     value = b->value;
+   if (b->guard)
+      value = tmp(assign(w, Ity_I64, IRExpr_ITE(b->guard, value, u64(WIRE_ABSENT))));
+   if (b->first == step) {
+      store(w, plus(w, tmp(w->full), ROOM - sizeof(ULong) * (1 + (Long)r->base)), value);
+      w->bases = r->base + 1;
+   }
+   if (r->leader == step)
+      look(w, r, step, value, b->guard);
 }
 
 /* One reference. `guard` is NULL where it is always made. */
 static void step(Walk* w, UInt kind, IRExpr* addr, UInt bytes, IRExpr* guard)
 {
    tl_assert(w->steps < WIRE_MAX_STEPS);
-   item(w, kind, bytes);
+   if (!w->out)
+      learn(w, kind, addr, bytes, guard);
+   const Reference* r = &references[w->steps];
+   item(w, kind, bytes | (ULong)r->base << 24);
+   w->words++;
+   if (w->items)
+      VG_(addToXA)(w->items, &r->offset);
    if (w->out)
-      step_out(w, addr, bytes, guard);
+      step_out(w, w->steps);
    w->steps++;
    w->changed = True;
 }
 
 static void exit_out(Walk* w, UInt number)
 {
-   IRExpr* at = word_at(w, 1);
-   if (w->left == IRTemp_INVALID) {
-      store(w, word_at(w, 0), u64(number));
-   } else {
+   IRExpr* word = u32(number);
+   IRExpr* full = tmp(w->full);
+   if (w->left != IRTemp_INVALID) {
+      /* All ones if it left, or else zero. */
       IRTemp above = binop(w, Iop_Shr64, tmp(w->left), u8(bl_unit_shift));
-      IRTemp left = assign(w, Ity_I1, IRExpr_Binop(Iop_CmpNE64, tmp(above), u64(0)));
-      store(w, half_at(w, 0), u32(number));
-      store(w, half_at(w, 1), tmp(assign(w, Ity_I32, IRExpr_Unop(Iop_1Uto32, tmp(left)))));
-      at = tmp(assign(w, Ity_I64, IRExpr_ITE(tmp(left), word_at(w, 1 + w->steps), at)));
+      IRTemp left = binop(w, Iop_Sar64, tmp(binop(w, Iop_Sub64, u64(0), tmp(above))), u8(63));
+      IRTemp flag = binop(w, Iop_And64, tmp(left), u64(WIRE_LEFT));
+      word = tmp(assign(w, Ity_I32, IRExpr_Unop(Iop_64to32, tmp(binop(w, Iop_Or64, tmp(flag), u64(number))))));
+      full = tmp(binop(w, Iop_Add64, full, tmp(binop(w, Iop_And64, tmp(left), u64(-(sizeof(ULong) * (Long)w->bases))))));
+      addStmtToIRSB(w->out, IRStmt_Put(w->shadow + offsetof(Shadow, full), full));
    }
-   addStmtToIRSB(w->out, IRStmt_Put(w->shadow + offsetof(Shadow, at), at));
+   store(w, tmp(w->at), word);
+   addStmtToIRSB(w->out, IRStmt_Put(w->shadow + offsetof(Shadow, at), plus(w, tmp(w->at), sizeof(UInt))));
    if (bl_precise)
       store(w, u64((Addr)&bl_midst.pattern), u64(NO_BLOCK));
 }
@@ -118,28 +259,34 @@ static void note_exit(Walk* w)
    if (!w->changed)
       return;
    w->changed = False;
+   w->after_exit = w->steps;
    item(w, ITEM_EXIT, 0);
    if (w->out)
       exit_out(w, w->pattern + w->exits);
    w->exits++;
 }
 
+static IRTemp get(Walk* w, Int field) { return assign(w, Ity_I64, IRExpr_Get(w->shadow + field, Ity_I64)); }
+
 static void begin(Walk* w)
 {
-   IRTemp   at = assign(w, Ity_I64, IRExpr_Get(w->shadow + offsetof(Shadow, at), Ity_I64));
-   IRTemp   limit = assign(w, Ity_I64, IRExpr_Get(w->shadow + offsetof(Shadow, limit), Ity_I64));
+   IRTemp   at = get(w, offsetof(Shadow, at));
+   IRTemp   full = get(w, offsetof(Shadow, full));
    IRDirty* call = unsafeIRDirty_0_N(0, "bl_next_segment", VG_(fnptr_to_fnentry)(bl_next_segment), mkIRExprVec_0());
-   call->guard = tmp(assign(w, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, tmp(limit), tmp(at))));
+   call->guard = tmp(assign(w, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, tmp(full), tmp(at))));
    call->nFxState = 1;
    VG_(memset)(&call->fxState, 0, sizeof call->fxState);
    call->fxState[0].fx = Ifx_Write;
    call->fxState[0].offset = w->shadow;
    call->fxState[0].size = sizeof(Shadow);
    addStmtToIRSB(w->out, IRStmt_Dirty(call));
-   w->at = assign(w, Ity_I64, IRExpr_Get(w->shadow + offsetof(Shadow, at), Ity_I64));
+   w->at = get(w, offsetof(Shadow, at));
+   w->full = get(w, offsetof(Shadow, full));
    w->left = IRTemp_INVALID;
-   if (bl_precise)
-      store(w, u64((Addr)&bl_midst.at), tmp(w->at));
+   if (bl_precise) {
+      store(w, u64((Addr)&bl_midst.where.at), tmp(w->at));
+      store(w, u64((Addr)&bl_midst.where.full), tmp(w->full));
+   }
 }
 
 static UInt bytes_of_loadg(IRLoadGOp op)
@@ -203,7 +350,7 @@ static void statement(Walk* w, const IRSB* in, IRStmt* st)
       case Ist_IMark:
          if (w->out && bl_precise) {
             store(w, u64((Addr)&bl_midst.pattern), u64(w->pattern));
-            store(w, u64((Addr)&bl_midst.items), u64(w->done));
+            store(w, u64((Addr)&bl_midst.words), u64(w->words));
          }
          item(w, ITEM_INSTRUCTION, st->Ist.IMark.addr);
          w->changed = True;
@@ -237,7 +384,12 @@ IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
    Walk look = {0}, write = {0};
    Int  from = first_instruction(in);
    look.items = VG_(newXA)(VG_(malloc), "bl.items", VG_(free), sizeof(ULong));
+   look.made = VG_(calloc)("bl.made", in->tyenv->types_used + 1, sizeof(IRStmt*));
+   for (Int i = 0; i < in->stmts_used; i++)
+      if (in->stmts[i]->tag == Ist_WrTmp)
+         look.made[in->stmts[i]->Ist.WrTmp.tmp] = in->stmts[i];
    walk(&look, in, from);
+   VG_(free)(look.made);
 
    if (look.exits == 0) { /* no instruction: nothing to record */
       VG_(deleteXA)(look.items);

@@ -28,26 +28,26 @@
 /* instrument.c */
 IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout, const VexGuestExtents* extents,
                     const VexArchInfo* arch, IRType guest_word, IRType host_word);
-/* What the running thread's register shadow holds; translated code reaches it fastest. */
-typedef struct {
-   ULong* at;    /* where the next execution is written */
-   ULong* limit; /* a block that begins behind this calls `bl_next_segment` first */
-} Shadow;
+/* What the running thread's register shadow holds; translated code reaches it fastest. The next word is written at `at`, the next number right
+   below `full` + ROOM: the room of one execution, and then some. A block that begins with `at` above `full` calls `bl_next_segment` first. */
+#define ROOM ((WIRE_MAX_STEPS + 8) * sizeof(ULong))
+typedef struct { UInt* at; UChar* full; } Shadow;
+static inline ULong* numbers_end(Shadow s) { return (ULong*)(s.full + ROOM); }
 /* Whether a fault in the midst of a block has to find the program's registers, and which of the block's references were made, exactly. That costs time,
    and only a program that handles faults can tell. */
 extern Bool bl_precise;
 void bl_be_precise(void);
-/* In translations that are: which block runs (the number of its first pattern), how many of its items were done when the present
+/* In translations that are: which block runs (the number of its first pattern), how many words of its items were done when the present
    instruction began, and where its execution is written. */
 #define NO_BLOCK (~0ULL)
-typedef struct { ULong pattern, items; ULong* at; } Midst;
+typedef struct { ULong pattern, words; Shadow where; } Midst;
 extern Midst bl_midst;
 extern ThreadId bl_running; /* VG_INVALID_THREADID before the first */
 
-/* blocks.c. Patterns and the references of blocks are numbered. */
-#define MAX_PATTERNS (1u << 22)
+/* blocks.c. Patterns and the references of blocks are numbered, patterns from 1. */
+#define MAX_PATTERNS ((1u << 22) - 1)
 #define MAX_REFERENCES (1u << 23)
-extern ULong bl_begin[]; /* for each reference, where the unit begins in which it was made last; written by translated code */
+extern ULong bl_begin[]; /* for each reference that translated code looks at, where the unit begins in which it was made last */
 /* The first pattern of the block that does these items; its first reference goes to `reference`. NO_PATTERN if the tables are full. */
 UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* reference);
 void bl_fault(void);  /* the block that runs ends here: what it did so far is told */
@@ -63,8 +63,8 @@ void bl_ring_flush(void);       /* hands over what there is */
 void bl_next_segment(void);     /* called by translated code when a segment is full */
 void bl_thread_runs(ThreadId t);/* the shadow goes with the thread that runs */
 void bl_end_chunk(void);
-void bl_rewind(ULong* at);      /* the next execution is written here, over what was written since in the same segment */
-void bl_execution(UInt pattern, const ULong* addresses, UInt steps);
+void bl_rewind(Shadow where);   /* the next execution is written here, over what was written since in the same segment */
+void bl_execution(UInt pattern, const ULong* bases, UInt n);
 void bl_park(void);             /* before a signal's frame is made or left */
 void bl_record(UInt kind, const ULong* payload, UInt words);
 /* A record put together word by word. */

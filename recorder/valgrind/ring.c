@@ -10,26 +10,26 @@ extern SysRes VG_(am_munmap_valgrind)(Addr start, SizeT length);
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 
-/* How many words go into a chunk. */
-#define CHUNK_WORDS (32u << 20)
+/* A chunk ends when its executions, with eight for each number that came with them, come to so many: a number makes for more bytes. */
+#define CHUNK_WEIGHT (64u << 20)
+#define NUMBER_WEIGHT 8
 
 Bool               bl_recording = False;
 ThreadId           bl_running = VG_INVALID_THREADID;
 static WireHeader* ring;
-static ULong*      segment; /* the one that is being filled */
-static ULong       nowhere[WIRE_SEGMENT_BYTES / sizeof(ULong)]; /* a segment that nobody reads */
-static const UInt  segment_words = WIRE_SEGMENT_BYTES / sizeof(ULong);
-static ULong       chunk_words;
+static UChar*      segment; /* the one that is being filled */
+static UChar       nowhere[WIRE_SEGMENT_BYTES] __attribute__((aligned(8))); /* a segment that nobody reads */
+static ULong       chunk_weight;
 
-/* The shadow's content, where no thread's shadow holds it. A thread's shadow is *parked* when it does not: then its limit is NULL, and the next block
+/* The shadow's content, where no thread's shadow holds it. A thread's shadow is *parked* when it does not: then its `full` is NULL, and the next block
    that runs fetches it. */
-static Shadow waiting = {nowhere, nowhere};
+static Shadow waiting = {(UInt*)nowhere, nowhere};
 
 static SizeT ring_bytes(void) { return WIRE_HEADER_BYTES + (SizeT)WIRE_SEGMENTS * WIRE_SEGMENT_BYTES; }
 
-static ULong* segment_at(UInt n)
+static UChar* segment_at(UInt n)
 {
-   return (ULong*)((UChar*)ring + WIRE_HEADER_BYTES + (SizeT)(n % WIRE_SEGMENTS) * WIRE_SEGMENT_BYTES);
+   return (UChar*)ring + WIRE_HEADER_BYTES + (SizeT)(n % WIRE_SEGMENTS) * WIRE_SEGMENT_BYTES;
 }
 
 static Shadow shadow(void)
@@ -37,7 +37,7 @@ static Shadow shadow(void)
    Shadow s = waiting;
    if (bl_running != VG_INVALID_THREADID) {
       VG_(get_shadow_regs_area)(bl_running, (UChar*)&s, 1, 0, sizeof s);
-      if (s.limit == NULL)
+      if (s.full == NULL)
          s = waiting;
    }
    return s;
@@ -53,17 +53,16 @@ static void set_shadow(Shadow s)
 /* A signal's frame holds the register shadow, and leaving the handler brings it back: so it is parked when the frame is made and when it is left. */
 void bl_park(void)
 {
-   static const Shadow parked = {nowhere, NULL};
+   static const Shadow parked = {(UInt*)nowhere, NULL};
    waiting = shadow();
    if (bl_running != VG_INVALID_THREADID)
       VG_(set_shadow_regs_area)(bl_running, 1, 0, sizeof parked, (const UChar*)&parked);
 }
 
-/* Writing begins at the start of a segment. A block that begins at the limit still has room for its longest execution. */
-static void begin_segment(ULong* at)
+static void begin_segment(UChar* start)
 {
-   segment = at;
-   set_shadow((Shadow){at, at + segment_words - (WIRE_MAX_STEPS + 8)});
+   segment = start;
+   set_shadow((Shadow){(UInt*)start, start + WIRE_SEGMENT_BYTES - ROOM});
 }
 
 void bl_thread_runs(ThreadId t)
@@ -111,15 +110,17 @@ static void wait_for_room(void)
    }
 }
 
-static void publish(ULong* at)
+static void publish(Shadow s)
 {
-   UInt words = at - segment;
+   UInt words = s.at - (UInt*)segment;
+   UInt numbers = (ULong*)(segment + WIRE_SEGMENT_BYTES) - numbers_end(s);
    if (words == 0)
       return;
-   ring->length[ring->head % WIRE_SEGMENTS] = words;
+   ring->words[ring->head % WIRE_SEGMENTS] = words;
+   ring->numbers[ring->head % WIRE_SEGMENTS] = numbers;
    __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE);
    futex_wake(&ring->head);
-   chunk_words += words;
+   chunk_weight += words + NUMBER_WEIGHT * (ULong)numbers;
    wait_for_room();
    begin_segment(bl_recording ? segment_at(ring->head) : nowhere);
 }
@@ -128,14 +129,14 @@ void bl_ring_flush(void)
 {
    Shadow s = shadow();
    if (bl_recording)
-      publish(s.at);
+      publish(s);
    else
       begin_segment(nowhere);
 }
 
 void bl_end_chunk(void)
 {
-   chunk_words = 0;
+   chunk_weight = 0;
    bl_record(REC_RESET, NULL, 0);
    bl_forget();
 }
@@ -144,64 +145,57 @@ void bl_next_segment(void)
 {
    Shadow s = shadow();
    set_shadow(s);
-   if (s.at <= s.limit)
+   if ((UChar*)s.at <= s.full)
       return; /* it was only parked */
    bl_ring_flush();
-   if (chunk_words >= CHUNK_WORDS)
+   if (chunk_weight >= CHUNK_WEIGHT)
       bl_end_chunk();
 }
 
-/* Where a record of so many words of payload goes, or NULL. */
-static ULong* begin_record(UInt kind, UInt words)
+static SizeT room(Shadow s) { return (UChar*)numbers_end(s) - (UChar*)s.at; }
+
+void bl_record(UInt kind, const ULong* payload, UInt words)
 {
+   SizeT needed = sizeof(UInt) + (1 + (SizeT)words) * sizeof(ULong);
    if (!bl_recording)
-      return NULL;
+      return;
    Shadow s = shadow();
-   if (s.at + 1 + words > segment + segment_words) {
-      publish(s.at);
+   if (room(s) < needed) {
+      publish(s);
       s = shadow();
    }
    if (!bl_recording)
-      return NULL;
-   if (1 + words > segment_words) {
+      return;
+   if (room(s) < needed) {
       give_up("a record is too large for the ring");
-      return NULL;
+      return;
    }
-   s.at[0] = WIRE_RECORD | kind | (ULong)words << 32;
-   ULong* payload = s.at + 1;
-   s.at += 1 + words;
+   ULong* end = numbers_end(s);
+   end[-1] = words;
+   if (words)
+      VG_(memcpy)(end - 1 - words, payload, words * sizeof(ULong));
+   *s.at++ = WIRE_RECORD | kind;
+   s.full -= (1 + (SizeT)words) * sizeof(ULong);
    set_shadow(s);
-   return payload;
 }
 
-void bl_rewind(ULong* at)
-{
-   Shadow s = shadow();
-   s.at = at;
-   set_shadow(s);
-}
+void bl_rewind(Shadow where) { set_shadow(where); }
 
 /* An execution that no translated code writes. */
-void bl_execution(UInt pattern, const ULong* addresses, UInt steps)
+void bl_execution(UInt pattern, const ULong* bases, UInt n)
 {
    Shadow s = shadow();
    if (!bl_recording)
       return;
-   if (s.at > s.limit) {
-      publish(s.at);
+   if ((UChar*)s.at > s.full) {
+      publish(s);
       s = shadow();
    }
-   s.at[0] = pattern | (steps ? WIRE_LEFT : 0);
-   VG_(memcpy)(s.at + 1, addresses, steps * sizeof(ULong));
-   s.at += 1 + steps;
+   for (UInt i = 0; i < n; i++)
+      numbers_end(s)[-1 - (Int)i] = bases[i];
+   *s.at++ = pattern | (n ? WIRE_LEFT : 0);
+   s.full -= n * sizeof(ULong);
    set_shadow(s);
-}
-
-void bl_record(UInt kind, const ULong* payload, UInt words)
-{
-   ULong* out = begin_record(kind, words);
-   if (out && words)
-      VG_(memcpy)(out, payload, words * sizeof(ULong));
 }
 
 void put(Payload* p, ULong v)

@@ -1,5 +1,6 @@
-/* What the tool and `broadleaf record` say to each other. Shared memory holds a ring of segments; a segment holds whole
-   words of 64 bits. crates/record/src/valgrind/wire.rs is the other side of this file: the two change together. */
+/* What the tool and `broadleaf record` say to each other. Shared memory holds a ring of segments. Words of 32 bits fill a segment from its start, one for
+   each execution or record; numbers of 64 bits fill it from its end downwards, the addresses and payloads that belong to the words, in the same order.
+   crates/record/src/valgrind/wire.rs is the other side of this file: the two change together. */
 #ifndef BROADLEAF_WIRE_H
 #define BROADLEAF_WIRE_H
 
@@ -8,7 +9,7 @@
 #define WIRE_SEGMENT_BYTES (64u * 1024u)
 #define WIRE_HEADER_BYTES 4096u
 #define WIRE_MAX_STEPS 1024
-#define NO_PATTERN 0xffffffffu
+#define NO_PATTERN 0u
 
 /* The first page of the ring. `head` counts the segments that the tool filled, `tail` those that the reader has emptied;
    both only grow, and wrap around at 2^32. Each side sleeps on the other's counter (futex). */
@@ -21,17 +22,18 @@ typedef struct {
    UInt ended; /* 1: the tool wrote its last segment; 2: the program goes on without being recorded */
    volatile UInt head;
    volatile UInt tail;
-   UInt length[WIRE_SEGMENTS]; /* words used in each segment */
+   UInt words[WIRE_SEGMENTS];   /* used in each segment */
+   UInt numbers[WIRE_SEGMENTS]; /* the same */
 } WireHeader;
 
-/* An execution: its pattern (below 2^22), and bit 32 is set if one of its references left the unit where it was made the last time. Only then the
-   addresses of all its references follow, a word each; WIRE_ABSENT for one whose guard was false. */
-#define WIRE_LEFT (1ULL << 32)
+/* An execution: its pattern (from 1, below 2^22), and WIRE_LEFT if one of its references may have left the unit where it was made the last time. Only then
+   the pattern's bases follow among the numbers; WIRE_ABSENT for that of a reference whose guard was false. */
+#define WIRE_LEFT 0x80000000u
 #define WIRE_ABSENT (~0ULL)
 
-/* A record: bit 31 of its first word is set; the kind is in bits 0..7, and from bit 32 on how many words of payload follow. Every number of a payload is a
-   word; a text is its length in bytes, then the bytes, padded to words. Everything told before a record happened before it. */
-#define WIRE_RECORD 0x80000000ULL
+/* A record: WIRE_RECORD is set, and the kind is in bits 0..7. Among the numbers: how many make up its payload, and below that the
+   payload, upwards. A text is its length in bytes, then the bytes, padded to whole numbers. Everything told before a record happened before it. */
+#define WIRE_RECORD 0x40000000u
 enum {
    REC_BLOCK = 1,   /* first pattern, first reference, then items: see below */
    REC_RESET,       /* all references forget their units: the next chunk begins here */
@@ -53,14 +55,18 @@ enum {
    REC_THREAD_END,  /* thread */
 };
 
-/* Items of a block, a word each: what the program does in it, in order. The low 8 bits say what; the rest is the argument. A
-   pattern is the block up to one of its exits. */
+/* Items of a block: what the program does in it, in order. The low 8 bits say what; the rest is the argument. A pattern is the block up to one of
+   its exits.
+
+   References whose addresses differ by constants share a *base*; an address is the base and an offset, which is the next number. Bases are
+   numbered in the order in which the block first uses them, so that a pattern uses those up to some number. */
 enum {
    ITEM_INSTRUCTION = 1, /* argument: its address */
-   ITEM_LOAD,            /* argument: bytes */
-   ITEM_STORE,           /* argument: bytes */
+   ITEM_LOAD,            /* argument: bytes in bits 8..31, base in bits 32..63 */
+   ITEM_STORE,           /* the same */
    ITEM_EXIT,            /* the next pattern ends here */
 };
+#define WIRE_NO_BASE 0xffffu /* the offset is the address: it is always the same */
 
 /* Backing of a mapping. */
 enum { BACK_ANONYMOUS = 0, BACK_HEAP, BACK_STACK, BACK_SHARED_MEMORY, BACK_FILE, BACK_KERNEL };

@@ -4,11 +4,17 @@
 //! core, it becomes the streams of a trace ([`tell`]) and is compressed. One thread reads each process.
 
 mod launch;
+mod pack;
+mod paths;
+mod places;
 mod process;
 mod ring;
 mod session;
 mod sink;
+mod stack;
+mod streams;
 mod tell;
+mod totals;
 mod wire;
 
 pub use session::{Finished, Options, Progress, RecordError, record};

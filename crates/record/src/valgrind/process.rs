@@ -1,109 +1,74 @@
 //! One process of the recorded program: its words in, definitions, events and chunks out.
 
-use broadleaf_trace::{Event, Range};
-use broadleaf_units::VirtAddr;
+use broadleaf_trace::{Event, Totals};
 
-use super::tell::{Streams, Teller, Totals, UnknownPattern};
-use super::wire::{LEFT, Payload, RECORD, item, kind};
+use super::ring::Segment;
+use super::stack::Stack;
+use super::streams::Streams;
+use super::tell::{BadExecution, Teller};
+use super::wire::{Item, Payload, RECORD, items, kind};
 
 /// What a process's words become. Implemented by the writer of the trace.
 pub(super) trait Sink {
     type Error;
-    /// A block's items, in the tool's own words; blocks come in the order of their numbers.
-    fn block(&mut self, items: &[u64]);
+    /// What a block does; blocks come in the order of their numbers.
+    fn block(&mut self, items: impl Iterator<Item = Item>);
     /// An event before the execution that the next head will tell; `heads` were told in this chunk.
     fn event(&mut self, heads: usize, event: &Event);
-    /// The end of a chunk.
-    fn chunk(&mut self, streams: &Streams, totals: Totals) -> Result<(), Self::Error>;
-}
-
-/// The main thread's stack, which grows by being touched.
-#[derive(Clone, Copy, Default)]
-struct Stack {
-    low: u64,
-    top: u64,
-    floor: u64,
-}
-
-impl Stack {
-    fn grows_by(&self, address: u64) -> bool {
-        address.wrapping_sub(self.floor) < self.low - self.floor
-    }
+    /// The end of a chunk. The streams may be exchanged for others.
+    fn chunk(&mut self, streams: &mut Streams, totals: Totals) -> Result<(), Self::Error>;
 }
 
 /// Something that the tool cannot have meant.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BadWords {
     #[error(transparent)]
-    UnknownPattern(#[from] UnknownPattern),
+    Execution(#[from] BadExecution),
     #[error("the recorder's memory holds a record that is cut short")]
     Short,
 }
 
 pub(super) struct Process {
     teller: Teller,
-    stack: Stack,
 }
 
 impl Process {
     pub(super) fn new(unit_shift: u32) -> Self {
         Self {
             teller: Teller::new(unit_shift),
-            stack: Stack::default(),
         }
     }
 
     /// Works through one segment.
-    pub(super) fn words<S: Sink>(
+    pub(super) fn segment<S: Sink>(
         &mut self,
-        words: &[u64],
+        segment: &Segment,
         sink: &mut S,
     ) -> Result<Result<(), S::Error>, BadWords> {
-        let mut rest = words;
-        while let [first, after @ ..] = rest {
-            if first & RECORD != 0 {
-                let (payload, after) = after
-                    .split_at_checked((first >> 32) as usize)
-                    .ok_or(BadWords::Short)?;
-                if let Err(e) = self.record(*first as u8, payload, sink) {
-                    return Ok(Err(e));
-                }
-                rest = after;
-            } else if first & LEFT == 0 {
-                self.teller.stayed(*first as u32)?;
-                rest = after;
-            } else {
-                let pattern = *first as u32;
-                let (addresses, after) = after
-                    .split_at_checked(self.teller.steps(pattern)?)
-                    .ok_or(BadWords::Short)?;
-                if addresses.iter().any(|&a| self.stack.grows_by(a)) {
-                    self.grow_stack(addresses, sink);
-                }
-                self.teller.left(pattern, addresses);
-                rest = after;
+        let mut words = &segment.words[..];
+        let mut numbers = &segment.numbers[..];
+        while !words.is_empty() {
+            let is_record = |word: &u32| word & RECORD != 0;
+            let run = words.iter().position(is_record).unwrap_or(words.len());
+            let (executions, rest) = words.split_at(run);
+            self.teller
+                .executions(executions, &mut numbers, &mut |heads, event| {
+                    sink.event(heads, event);
+                })?;
+            let Some((&record, rest)) = rest.split_first() else {
+                break;
+            };
+            words = rest;
+            let payload = payload(&mut numbers).ok_or(BadWords::Short)?;
+            if let Err(e) = self.record(record as u8, payload, sink)? {
+                return Ok(Err(e));
             }
         }
         Ok(Ok(()))
     }
 
     fn event<S: Sink>(&mut self, event: &Event, sink: &mut S) {
-        sink.event(self.teller.streams().heads.len(), event);
-    }
-
-    fn grow_stack<S: Sink>(&mut self, addresses: &[u64], sink: &mut S) {
-        const PAGE: u64 = 4096;
-        let deepest = addresses
-            .iter()
-            .copied()
-            .filter(|&a| self.stack.grows_by(a))
-            .min();
-        self.stack.low = deepest.unwrap_or(self.stack.low) & !(PAGE - 1);
-        let range = Range {
-            start: VirtAddr(self.stack.low),
-            len: self.stack.top - self.stack.low,
-        };
-        self.event(&Event::StackGrow(range), sink);
+        sink.event(self.teller.streams().heads.end(), event);
     }
 
     fn record<S: Sink>(
@@ -111,21 +76,18 @@ impl Process {
         record: u8,
         payload: &[u64],
         sink: &mut S,
-    ) -> Result<(), S::Error> {
+    ) -> Result<Result<(), S::Error>, BadWords> {
         let mut read = Payload(payload);
         match record {
             kind::BLOCK => {
-                let items = payload.get(2..).unwrap_or_default();
-                self.teller.block(items);
-                sink.block(items);
+                let words = payload.get(2..).unwrap_or_default();
+                self.teller.block(items(words))?;
+                sink.block(items(words));
             }
-            kind::RESET => self.end_chunk(sink)?,
+            kind::RESET => return Ok(self.end_chunk(sink)),
             kind::STACK => {
-                self.stack = Stack {
-                    low: read.number(),
-                    top: read.number(),
-                    floor: read.number(),
-                };
+                let (low, top, floor) = (read.number(), read.number(), read.number());
+                self.teller.set_stack(Stack { low, top, floor });
             }
             _ => {
                 if let Some(event) = read.event(record) {
@@ -133,7 +95,7 @@ impl Process {
                 }
             }
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// What was told since the last chunk becomes one.
@@ -145,7 +107,11 @@ impl Process {
     }
 }
 
-/// Whether a word of a block is an instruction, and where.
-pub(super) fn instruction(word: u64) -> Option<u64> {
-    (word & 0xff == item::INSTRUCTION).then_some(word >> 8)
+/// Takes a record's payload off the end of the numbers.
+fn payload<'a>(numbers: &mut &'a [u64]) -> Option<&'a [u64]> {
+    let (&length, rest) = numbers.split_last()?;
+    let at = rest.len().checked_sub(usize::try_from(length).ok()?)?;
+    let (rest, payload) = rest.split_at(at);
+    *numbers = rest;
+    Some(payload)
 }

@@ -10,11 +10,20 @@ use std::time::Duration;
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use super::wire::{HEADER_BYTES, MAGIC, RING_BYTES, SEGMENT_WORDS, SEGMENTS, header};
+use super::wire::{HEADER_BYTES, MAGIC, RING_BYTES, SEGMENT_BYTES, SEGMENTS, header};
 
 /// One process's ring, mapped here.
 pub(super) struct Ring {
     map: MmapRaw,
+}
+
+/// What the tool wrote to a segment.
+#[derive(Debug, Default)]
+pub(super) struct Segment {
+    /// Executions and records.
+    pub(super) words: Vec<u32>,
+    /// What belongs to them, the first last.
+    pub(super) numbers: Vec<u64>,
 }
 
 /// Why [`Ring::wait`] returned.
@@ -83,23 +92,27 @@ impl Ring {
     }
 
     /// Copies the oldest filled segment to `into` and gives it back to the tool.
-    pub(super) fn take(&self, into: &mut Vec<u64>) {
+    pub(super) fn take(&self, into: &mut Segment) {
         let tail = self.word(header::TAIL).load(Ordering::Relaxed);
         let slot = tail as usize % SEGMENTS;
-        let words = self.word(header::LENGTH + 4 * slot).load(Ordering::Relaxed) as usize;
-        let words = words.min(SEGMENT_WORDS);
-        into.clear();
-        into.reserve(words);
-        // SAFETY: the segment lies inside the mapping and is aligned to 8; the tool does not write to it between its
-        // increment of `head`, which was seen with Acquire, and ours of `tail`.
+        let used = |field, size| {
+            let used = self.word(field + 4 * slot).load(Ordering::Relaxed) as usize;
+            used.min(SEGMENT_BYTES / size)
+        };
+        let (words, numbers) = (used(header::WORDS, 4), used(header::NUMBERS, 8));
+        into.words.clear();
+        into.words.reserve(words);
+        into.numbers.clear();
+        into.numbers.reserve(numbers);
+        // SAFETY: the segment lies inside the mapping and is aligned to 8, and neither part is longer than it; the tool does
+        // not write to it between its increment of `head`, which was seen with Acquire, and ours of `tail`.
         unsafe {
-            let from = self
-                .map
-                .as_ptr()
-                .add(HEADER_BYTES + slot * SEGMENT_WORDS * 8)
-                .cast::<u64>();
-            std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), words);
-            into.set_len(words);
+            let from = self.map.as_ptr().add(HEADER_BYTES + slot * SEGMENT_BYTES);
+            std::ptr::copy_nonoverlapping(from.cast(), into.words.as_mut_ptr(), words);
+            into.words.set_len(words);
+            let from = from.add(SEGMENT_BYTES - 8 * numbers);
+            std::ptr::copy_nonoverlapping(from.cast(), into.numbers.as_mut_ptr(), numbers);
+            into.numbers.set_len(numbers);
         }
         self.word(header::TAIL)
             .store(tail.wrapping_add(1), Ordering::Release);

@@ -7,8 +7,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -17,9 +17,10 @@ use broadleaf_trace::{
 };
 
 use super::launch::{Workplace, find_program, machine};
+use super::pack::Shared;
 use super::process::{BadWords, Process};
-use super::ring::{Ring, Wait};
-use super::sink::{ProcessSink, Shared};
+use super::ring::{Ring, Segment, Wait};
+use super::sink::{ProcessSink, Setting, Stopped};
 
 /// What to record, and how.
 #[derive(Clone, Debug)]
@@ -124,18 +125,18 @@ pub fn record<W: Write + Send>(
     let program = find_program(name).ok_or_else(|| RecordError::NoProgram(name.clone()))?;
     let workplace = Workplace::new()?;
     let writer = TraceWriter::new(output, &header(options, &program)?)?;
-    let shared = Shared::new(
-        writer,
-        options.level,
-        options.instructions,
-        options.grain.shift().into(),
-    );
+    let shared = Shared::new(writer, options.level);
     let control = Control::open(&workplace.rings.path().join("control"))?;
 
     let began = Instant::now();
     let mut child = workplace.start(options)?;
     let told = thread::scope(|scope| {
-        let mut readers = Readers::new(&shared);
+        let setting = Setting {
+            began,
+            instruction_pages: options.instructions,
+            unit_shift: options.grain.shift().into(),
+        };
+        let mut readers = Readers::new(&shared, setting);
         let mut control = control;
         let status = loop {
             for ring in control.announced()? {
@@ -269,15 +270,17 @@ impl Control {
 /// The threads that read the processes.
 struct Readers<'scope, 'env, W> {
     shared: &'env Shared<W>,
+    setting: Setting,
     threads: Vec<ScopedJoinHandle<'scope, Result<(), RecordError>>>,
     /// For each process id, the flag that tells its reader that another program runs under that id now.
     replaced: BTreeMap<u32, Arc<AtomicBool>>,
 }
 
 impl<'scope, 'env, W: Write + Send> Readers<'scope, 'env, W> {
-    fn new(shared: &'env Shared<W>) -> Self {
+    const fn new(shared: &'env Shared<W>, setting: Setting) -> Self {
         Self {
             shared,
+            setting,
             threads: Vec::new(),
             replaced: BTreeMap::new(),
         }
@@ -294,9 +297,9 @@ impl<'scope, 'env, W: Write + Send> Readers<'scope, 'env, W> {
         if let Some(before) = self.replaced.insert(ring.pid(), Arc::clone(&gone)) {
             before.store(true, Ordering::Release);
         }
-        let sink = ProcessSink::new(self.shared, self.threads.len() as u32);
+        let (shared, setting, number) = (self.shared, self.setting, self.threads.len() as u32);
         self.threads
-            .push(scope.spawn(move || read(&ring, sink, &gone)));
+            .push(scope.spawn(move || record_process(&ring, shared, setting, number, &gone)));
         Ok(())
     }
 
@@ -318,23 +321,54 @@ impl<'scope, 'env, W: Write + Send> Readers<'scope, 'env, W> {
     }
 }
 
-/// Reads one process to its end. After an error it goes on taking segments, so that the program is not held up.
-fn read<W: Write>(
+/// Records one process to its end: what it tells becomes chunks here, and another thread writes them.
+fn record_process<W: Write + Send>(
     ring: &Ring,
-    mut sink: ProcessSink<'_, W>,
+    shared: &Shared<W>,
+    setting: Setting,
+    number: u32,
     replaced: &AtomicBool,
 ) -> Result<(), RecordError> {
+    thread::scope(|scope| {
+        // One chunk is written, one waits, and one is made.
+        let (chunks, to_write) = mpsc::sync_channel(1);
+        let (written, emptied) = mpsc::channel();
+        let packer = scope.spawn(move || shared.pack(number, &to_write, &written));
+        let mut sink = ProcessSink::new(setting, chunks, emptied);
+        let read = read(ring, &mut sink, replaced);
+        let events = sink.finish();
+        let packed = packer.join().unwrap_or_else(|_| {
+            Err(io::Error::other("the thread that writes the recording failed").into())
+        });
+        packed?;
+        events?;
+        match read {
+            Err(Unread::Bad(bad)) => Err(bad.into()),
+            // Whoever stopped has said why above.
+            Ok(()) | Err(Unread::Stopped(Stopped)) => Ok(()),
+        }
+    })
+}
+
+/// Why a process was not read to its end.
+enum Unread {
+    Bad(BadWords),
+    Stopped(Stopped),
+}
+
+/// Reads one process to its end. After an error it goes on taking segments, so that the program is not held up.
+fn read(ring: &Ring, sink: &mut ProcessSink, replaced: &AtomicBool) -> Result<(), Unread> {
     let mut process = Process::new(ring.unit_shift());
     let mut outcome = Ok(());
-    let mut words = Vec::new();
+    let mut segment = Segment::default();
     loop {
         match ring.wait() {
             Wait::Full => {
-                ring.take(&mut words);
+                ring.take(&mut segment);
                 if outcome.is_ok() {
-                    outcome = match process.words(&words, &mut sink) {
-                        Ok(written) => written.map_err(RecordError::from),
-                        Err(bad) => Err(bad.into()),
+                    outcome = match process.segment(&segment, sink) {
+                        Ok(told) => told.map_err(Unread::Stopped),
+                        Err(bad) => Err(Unread::Bad(bad)),
                     };
                 }
             }
@@ -348,7 +382,7 @@ fn read<W: Write>(
             Wait::Idle => {}
         }
     }
-    outcome.and_then(|()| Ok(process.end_chunk(&mut sink)?))
+    outcome.and_then(|()| process.end_chunk(sink).map_err(Unread::Stopped))
 }
 
 /// Whether there is such a process and it has not ended.

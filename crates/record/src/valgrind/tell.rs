@@ -1,379 +1,360 @@
 //! From executions to the streams of a trace: what a reader cannot foretell.
 //!
 //! The tables are those that the format describes (see the book, "The trace format"). The tool has a copy of one of them, the unit of each
-//! reference, which spares it the addresses of executions in which no reference left its unit.
+//! reference, which spares it the bases of executions in which no reference left its unit.
 
-use super::wire::{ABSENT, item};
+use broadleaf_trace::{Event, Totals};
 
-const PATH_NEXT: u8 = 0;
-const PATH_OTHER: u8 = 1;
-const PATH_NAMED: u8 = 2;
-const PATH_NONE: u8 = 3;
+use super::paths::{BATCH, Path, Paths, Surprise};
+use super::places::Places;
+use super::stack::Stack;
+use super::streams::Streams;
+use super::totals::Totaler;
+use super::wire::{Item, LEFT, PATTERN};
+
 const LEFT_SAME: u8 = 1 << 2;
 const LEFT_MASK: u8 = 2 << 2;
 const LONG_RUN: u64 = 15;
-const PLACE: u8 = 255;
-/// No unit has this number.
-const NOWHERE: u64 = u64::MAX;
 
-/// No pattern has this number.
-const NO_PATTERN: u32 = u32::MAX;
-
-/// A pattern, as far as its executions are told.
-#[derive(Clone, Copy)]
+/// What its references are, and which of them left their unit.
+#[derive(Clone, Copy, Default)]
 struct Pattern {
-    /// The patterns that followed this one: the last, and one before.
-    next: u32,
-    other: u32,
     first_reference: u32,
     steps: u16,
+    bases: u16,
     /// References that left their unit when some last did, in this chunk; for patterns of up to 8.
     mask: u8,
-    /// How often it ran, in this chunk.
-    executions: u64,
+    /// It has references whose address is always the same.
+    fixed: bool,
 }
 
-/// Of one execution of a pattern.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    loads: u32,
-    stores: u32,
-    instructions: u32,
-}
-
-/// What a chunk holds in all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Totals {
-    pub(super) executions: u64,
-    pub(super) loads: u64,
-    pub(super) stores: u64,
-    pub(super) instructions: u64,
-}
-
-#[derive(Clone, Copy)]
-struct Reference {
-    /// The unit of the last one, in this chunk.
-    unit: u64,
-    /// How many bytes it touches behind its first.
-    last_byte: u32,
-    store: bool,
-}
-
-/// The six streams of executions of one chunk, in the order of the format.
-#[derive(Default)]
-pub(super) struct Streams {
-    pub(super) heads: Vec<u8>,
-    pub(super) runs: Vec<u8>,
-    pub(super) patterns: Vec<u8>,
-    pub(super) masks: Vec<u8>,
-    pub(super) units: Vec<u8>,
-    pub(super) places: Vec<u8>,
-}
-
-impl Streams {
-    pub(super) fn sections(&self) -> [&[u8]; 6] {
-        [
-            &self.heads,
-            &self.runs,
-            &self.patterns,
-            &self.masks,
-            &self.units,
-            &self.places,
-        ]
-    }
-
-    fn clear(&mut self) {
-        for stream in [
-            &mut self.heads,
-            &mut self.runs,
-            &mut self.patterns,
-            &mut self.masks,
-            &mut self.units,
-            &mut self.places,
-        ] {
-            stream.clear();
-        }
-    }
-}
-
-/// A word that does not fit what was told before.
+/// Executions that do not fit what was told before.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("the recorder wrote an execution of pattern {0}, which it never described")]
-pub(super) struct UnknownPattern(u32);
+pub(super) enum BadExecution {
+    #[error("the recorder wrote an execution of pattern {0}, which it never described")]
+    Unknown(u32),
+    #[error("the recorder wrote an execution of pattern {0} without all of its addresses")]
+    Short(u32),
+}
 
 /// Executions of one process on their way to a chunk.
 pub(super) struct Teller {
-    unit_shift: u32,
-    /// The first stands for "no pattern yet": pattern `p` is at `p + 1`.
+    paths: Paths,
+    /// By number; at 0 is none.
     patterns: Vec<Pattern>,
-    counts: Vec<Counts>,
-    references: Vec<Reference>,
-    recent: [u64; 256],
-    last_told: u64,
-    /// Where the pattern that ran last stands in `patterns`.
-    current: usize,
+    places: Places,
+    totals: Totaler,
     /// Executions since the last head that were foretold.
     run: u64,
     streams: Streams,
-    /// Loads and stores of this chunk that were not made.
-    absent_loads: u64,
-    absent_stores: u64,
-}
-
-const fn pattern(first_reference: u32, steps: u16) -> Pattern {
-    Pattern {
-        next: NO_PATTERN,
-        other: NO_PATTERN,
-        first_reference,
-        steps,
-        mask: 0,
-        executions: 0,
-    }
-}
-
-fn varint(stream: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        stream.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    stream.push(value as u8);
-}
-
-/// Where a unit stands in the table of recent ones: 1 to 254.
-fn place_of(unit: u64) -> u8 {
-    (1 + (((unit.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * 254) >> 32)) as u8
 }
 
 impl Teller {
     pub(super) fn new(unit_shift: u32) -> Self {
         Self {
-            unit_shift,
-            patterns: vec![pattern(0, 0)],
-            counts: vec![Counts::default()],
-            references: Vec::new(),
-            recent: [0; 256],
-            last_told: 0,
-            current: 0,
+            paths: Paths::new(),
+            patterns: vec![Pattern::default()],
+            places: Places::new(unit_shift),
+            totals: Totaler::new(),
             run: 0,
             streams: Streams::default(),
-            absent_loads: 0,
-            absent_stores: 0,
         }
+    }
+
+    /// Where the stack is from here on.
+    pub(super) const fn set_stack(&mut self, stack: Stack) {
+        self.places.stack = stack;
     }
 
     /// A block that the tool describes: its patterns and references get the next numbers.
-    pub(super) fn block(&mut self, items: &[u64]) {
-        let first_reference = self.references.len() as u32;
-        let mut counts = Counts::default();
-        for word in items {
-            match word & 0xff {
-                what @ (item::LOAD | item::STORE) => {
-                    let (bytes, store) = ((word >> 8) as u32, what == item::STORE);
-                    let last_byte = bytes.saturating_sub(1);
-                    self.references.push(Reference {
-                        unit: NOWHERE,
-                        last_byte,
-                        store,
-                    });
-                    *if store {
-                        &mut counts.stores
+    pub(super) fn block(&mut self, items: impl Iterator<Item = Item>) -> Result<(), BadExecution> {
+        let mut pattern = Pattern {
+            first_reference: self.places.references(),
+            ..Pattern::default()
+        };
+        let mut made = Totals::default();
+        for item in items {
+            match item {
+                Item::Instruction(_) => made.instructions += 1,
+                Item::Reference(reference) => {
+                    self.places.add(&reference);
+                    pattern.steps += 1;
+                    match reference.base {
+                        Some(base) => pattern.bases = pattern.bases.max(base.saturating_add(1)),
+                        None => pattern.fixed = true,
+                    }
+                    *if reference.store {
+                        &mut made.stores
                     } else {
-                        &mut counts.loads
+                        &mut made.loads
                     } += 1;
                 }
-                item::INSTRUCTION => counts.instructions += 1,
-                item::EXIT => {
-                    self.patterns.push(pattern(
-                        first_reference,
-                        (counts.loads + counts.stores) as u16,
-                    ));
-                    self.counts.push(counts);
+                Item::Exit => {
+                    let number = self.patterns.len() as u32;
+                    self.totals
+                        .pattern(number, made)
+                        .ok_or(BadExecution::Unknown(number))?;
+                    self.patterns.push(pattern);
+                    self.paths.add();
                 }
-                _ => {}
             }
         }
-    }
-
-    /// How many references an execution of a pattern makes.
-    pub(super) fn steps(&self, pattern: u32) -> Result<usize, UnknownPattern> {
-        self.patterns
-            .get(pattern as usize + 1)
-            .map(|p| p.steps.into())
-            .ok_or(UnknownPattern(pattern))
+        Ok(())
     }
 
     /// The streams so far. Everything that ran is in them.
-    pub(super) fn streams(&mut self) -> &Streams {
+    pub(super) fn streams(&mut self) -> &mut Streams {
         if self.run > 0 {
-            let head = PATH_NONE | self.short_run();
-            self.streams.heads.push(head);
+            let run = self.short_run();
+            self.streams.heads.push(Path::NONE.0 | run);
         }
-        &self.streams
+        &mut self.streams
     }
 
     /// The run's part of a head, with the rest where it is long; the run begins anew.
+    #[inline]
     fn short_run(&mut self) -> u8 {
         let run = std::mem::take(&mut self.run);
         if run >= LONG_RUN {
-            varint(&mut self.streams.runs, run - LONG_RUN);
+            self.streams.runs.varint(run - LONG_RUN);
         }
         (run.min(LONG_RUN) as u8) << 4
     }
 
-    /// An execution in which every reference stayed in its unit. `number` is the pattern's.
-    #[inline]
-    pub(super) fn stayed(&mut self, number: u32) -> Result<(), UnknownPattern> {
-        let at = number as usize + 1;
-        let Some(ran) = self.patterns.get_mut(at) else {
-            return Err(UnknownPattern(number));
-        };
-        ran.executions += 1;
-        if self.patterns[self.current].next == number {
-            self.run += 1;
-        } else {
-            let head = self.path(number) | self.short_run();
-            self.streams.heads.push(head);
+    /// What ran, in order. Their bases are taken off the end of the numbers. Growth of the stack goes to `event`, with how many heads were
+    /// told before it.
+    pub(super) fn executions(
+        &mut self,
+        words: &[u32],
+        numbers: &mut &[u64],
+        event: &mut dyn FnMut(usize, &Event),
+    ) -> Result<(), BadExecution> {
+        for words in words.chunks(BATCH) {
+            let highest = words.iter().fold(0, |most, word| most.max(word & PATTERN));
+            if highest as usize >= self.patterns.len() {
+                return Err(BadExecution::Unknown(highest));
+            }
+            self.totals.executions(words);
+            let before = self.paths.current();
+            let found = self.paths.look(words);
+            self.surprises(before, words, found, numbers, event)?;
         }
-        self.current = at;
         Ok(())
     }
 
-    /// By which path `number` follows the pattern that ran last, which is noted.
-    fn path(&mut self, number: u32) -> u8 {
-        let before = &mut self.patterns[self.current];
-        if before.next == number {
-            return PATH_NEXT;
-        }
-        let path = if before.other == number {
-            PATH_OTHER
-        } else {
-            PATH_NAMED
-        };
-        before.other = before.next;
-        before.next = number;
-        if path == PATH_NAMED {
+    /// Tells the executions of a batch that were not foretold, or in which a reference may have left its unit. `before` ran before the batch.
+    fn surprises(
+        &mut self,
+        before: u32,
+        words: &[u32],
+        found: usize,
+        numbers: &mut &[u64],
+        event: &mut dyn FnMut(usize, &Event),
+    ) -> Result<(), BadExecution> {
+        let mut ends = Ends::of(&mut self.streams, found);
+        let mut done = 0;
+        for which in 0..found {
+            let Surprise { at, foretold } = self.paths.surprise(which);
+            let at = at as usize;
+            self.run += (at - done) as u64;
+            done = at + 1;
+            let word = words[at];
+            let before = at.checked_sub(1).map_or(before, |at| words[at]) & PATTERN;
+            let number = word & PATTERN;
+            let path = self.paths.path(before, foretold, number);
+            let named = path == Path::NAMED;
+            // The file counts patterns from 0.
+            let name = number.wrapping_sub(1).to_le_bytes();
             self.streams
                 .patterns
-                .extend_from_slice(&number.to_le_bytes()[..3]);
+                .put_if(&mut ends.patterns, named, [name[0], name[1], name[2]]);
+            let left = if word & LEFT != 0 {
+                let pattern = &self.patterns[number as usize];
+                let at = numbers.len().checked_sub(pattern.bases.into());
+                let (rest, bases) = numbers.split_at(at.ok_or(BadExecution::Short(number))?);
+                *numbers = rest;
+                if pattern.steps <= 8 {
+                    self.left(number, bases, &mut ends)
+                } else {
+                    self.left_many(number, bases, found, &mut ends)
+                }
+            } else if named && self.patterns[number as usize].fixed {
+                self.fixed(number, found, &mut ends)
+            } else {
+                0
+            };
+            if self.places.stack_grew {
+                self.places.stack_grew = false;
+                if self.run > 0 {
+                    let run = self.short_run();
+                    self.streams
+                        .heads
+                        .put_if(&mut ends.heads, true, [Path::NONE.0 | run]);
+                }
+                event(ends.heads, &self.places.stack.event());
+            }
+            let told = path.0 | left;
+            if told == 0 {
+                self.run += 1; // foretold after all
+            } else {
+                let run = self.short_run();
+                self.streams
+                    .heads
+                    .put_if(&mut ends.heads, true, [told | run]);
+            }
         }
-        path
+        self.run += (words.len() - done) as u64;
+        ends.put_back(&mut self.streams);
+        Ok(())
     }
 
-    /// An execution in which some references left their unit. `addresses` are those of all, as many as the pattern has.
-    pub(super) fn left(&mut self, number: u32, addresses: &[u64]) {
-        let head = self.path(number) | self.short_run();
-        let at = number as usize + 1;
-        self.current = at;
-        self.patterns[at].executions += 1;
+    /// An execution of up to eight references in which some may have left their unit: tells which, and where to.
+    #[inline(always)]
+    fn left(&mut self, number: u32, bases: &[u64], ends: &mut Ends) -> u8 {
         let Pattern {
             first_reference,
-            mask: last_mask,
+            steps,
             ..
-        } = self.patterns[at];
-        let first = first_reference as usize;
-        let masks = self.streams.masks.len();
-        for (group, addresses) in addresses.chunks(8).enumerate() {
-            let mask = self.places(first + 8 * group, addresses);
-            self.streams.masks.push(mask);
-        }
-        let left = if addresses.len() > 8 {
-            LEFT_MASK
-        } else {
-            match self.streams.masks.get(masks).copied().unwrap_or(0) {
-                0 => {
-                    self.streams.masks.truncate(masks);
-                    0
-                }
-                mask if mask == last_mask => {
-                    self.streams.masks.truncate(masks);
-                    LEFT_SAME
-                }
-                mask => {
-                    self.patterns[at].mask = mask;
-                    LEFT_MASK
-                }
-            }
-        };
-        self.streams.heads.push(head | left);
+        } = self.patterns[number as usize];
+        let mask = self.places.left(
+            first_reference as usize,
+            steps.into(),
+            bases,
+            &mut ends.units,
+            &mut self.streams,
+            &mut self.totals,
+        );
+        self.tell_mask(number, mask, ends)
     }
 
-    /// Tells where those of up to eight references went that left their unit. Answers which did.
-    #[inline]
-    fn places(&mut self, first: usize, addresses: &[u64]) -> u8 {
-        let shift = self.unit_shift;
-        let references = &mut self.references[first..first + addresses.len()];
-        // Which they are is found out first, without a branch for each: it cannot be foreseen.
-        let mut mask = 0;
-        for (i, (&address, reference)) in addresses.iter().zip(&*references).enumerate() {
-            let last = address.wrapping_add(u64::from(reference.last_byte)) >> shift;
-            let left = ((address >> shift) ^ reference.unit) | (last ^ reference.unit) != 0;
-            mask |= u8::from(left) << i;
+    /// The same for more references.
+    #[inline(never)]
+    fn left_many(&mut self, number: u32, bases: &[u64], found: usize, ends: &mut Ends) -> u8 {
+        let Pattern {
+            first_reference,
+            steps,
+            ..
+        } = self.patterns[number as usize];
+        let (first, steps) = (first_reference as usize, usize::from(steps));
+        ends.make_room(&mut self.streams, found, steps);
+        let (masks, mut any) = (ends.masks, 0);
+        for from in (0..steps).step_by(8) {
+            let mask = self.places.left(
+                first + from,
+                8.min(steps - from),
+                bases,
+                &mut ends.units,
+                &mut self.streams,
+                &mut self.totals,
+            );
+            self.streams.masks.put_if(&mut ends.masks, true, [mask]);
+            any |= mask;
         }
-        let streams = &mut self.streams;
-        let mut rest = mask;
-        while rest != 0 {
-            let i = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            let (address, reference) = (addresses[i], &mut references[i]);
-            let unit = address >> shift;
-            let reach =
-                (address.wrapping_add(u64::from(reference.last_byte)) >> shift).wrapping_sub(unit);
-            let place = place_of(unit);
-            let same = unit == self.last_told;
-            let known = same | (self.recent[usize::from(place)] == unit);
-            if known & (reach == 0) {
-                streams.units.push(if same { 0 } else { place });
-            } else if address == ABSENT {
-                *if reference.store {
-                    &mut self.absent_stores
-                } else {
-                    &mut self.absent_loads
-                } += 1;
-                streams.units.push(PLACE);
-                streams.places.extend_from_slice(&[1, 0]);
-                continue;
-            } else {
-                let delta = unit.wrapping_sub(self.last_told) as i64;
-                let zigzag = ((delta << 1) ^ (delta >> 63)) as u64;
-                streams.units.push(PLACE);
-                varint(&mut streams.places, zigzag << 1 | u64::from(reach != 0));
-                if reach != 0 {
-                    varint(&mut streams.places, reach);
+        if any == 0 {
+            ends.masks = masks;
+            return 0;
+        }
+        LEFT_MASK
+    }
+
+    /// An execution in which no reference can have left a unit but those that are made for the first time in this chunk, where they always are.
+    #[cold]
+    fn fixed(&mut self, number: u32, found: usize, ends: &mut Ends) -> u8 {
+        let Pattern {
+            first_reference,
+            steps,
+            ..
+        } = self.patterns[number as usize];
+        let (first, steps) = (first_reference as usize, usize::from(steps));
+        ends.make_room(&mut self.streams, found, steps);
+        let mut masks = Vec::with_capacity(steps.div_ceil(8));
+        for from in (0..steps).step_by(8) {
+            masks.push(self.places.fixed(
+                first + from,
+                8.min(steps - from),
+                &mut ends.units,
+                &mut self.streams,
+                &mut self.totals,
+            ));
+        }
+        match masks[..] {
+            [mask] => self.tell_mask(number, mask, ends),
+            _ if masks.iter().all(|&mask| mask == 0) => 0,
+            _ => {
+                for mask in masks {
+                    self.streams.masks.put_if(&mut ends.masks, true, [mask]);
                 }
+                LEFT_MASK
             }
-            reference.unit = unit;
-            self.recent[usize::from(place)] = unit;
-            self.last_told = unit;
         }
-        mask
+    }
+
+    /// How a head says which of up to eight references left their unit.
+    #[inline]
+    fn tell_mask(&mut self, number: u32, mask: u8, ends: &mut Ends) -> u8 {
+        let last = &mut self.patterns[number as usize].mask;
+        let (any, same) = (mask != 0, mask == *last);
+        self.streams
+            .masks
+            .put_if(&mut ends.masks, any & !same, [mask]);
+        *last = if any { mask } else { *last };
+        let told = if same { LEFT_SAME } else { LEFT_MASK };
+        if any { told } else { 0 }
     }
 
     /// What ran in this chunk.
-    pub(super) fn totals(&self) -> Totals {
-        let mut all = Totals::default();
-        for (pattern, counts) in self.patterns.iter().zip(&self.counts) {
-            all.executions += pattern.executions;
-            all.loads += pattern.executions * u64::from(counts.loads);
-            all.stores += pattern.executions * u64::from(counts.stores);
-            all.instructions += pattern.executions * u64::from(counts.instructions);
-        }
-        all.loads -= self.absent_loads;
-        all.stores -= self.absent_stores;
-        all
+    pub(super) const fn totals(&self) -> Totals {
+        self.totals.sum()
     }
 
     /// The end of a chunk: everything is forgotten but what the blocks are.
     pub(super) fn forget(&mut self) {
         self.streams.clear();
-        for p in &mut self.patterns {
-            *p = pattern(p.first_reference, p.steps);
-        }
-        self.references.iter_mut().for_each(|r| r.unit = NOWHERE);
-        self.recent = [0; 256];
-        self.last_told = 0;
-        self.current = 0;
+        self.paths.forget();
+        self.patterns.iter_mut().for_each(|p| p.mask = 0);
+        self.places.forget();
+        self.totals.forget();
         self.run = 0;
-        self.absent_loads = 0;
-        self.absent_stores = 0;
+    }
+}
+
+/// The ends of the streams that a batch of surprises appends to.
+struct Ends {
+    heads: usize,
+    patterns: usize,
+    masks: usize,
+    units: usize,
+}
+
+impl Ends {
+    /// Those of the streams, with room for so many surprises.
+    fn of(streams: &mut Streams, surprises: usize) -> Self {
+        let mut ends = Self {
+            heads: streams.heads.end(),
+            patterns: streams.patterns.end(),
+            masks: streams.masks.end(),
+            units: streams.units.end(),
+        };
+        // A head of its own may stand before an event.
+        streams.heads.make_room(ends.heads, 2 * surprises);
+        streams.patterns.make_room(ends.patterns, 3 * surprises);
+        ends.make_room(streams, surprises, 0);
+        ends
+    }
+
+    /// Makes room for an execution of so many references, and for so many of up to eight.
+    fn make_room(&mut self, streams: &mut Streams, surprises: usize, references: usize) {
+        let masks = surprises + references.div_ceil(8);
+        streams.masks.make_room(self.masks, masks);
+        streams
+            .units
+            .make_room(self.units, 8 * surprises + references);
+    }
+
+    fn put_back(self, streams: &mut Streams) {
+        streams.heads.set_end(self.heads);
+        streams.patterns.set_end(self.patterns);
+        streams.masks.set_end(self.masks);
+        streams.units.set_end(self.units);
     }
 }

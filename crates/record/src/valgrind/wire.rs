@@ -5,9 +5,9 @@ use broadleaf_units::{FileId, ThreadId, VirtAddr};
 
 pub(super) const MAGIC: u32 = 0x424c_5631;
 pub(super) const SEGMENTS: usize = 16;
-pub(super) const SEGMENT_WORDS: usize = 8192;
+pub(super) const SEGMENT_BYTES: usize = 64 * 1024;
 pub(super) const HEADER_BYTES: usize = 4096;
-pub(super) const RING_BYTES: usize = HEADER_BYTES + SEGMENTS * SEGMENT_WORDS * 8;
+pub(super) const RING_BYTES: usize = HEADER_BYTES + SEGMENTS * SEGMENT_BYTES;
 
 /// Byte offsets of the header's fields.
 pub(super) mod header {
@@ -17,15 +17,20 @@ pub(super) mod header {
     pub(in super::super) const ENDED: usize = 20;
     pub(in super::super) const HEAD: usize = 24;
     pub(in super::super) const TAIL: usize = 28;
-    pub(in super::super) const LENGTH: usize = 32;
+    pub(in super::super) const WORDS: usize = 32;
+    pub(in super::super) const NUMBERS: usize = WORDS + 4 * super::SEGMENTS;
 }
 
 /// In place of the address of a reference whose guard was false.
 pub(super) const ABSENT: u64 = u64::MAX;
-/// Set in an execution's word if a reference left its unit; the addresses of all follow then.
-pub(super) const LEFT: u64 = 1 << 32;
-/// Set in a record's first word, clear in an execution's.
-pub(super) const RECORD: u64 = 0x8000_0000;
+/// Set in an execution's word if a reference may have left its unit: its bases follow among the numbers then.
+pub(super) const LEFT: u32 = 0x8000_0000;
+/// Set in a record's word, clear in an execution's.
+pub(super) const RECORD: u32 = 0x4000_0000;
+/// The bits of an execution's word that hold its pattern, which is never 0.
+pub(super) const PATTERN: u32 = PATTERNS as u32 - 1;
+/// Patterns have numbers below this.
+pub(super) const PATTERNS: usize = 1 << 22;
 
 /// Kinds of records.
 pub(super) mod kind {
@@ -49,12 +54,53 @@ pub(super) mod kind {
     pub(in super::super) const THREAD_END: u8 = 18;
 }
 
-/// Items of a block.
-pub(super) mod item {
-    pub(in super::super) const INSTRUCTION: u64 = 1;
-    pub(in super::super) const LOAD: u64 = 2;
-    pub(in super::super) const STORE: u64 = 3;
-    pub(in super::super) const EXIT: u64 = 4;
+/// What a block does, one thing after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// An instruction begins, here.
+    Instruction(u64),
+    /// A load or a store.
+    Reference(Reference),
+    /// The next pattern ends.
+    Exit,
+}
+
+/// A reference as the tool describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reference {
+    pub(super) store: bool,
+    pub(super) bytes: u32,
+    /// Which of the block's bases its address is made from; `None` if it is the same each time.
+    pub(super) base: Option<u16>,
+    /// From the base, or the address.
+    pub(super) offset: u64,
+}
+
+/// The items that words of a block's description hold.
+pub(super) fn items(words: &[u64]) -> impl Iterator<Item = Item> {
+    const INSTRUCTION: u64 = 1;
+    const LOAD: u64 = 2;
+    const STORE: u64 = 3;
+    const EXIT: u64 = 4;
+    const NO_BASE: u64 = 0xffff;
+    let mut words = words.iter();
+    std::iter::from_fn(move || {
+        let word = words.next()?;
+        Some(match word & 0xff {
+            INSTRUCTION => Item::Instruction(word >> 8),
+            what @ (LOAD | STORE) => {
+                let base = word >> 32;
+                Item::Reference(Reference {
+                    store: what == STORE,
+                    bytes: (word >> 8) as u32 & 0xff_ffff,
+                    base: (base != NO_BASE).then_some(base as u16),
+                    offset: *words.next()?,
+                })
+            }
+            EXIT => Item::Exit,
+            _ => return None,
+        })
+    })
 }
 
 /// The payload of a record, read from its front. What is missing reads as zero: the tool is trusted as far as that it may at worst

@@ -1,0 +1,91 @@
+//! Compressing and writing chunks, on a thread of its own for each process: the next chunk is made meanwhile.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Mutex, PoisonError};
+
+use broadleaf_trace::{BlockDef, EventEncoder, StreamChunk, Totals, TraceWriter, WriteError};
+
+use super::streams::Streams;
+
+/// The trace that all processes of a recording write to.
+pub(super) struct Shared<W> {
+    writer: Mutex<TraceWriter<W>>,
+    level: i32,
+    accesses: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// A chunk of one process, with the blocks that it is the first to run.
+pub(super) struct Chunk {
+    pub(super) streams: Streams,
+    pub(super) totals: Totals,
+    /// Nanoseconds since the recording began.
+    pub(super) clock: u64,
+    pub(super) events: EventEncoder,
+    pub(super) blocks: Vec<BlockDef>,
+}
+
+impl<W: Write> Shared<W> {
+    pub(super) fn new(writer: TraceWriter<W>, level: i32) -> Self {
+        let bytes = AtomicU64::new(writer.offset());
+        Self {
+            writer: Mutex::new(writer),
+            level,
+            accesses: AtomicU64::new(0),
+            bytes,
+        }
+    }
+
+    /// Accesses and bytes in the file so far.
+    pub(super) fn so_far(&self) -> (u64, u64) {
+        (
+            self.accesses.load(Ordering::Relaxed),
+            self.bytes.load(Ordering::Relaxed),
+        )
+    }
+
+    pub(super) fn into_writer(self) -> TraceWriter<W> {
+        self.writer
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the chunks of one process until there are no more. What they were made in goes back, to be used again.
+    pub(super) fn pack(
+        &self,
+        process: u32,
+        chunks: &Receiver<Chunk>,
+        emptied: &Sender<Streams>,
+    ) -> Result<(), WriteError> {
+        let mut patterns = 0;
+        for chunk in chunks {
+            self.write(process, &mut patterns, &chunk)?;
+            // Where nobody takes it, that was the last.
+            drop(emptied.send(chunk.streams));
+        }
+        Ok(())
+    }
+
+    /// `patterns` of the process were written before; those of this chunk are added.
+    fn write(&self, process: u32, patterns: &mut u32, chunk: &Chunk) -> Result<(), WriteError> {
+        let streams = StreamChunk {
+            totals: chunk.totals,
+            clock: chunk.clock,
+            sections: chunk.streams.sections(),
+            events: chunk.events.bytes(),
+        };
+        // Compressed before the writer is taken: other processes write meanwhile.
+        let packed = streams.pack(process, self.level)?;
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.definitions(process, *patterns, &chunk.blocks)?;
+        let new = chunk.blocks.iter().map(|block| block.patterns() as u32);
+        *patterns += new.sum::<u32>();
+        writer.write(packed)?;
+        self.bytes.store(writer.offset(), Ordering::Relaxed);
+        let accesses = chunk.totals.loads + chunk.totals.stores;
+        self.accesses.fetch_add(accesses, Ordering::Relaxed);
+        Ok(())
+    }
+}
