@@ -11,7 +11,7 @@ typedef struct _Block {
    ULong          items[];
 } Block;
 
-ULong bl_begin[MAX_REFERENCES];
+ULong bl_last[MAX_REFERENCES];
 
 static UInt         patterns_used, references_used;
 static VgHashTable* blocks;
@@ -27,7 +27,7 @@ static UWord hash(const ULong* items, UInt words)
    return h;
 }
 
-#define NOWHERE (1ULL << 63) /* farther from every address than any reach */
+#define NOWHERE (1ULL << 63) /* in no unit that a program can reach */
 
 static void tell(const Block* b)
 {
@@ -77,7 +77,7 @@ UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* refe
    VG_(addToXA)(in_order, &b);
    patterns_used += exits;
    for (UInt i = 0; i < steps; i++)
-      bl_begin[references_used++] = NOWHERE;
+      bl_last[references_used++] = NOWHERE;
    tell(b);
    return b->first_pattern;
 }
@@ -131,7 +131,7 @@ void bl_fault(void)
    /* Where its references went was noted although it is not told. */
    for (UInt i = 0; i < b->words; i++)
       if (is_reference(b->items[i])) {
-         bl_begin[b->first_reference + all++] = NOWHERE;
+         bl_last[b->first_reference + all++] = NOWHERE;
          i++; /* its offset */
       }
    if (words > 0) {
@@ -149,5 +149,5 @@ void bl_fault(void)
 void bl_forget(void)
 {
    for (UInt i = 0; i < references_used; i++)
-      bl_begin[i] = NOWHERE;
+      bl_last[i] = NOWHERE;
 }

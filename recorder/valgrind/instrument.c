@@ -167,36 +167,34 @@ static void learn(Walk* w, UInt kind, IRExpr* address, UInt bytes, IRExpr* guard
    join(w, r);
 }
 
-static void or_left(Walk* w, IRTemp distance)
+static void or_left(Walk* w, IRTemp difference)
 {
-   w->left = w->left == IRTemp_INVALID ? distance : binop(w, Iop_Or64, tmp(w->left), tmp(distance));
+   w->left = w->left == IRTemp_INVALID ? difference : binop(w, Iop_Or64, tmp(w->left), tmp(difference));
 }
 
-static IRExpr* cell(const Walk* w, UInt step) { return u64((Addr)&bl_begin[w->reference + step]); }
+static IRExpr* cell(const Walk* w, UInt step) { return u64((Addr)&bl_last[w->reference + step]); }
 
-/* Whether the references of a leader left their unit: the distance from where the unit of the last time begins, of their first byte and of their last, is
-   negative or not less than a unit; both show in the bits above a unit's.
+/* Whether the references of a leader left their unit: what they touch first or last differs from where they were the last time in the bits
+   above a unit's.
 
    Where some begin elsewhere, what began the lowest and what ended the highest the last time are noted. Both in one unit, now and then, the same:
    so is all between them. */
 static void look(Walk* w, const Reference* r, UInt step, IRExpr* base, IRExpr* guard)
 {
-   const ULong unit = -(1ULL << bl_unit_shift);
-   IRTemp  begin = assign(w, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, cell(w, step)));
+   IRTemp  before = assign(w, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, cell(w, step)));
    IRExpr* low = plus(w, base, r->low);
    IRExpr* high = plus(w, base, r->high);
-   or_left(w, binop(w, Iop_Sub64, low, tmp(begin)));
+   or_left(w, binop(w, Iop_Xor64, low, tmp(before)));
    if (r->high != r->low)
-      or_left(w, binop(w, Iop_Sub64, high, tmp(begin)));
+      or_left(w, binop(w, Iop_Xor64, high, tmp(before)));
    if (r->other != step) {
       IRTemp end = assign(w, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, cell(w, r->other)));
-      or_left(w, binop(w, Iop_Sub64, high, tmp(end)));
-      store(w, cell(w, r->other), tmp(binop(w, Iop_And64, high, u64(unit))));
+      or_left(w, binop(w, Iop_Xor64, high, tmp(end)));
+      store(w, cell(w, r->other), high);
    }
-   IRTemp now = binop(w, Iop_And64, low, u64(unit));
    if (guard)
-      now = assign(w, Ity_I64, IRExpr_ITE(guard, tmp(now), tmp(begin)));
-   store(w, cell(w, step), tmp(now));
+      low = tmp(assign(w, Ity_I64, IRExpr_ITE(guard, low, tmp(before))));
+   store(w, cell(w, step), low);
 }
 
 static void step_out(Walk* w, UInt step)
@@ -243,7 +241,9 @@ static void exit_out(Walk* w, UInt number)
       IRTemp left = binop(w, Iop_Sar64, tmp(binop(w, Iop_Sub64, u64(0), tmp(above))), u8(63));
       IRTemp flag = binop(w, Iop_And64, tmp(left), u64(WIRE_LEFT));
       word = tmp(assign(w, Ity_I32, IRExpr_Unop(Iop_64to32, tmp(binop(w, Iop_Or64, tmp(flag), u64(number))))));
-      full = tmp(binop(w, Iop_Add64, full, tmp(binop(w, Iop_And64, tmp(left), u64(-(sizeof(ULong) * (Long)w->bases))))));
+      IRTemp numbers = w->bases == 1 ? binop(w, Iop_Shl64, tmp(left), u8(3)) /* one instruction with the addition */
+                                     : binop(w, Iop_And64, tmp(left), u64(-(sizeof(ULong) * (Long)w->bases)));
+      full = tmp(binop(w, Iop_Add64, full, tmp(numbers)));
       addStmtToIRSB(w->out, IRStmt_Put(w->shadow + offsetof(Shadow, full), full));
    }
    store(w, tmp(w->at), word);

@@ -47,7 +47,7 @@ extern ThreadId bl_running; /* VG_INVALID_THREADID before the first */
 /* blocks.c. Patterns and the references of blocks are numbered, patterns from 1. */
 #define MAX_PATTERNS ((1u << 22) - 1)
 #define MAX_REFERENCES (1u << 23)
-extern ULong bl_begin[]; /* for each reference that translated code looks at, where the unit begins in which it was made last */
+extern ULong bl_last[]; /* for each reference that translated code looks at, where it was made the last time */
 /* The first pattern of the block that does these items; its first reference goes to `reference`. NO_PATTERN if the tables are full. */
 UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* reference);
 void bl_fault(void);  /* the block that runs ends here: what it did so far is told */

@@ -28,12 +28,12 @@ typedef struct {
 
 /* An execution: its pattern (from 1, below 2^22), and WIRE_LEFT if one of its references may have left the unit where it was made the last time. Only then
    the pattern's bases follow among the numbers; WIRE_ABSENT for that of a reference whose guard was false. */
-#define WIRE_LEFT 0x80000000u
+#define WIRE_LEFT 0x40000000u
 #define WIRE_ABSENT (~0ULL)
 
 /* A record: WIRE_RECORD is set, and the kind is in bits 0..7. Among the numbers: how many make up its payload, and below that the
    payload, upwards. A text is its length in bytes, then the bytes, padded to whole numbers. Everything told before a record happened before it. */
-#define WIRE_RECORD 0x40000000u
+#define WIRE_RECORD 0x80000000u
 enum {
    REC_BLOCK = 1,   /* first pattern, first reference, then items: see below */
    REC_RESET,       /* all references forget their units: the next chunk begins here */

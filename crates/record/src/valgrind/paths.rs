@@ -3,7 +3,7 @@
 use super::wire::{PATTERN, PATTERNS};
 
 /// In place of a pattern: none yet.
-const NO_PATTERN: u32 = 0;
+pub(super) const NO_PATTERN: u32 = 0;
 /// How many executions are looked at together.
 pub(super) const BATCH: usize = 4096;
 

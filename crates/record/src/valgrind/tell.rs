@@ -5,7 +5,7 @@
 
 use broadleaf_trace::{Event, Totals};
 
-use super::paths::{BATCH, Path, Paths, Surprise};
+use super::paths::{BATCH, NO_PATTERN, Path, Paths, Surprise};
 use super::places::Places;
 use super::stack::Stack;
 use super::streams::Streams;
@@ -130,10 +130,6 @@ impl Teller {
         event: &mut dyn FnMut(usize, &Event),
     ) -> Result<(), BadExecution> {
         for words in words.chunks(BATCH) {
-            let highest = words.iter().fold(0, |most, word| most.max(word & PATTERN));
-            if highest as usize >= self.patterns.len() {
-                return Err(BadExecution::Unknown(highest));
-            }
             self.totals.executions(words);
             let before = self.paths.current();
             let found = self.paths.look(words);
@@ -161,6 +157,10 @@ impl Teller {
             let word = words[at];
             let before = at.checked_sub(1).map_or(before, |at| words[at]) & PATTERN;
             let number = word & PATTERN;
+            // What was foretold was a surprise once: here is where every pattern comes by.
+            if number as usize >= self.patterns.len() || number == NO_PATTERN {
+                return Err(BadExecution::Unknown(number));
+            }
             let path = self.paths.path(before, foretold, number);
             let named = path == Path::NAMED;
             // The file counts patterns from 0.

@@ -24,9 +24,9 @@ pub(super) mod header {
 /// In place of the address of a reference whose guard was false.
 pub(super) const ABSENT: u64 = u64::MAX;
 /// Set in an execution's word if a reference may have left its unit: its bases follow among the numbers then.
-pub(super) const LEFT: u32 = 0x8000_0000;
+pub(super) const LEFT: u32 = 0x4000_0000;
 /// Set in a record's word, clear in an execution's.
-pub(super) const RECORD: u32 = 0x4000_0000;
+pub(super) const RECORD: u32 = 0x8000_0000;
 /// The bits of an execution's word that hold its pattern, which is never 0.
 pub(super) const PATTERN: u32 = PATTERNS as u32 - 1;
 /// Patterns have numbers below this.
