@@ -14,6 +14,8 @@ mod sink;
 mod stack;
 mod streams;
 mod tell;
+#[cfg(test)]
+mod tests;
 mod totals;
 mod wire;
 

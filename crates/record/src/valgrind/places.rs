@@ -21,8 +21,8 @@ struct Reference {
     store: bool,
 }
 
-/// No unit begins there.
-const NOWHERE: u64 = u64::MAX;
+/// In a unit that no program can reach, and another than `ABSENT`.
+const NOWHERE: u64 = 1 << 63;
 
 /// How many references are looked at together: as many as a mask has bits.
 const LANES: usize = 8;
