@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::{env, fs};
 
+use super::leftovers;
 use super::session::{Options, RecordError};
 
 /// The tool, as it was built with this program; empty where it was not.
@@ -56,9 +57,11 @@ impl Workplace {
             env::temp_dir()
         };
         let rings = tempfile::Builder::new()
-            .prefix("broadleaf-rings-")
+            .prefix(leftovers::RINGS)
             .tempdir_in(folder)?;
-        let control = CString::new(rings.path().join("control").as_os_str().as_bytes())?;
+        leftovers::sweep(rings.path());
+        symlink(tool.path(), rings.path().join(leftovers::TOOL))?;
+        let control = CString::new(rings.path().join(leftovers::CONTROL).as_os_str().as_bytes())?;
         // SAFETY: the path is a string that ends with a zero byte.
         if unsafe { libc::mkfifo(control.as_ptr(), 0o600) } != 0 {
             return Err(io::Error::last_os_error().into());

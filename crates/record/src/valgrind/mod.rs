@@ -4,6 +4,7 @@
 //! core, it becomes the streams of a trace ([`tell`]) and is compressed. One thread reads each process.
 
 mod launch;
+mod leftovers;
 mod pack;
 mod paths;
 mod places;

@@ -17,6 +17,7 @@ use broadleaf_trace::{
 };
 
 use super::launch::{Workplace, find_program, machine};
+use super::leftovers;
 use super::pack::Shared;
 use super::process::{BadWords, Process};
 use super::ring::{Ring, Segment, Wait};
@@ -126,7 +127,7 @@ pub fn record<W: Write + Send>(
     let workplace = Workplace::new()?;
     let writer = TraceWriter::new(output, &header(options, &program)?)?;
     let shared = Shared::new(writer, options.level);
-    let control = Control::open(&workplace.rings.path().join("control"))?;
+    let control = Control::open(&workplace.rings.path().join(leftovers::CONTROL))?;
 
     let began = Instant::now();
     let mut child = workplace.start(options)?;
