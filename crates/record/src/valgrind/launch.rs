@@ -31,6 +31,11 @@ pub(super) struct Workplace {
     pub(super) rings: tempfile::TempDir,
 }
 
+/// What a program refers to is nobody else's business, and what it runs under nobody else's to change.
+fn ours() -> fs::Permissions {
+    fs::Permissions::from_mode(0o700)
+}
+
 impl Workplace {
     pub(super) fn new() -> Result<Self, RecordError> {
         if TOOL.is_empty() {
@@ -43,6 +48,7 @@ impl Workplace {
             .ok_or(RecordError::NoValgrind)?;
         let tool = tempfile::Builder::new()
             .prefix("broadleaf-tool-")
+            .permissions(ours())
             .tempdir()?;
         let binary = tool.path().join("broadleaf-amd64-linux");
         fs::write(&binary, TOOL)?;
@@ -58,6 +64,7 @@ impl Workplace {
         };
         let rings = tempfile::Builder::new()
             .prefix(leftovers::RINGS)
+            .permissions(ours())
             .tempdir_in(folder)?;
         leftovers::sweep(rings.path());
         symlink(tool.path(), rings.path().join(leftovers::TOOL))?;
