@@ -16,6 +16,8 @@ use crate::interrupt::Unfinished;
 pub(crate) struct Output {
     name: String,
     to: To,
+    /// Bytes written.
+    written: u64,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,7 @@ impl Output {
             return Ok(Self {
                 name: "standard output".to_owned(),
                 to: To::Stdout(BufWriter::new(io::stdout())),
+                written: 0,
             });
         };
         let to = match place(path, force)? {
@@ -53,7 +56,11 @@ impl Output {
             },
         };
         let name = path.display().to_string();
-        Ok(Self { name, to })
+        Ok(Self {
+            name,
+            to,
+            written: 0,
+        })
     }
 
     /// Whether it is a terminal, which binary data would upset.
@@ -64,6 +71,11 @@ impl Output {
     /// What it is called in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How many bytes were written so far.
+    pub(crate) const fn written(&self) -> u64 {
+        self.written
     }
 
     /// Writes out what is held back, and gives a file its name.
@@ -96,11 +108,13 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.to {
+        let written = match &mut self.to {
             To::Stdout(out) => out.write(bytes),
             To::InPlace(out) => out.write(bytes),
             To::File { file, .. } => file.write(bytes),
-        }
+        }?;
+        self.written += written as u64;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -37,8 +37,8 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     };
     drop(bar);
     let name = out.name().to_owned();
+    let written = out.written();
     out.finish()?;
-    let written = path.metadata().map_or(0, |metadata| metadata.len());
     let accesses = counts.loads + counts.stores;
     eprintln!(
         "broadleaf: {name}: {} accesses and {} instructions from {} lines, in {} ({:.3} bytes an access)",
