@@ -116,6 +116,29 @@ fn a_recording_that_does_not_start_leaves_what_it_was_to_replace() {
 }
 
 #[test]
+fn info_and_compare_count_the_same_instructions() {
+    let folder = folder("record-instructions");
+    let trace = folder.join("x.bl");
+    let path = trace.to_str().unwrap();
+    succeeded(&run(&[
+        "record",
+        "--instructions",
+        "-o",
+        path,
+        "--",
+        "true",
+    ]));
+    let compare: Value = serde_json::from_str(&succeeded(&run(&[
+        "compare", path, "--policy", "4k", "--format", "json",
+    ])))
+    .unwrap();
+    let info = info(&trace, &[]);
+    assert!(info["instructions"].as_u64().unwrap() > 10_000, "{info}");
+    assert_eq!(info["instructions"], compare["trace"]["instructions"]);
+    assert_eq!(info["instructions"], info["fetches"]);
+}
+
+#[test]
 fn children_are_followed_on_demand() {
     let folder = folder("record-children");
     let processes = |name: &str, more: &[&str]| {
