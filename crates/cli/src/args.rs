@@ -349,6 +349,10 @@ pub(crate) struct Man {
     /// Write the pages of all commands to FOLDER
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite the pages that FOLDER has
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
 }
 
 #[cfg(test)]
