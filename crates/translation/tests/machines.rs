@@ -140,6 +140,14 @@ fn errors_name_the_line_and_the_key() {
         ("level = 2", "level = 3", "level", "the level is 1 or 2"),
         ("\"lru\"", "\"random\"", "replacement", "no replacement"),
         ("4k = 35", "5k = 35", "5k", "not a page size"),
+        ("2m = 21", "4K = 21", "4K", "4k is there already"),
+        ("2m = 21", "4096 = 21", "4096", "4k is there already"),
+        (
+            "2m = \"va[27:21]\"",
+            "4K = \"va[18:12]\"",
+            "index",
+            "4k is there already",
+        ),
         (
             "4k = 35",
             "# 35",
