@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::provenance::provenance;
+use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
@@ -121,10 +122,14 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         .filter(|policy| !foresees(policy.as_ref()))
         .map(|policy| policy.name())
         .collect();
-    let again = policies.iter().any(|policy| foresees(policy.as_ref()));
+    let passes = if policies.iter().any(|policy| foresees(policy.as_ref())) {
+        Passes::Several
+    } else {
+        Passes::AsTold
+    };
     let plan = Plan::new(policies, machines).map_err(Failure::wrong)?;
     let reading = Reading {
-        again,
+        passes,
         keep_going,
         fetches: false,
     };

@@ -13,11 +13,11 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::source::measured::{Measured, Meter};
-use crate::source::origin::Origin;
+use crate::source::origin::{Origin, Passes};
 
 pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     let path = output_path(options)?;
-    let mut origin = Origin::open(&options.input, false)?;
+    let mut origin = Origin::open(&options.input, Passes::One)?;
     let out = Output::create(Some(&path), options.force)?;
     if out.is_terminal() {
         return Err(Failure::wrong(

@@ -14,7 +14,7 @@ use broadleaf_trace::{
 
 use crate::failure::{Failure, reason};
 use measured::{Measured, Meter};
-use origin::{Bytes, Origin};
+use origin::{Bytes, Origin, Passes};
 
 /// What can be done about damage.
 const HINT: &str = "--keep-going reads what is not damaged";
@@ -72,8 +72,8 @@ impl From<ReadError> for Failure {
 /// How a trace is to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// It will be read more than once.
-    pub(crate) again: bool,
+    /// How often it may be read.
+    pub(crate) passes: Passes,
     /// Where it is damaged, what is not is read all the same.
     pub(crate) keep_going: bool,
     /// Instruction fetches are told where a recording has them.
@@ -110,7 +110,7 @@ impl Trace {
     /// # Errors
     /// Where there is no such file, or it is no trace.
     pub(crate) fn open(path: &Path, reading: Reading) -> Result<Self, Failure> {
-        let mut origin = Origin::open(path, reading.again)?;
+        let mut origin = Origin::open(path, reading.passes)?;
         let kind = kind(path, &origin)?;
         let meter = Meter::default();
         let decoder = decode(kind, reading, &mut origin, &meter)?;
