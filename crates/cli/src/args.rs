@@ -188,7 +188,7 @@ pub(crate) struct Info {
     #[arg(long, default_value = "table")]
     pub(crate) format: TableOrJson,
 
-    /// Read a damaged or truncated trace up to the damage
+    /// Read a damaged or truncated trace up to the damage, and say how much was lost
     #[arg(long)]
     pub(crate) keep_going: bool,
 }

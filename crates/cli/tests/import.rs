@@ -104,7 +104,7 @@ fn damage_to_a_trace_is_refused_with_its_place_or_passed_over() {
             info["trace"]["damage"]
                 .as_str()
                 .unwrap()
-                .contains("could not be read")
+                .contains("were lost")
         );
     }
 }

@@ -137,10 +137,15 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     let outcome = replay(&mut trace, &plan)?;
     trace.finish()?;
     if outcome.trace.accesses == 0 {
-        return Err(Failure::Wrong(format!(
-            "{}: holds no load and no store, so there is nothing to compare",
-            trace.name()
-        )));
+        let name = trace.name();
+        return Err(Failure::Wrong(match trace.damage() {
+            Some(damage) => {
+                format!(
+                    "{name}: {damage}; what was read holds no load and no store, so there is nothing to compare"
+                )
+            }
+            None => format!("{name}: holds no load and no store, so there is nothing to compare"),
+        }));
     }
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();

@@ -154,6 +154,14 @@ impl Origin {
         }
     }
 
+    /// The file that holds it, where one does.
+    pub(crate) fn file(&self) -> Option<File> {
+        match &self.from {
+            From::File { file, .. } => file.try_clone().ok(),
+            From::Stream { .. } => None,
+        }
+    }
+
     /// All bytes from the start.
     ///
     /// # Errors

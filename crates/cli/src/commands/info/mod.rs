@@ -114,11 +114,10 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
         ),
     );
     if let Some(complete) = trace.is_complete() {
-        let cut = "no: the recording was cut short";
-        fact("complete", if complete { "yes" } else { cut }.to_owned());
+        fact("complete", if complete { "yes" } else { "no" }.to_owned());
     }
     if let Some(damage) = trace.damage() {
-        fact("damage", damage);
+        fact("damage", format!("the trace {damage}"));
     }
     fact("hash", trace.hash().unwrap_or_default());
     fact(
