@@ -223,7 +223,7 @@ pub(crate) struct Compare {
     /// The trace: a file, or `-` for standard input
     pub(crate) trace: PathBuf,
 
-    /// A policy to replay; may be given several times [default: the eighteen of Zhu 2018 and thp-always]
+    /// A policy to replay; may be given several times [default: all that `broadleaf list policies` names]
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Vec<String>,
 

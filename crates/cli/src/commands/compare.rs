@@ -204,9 +204,7 @@ fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
 /// The policies of these names; without names all that are ready to use.
 pub(crate) fn policies(names: &[String]) -> Result<Vec<Box<dyn Policy>>, Failure> {
     if names.is_empty() {
-        let mut all = broadleaf_policy::zhu_policies().map_err(Failure::failed)?;
-        all.push(broadleaf_policy::parse("thp-always").map_err(Failure::failed)?);
-        return Ok(all);
+        return broadleaf_policy::examples().map_err(Failure::failed);
     }
     let mut policies: Vec<Box<dyn Policy>> = Vec::new();
     for name in names {
