@@ -12,6 +12,7 @@ use broadleaf_report::{
 };
 use broadleaf_translation::Machine;
 
+use super::names;
 use crate::args::{Compare, CompareFormat};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -208,7 +209,7 @@ pub(crate) fn policies(names: &[String]) -> Result<Vec<Box<dyn Policy>>, Failure
     }
     let mut policies: Vec<Box<dyn Policy>> = Vec::new();
     for name in names {
-        let policy = broadleaf_policy::parse(name).map_err(Failure::wrong)?;
+        let policy = names::policy(name)?;
         // The same policy twice would be the same result twice.
         if policies.iter().all(|other| other.name() != policy.name()) {
             policies.push(policy);
@@ -242,7 +243,7 @@ pub(crate) fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
 fn machine(name: &str) -> Result<Machine, Failure> {
     let path = PathBuf::from(name);
     if path.extension().is_none_or(|ending| ending != "toml") {
-        return broadleaf_translation::machine(name).map_err(Failure::wrong);
+        return names::machine(name);
     }
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::reading(name, &error))?;
     Machine::from_toml(&text).map_err(|error| Failure::Wrong(format!("{name}: {error}")))

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use broadleaf_report::nearest;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man as Page;
 
+use super::names::unknown;
 use crate::args::{Cli, Man};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -20,11 +20,8 @@ pub(crate) fn run(options: &Man) -> Result<(), Failure> {
     let command = match &options.command {
         None => whole,
         Some(name) => whole.find_subcommand(name).cloned().ok_or_else(|| {
-            let known = nearest(name, whole.get_subcommands().map(Command::get_name));
-            Failure::Wrong(format!(
-                "no command is called {name:?}{}",
-                did_you_mean(&known)
-            ))
+            let known = whole.get_subcommands().map(Command::get_name);
+            unknown("no command", name, known, "broadleaf help")
         })?,
     };
     write(&Page::new(command), Output::create(None, false)?)
@@ -52,13 +49,4 @@ fn write(page: &Page, mut out: Output) -> Result<(), Failure> {
     out.write_all(&text)
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()
-}
-
-/// The end of a message about an unknown name.
-pub(crate) fn did_you_mean(known: &[&str]) -> String {
-    match known {
-        [] => String::new(),
-        [one] => format!("; did you mean {one}?"),
-        [others @ .., last] => format!("; did you mean {} or {last}?", others.join(", ")),
-    }
 }
