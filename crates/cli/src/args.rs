@@ -188,7 +188,7 @@ pub(crate) struct Info {
     #[arg(long, default_value = "table")]
     pub(crate) format: TableOrJson,
 
-    /// Read a damaged or truncated trace up to the damage
+    /// Read a damaged or truncated trace up to the damage, and say how much was lost
     #[arg(long)]
     pub(crate) keep_going: bool,
 }
@@ -223,7 +223,7 @@ pub(crate) struct Compare {
     /// The trace: a file, or `-` for standard input
     pub(crate) trace: PathBuf,
 
-    /// A policy to replay; may be given several times [default: the eighteen of Zhu 2018 and thp-always]
+    /// A policy to replay; may be given several times [default: all that `broadleaf list policies` names]
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Vec<String>,
 
@@ -349,6 +349,10 @@ pub(crate) struct Man {
     /// Write the pages of all commands to FOLDER
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite the pages that FOLDER has
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tempfile::NamedTempFile;
 
@@ -14,6 +16,8 @@ use crate::interrupt::Unfinished;
 pub(crate) struct Output {
     name: String,
     to: To,
+    /// Bytes written.
+    written: u64,
 }
 
 #[derive(Debug)]
@@ -39,37 +43,24 @@ impl Output {
             return Ok(Self {
                 name: "standard output".to_owned(),
                 to: To::Stdout(BufWriter::new(io::stdout())),
+                written: 0,
             });
         };
+        let to = match place(path, force)? {
+            Place::Special(file) => To::InPlace(BufWriter::new(file)),
+            Place::New(file, unfinished) => To::File {
+                file: BufWriter::new(file),
+                path: path.to_owned(),
+                force,
+                _unfinished: unfinished,
+            },
+        };
         let name = path.display().to_string();
-        let cannot = |error: io::Error| {
-            Failure::Wrong(format!("{name}: cannot write there: {}", reason(&error)))
-        };
-        let to = match path.metadata() {
-            Ok(there) if there.is_dir() => {
-                return Err(Failure::Wrong(format!("{name}: is a directory")));
-            }
-            Ok(there) if there.is_file() && !force => return Err(exists(&name)),
-            Ok(there) if !there.is_file() => {
-                let file = File::options().write(true).open(path).map_err(cannot)?;
-                To::InPlace(BufWriter::new(file))
-            }
-            _ => {
-                let folder = path
-                    .parent()
-                    .filter(|folder| !folder.as_os_str().is_empty())
-                    .unwrap_or(Path::new("."));
-                let file = new_file(folder).map_err(cannot)?;
-                let unfinished = Unfinished::new(file.path());
-                To::File {
-                    file: BufWriter::new(file),
-                    path: path.to_owned(),
-                    force,
-                    _unfinished: unfinished,
-                }
-            }
-        };
-        Ok(Self { name, to })
+        Ok(Self {
+            name,
+            to,
+            written: 0,
+        })
     }
 
     /// Whether it is a terminal, which binary data would upset.
@@ -80,6 +71,11 @@ impl Output {
     /// What it is called in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How many bytes were written so far.
+    pub(crate) const fn written(&self) -> u64 {
+        self.written
     }
 
     /// Writes out what is held back, and gives a file its name.
@@ -98,14 +94,12 @@ impl Output {
                 let file = file
                     .into_inner()
                     .map_err(|error| failed(error.into_error()))?;
-                if force {
-                    file.persist(&path).map_err(|error| failed(error.error))?;
-                } else if let Err(error) = file.persist_noclobber(&path) {
-                    return Err(match error.error.kind() {
-                        io::ErrorKind::AlreadyExists => exists(&name),
-                        _ => failed(error.error),
-                    });
-                }
+                match persist(file, &path, force) {
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        return Err(exists(&name));
+                    }
+                    done => done.map_err(failed)?,
+                };
                 Ok(())
             }
         }
@@ -114,11 +108,13 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.to {
+        let written = match &mut self.to {
             To::Stdout(out) => out.write(bytes),
             To::InPlace(out) => out.write(bytes),
             To::File { file, .. } => file.write(bytes),
-        }
+        }?;
+        self.written += written as u64;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -130,66 +126,146 @@ impl Write for Output {
     }
 }
 
-/// A file that has its name from its first byte on, so that what is written can be read whatever happens. It is made, or
-/// with `force` emptied, by the first write.
+/// A recording's file. It has its name from its first chunk on, so that what is written can be read whatever happens; until
+/// then it is a nameless beginning that goes by itself, and what stands under the name stays.
 #[derive(Debug)]
 pub(crate) struct Direct {
     path: PathBuf,
     force: bool,
-    file: Option<File>,
+    to: Recording,
+    named: Named,
+}
+
+/// Whether a [`Direct`] has its name, for whoever has to say what is left of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named(Arc<AtomicBool>);
+
+#[derive(Debug)]
+enum Recording {
+    /// Holds nothing, or the head.
+    Begun {
+        file: NamedTempFile,
+        has_head: bool,
+        _unfinished: Unfinished,
+    },
+    Named(File),
+    /// It could not be given its name.
+    Refused,
 }
 
 impl Direct {
-    /// A file at `path`, not yet made.
+    /// A file that will be at `path`.
     ///
     /// # Errors
-    /// [`Failure::Wrong`] where something stands there already and `force` is not given.
+    /// [`Failure::Wrong`] where something stands there already and `force` is not given, or nothing can be made there.
     pub(crate) fn at(path: &Path, force: bool) -> Result<Self, Failure> {
-        let name = path.display().to_string();
-        match path.metadata() {
-            Ok(there) if there.is_dir() => Err(Failure::Wrong(format!("{name}: is a directory"))),
-            Ok(there) if there.is_file() && !force => Err(exists(&name)),
-            _ => Ok(Self {
-                path: path.to_owned(),
-                force,
-                file: None,
-            }),
-        }
+        let to = match place(path, force)? {
+            Place::Special(file) => Recording::Named(file),
+            Place::New(file, unfinished) => Recording::Begun {
+                file,
+                has_head: false,
+                _unfinished: unfinished,
+            },
+        };
+        let named = Named::default();
+        named
+            .0
+            .store(matches!(to, Recording::Named(_)), Ordering::Release);
+        Ok(Self {
+            path: path.to_owned(),
+            force,
+            to,
+            named,
+        })
     }
 
-    /// Takes the file away again, if it was made and holds nothing worth keeping.
-    pub(crate) fn discard(path: &Path) {
-        if path.is_file() {
-            // Nothing better can be done about a file that cannot be removed.
-            let _ = std::fs::remove_file(path);
-        }
+    /// Tells from now on whether the file has its name.
+    pub(crate) fn named(&self) -> Named {
+        self.named.clone()
     }
 
-    fn open(&self) -> io::Result<File> {
-        let mut options = File::options();
-        options.write(true);
-        match self.path.metadata() {
-            Ok(there) if !there.is_file() => options.open(&self.path),
-            _ if self.force => options.create(true).truncate(true).open(&self.path),
-            _ => options.create_new(true).open(&self.path),
+    fn file(&mut self) -> io::Result<&mut File> {
+        self.to = match std::mem::replace(&mut self.to, Recording::Refused) {
+            Recording::Begun { file, .. } => {
+                let file = persist(file, &self.path, self.force)?;
+                self.named.0.store(true, Ordering::Release);
+                Recording::Named(file)
+            }
+            other => other,
+        };
+        match &mut self.to {
+            Recording::Named(file) => Ok(file),
+            _ => Err(io::ErrorKind::AlreadyExists.into()),
         }
+    }
+}
+
+impl Named {
+    /// Whether it has.
+    pub(crate) fn is(&self) -> bool {
+        self.0.load(Ordering::Acquire)
     }
 }
 
 impl Write for Direct {
+    /// What is written first is the head, in one piece; what follows are chunks.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut file = match self.file.take() {
-            Some(file) => file,
-            None => self.open()?,
-        };
-        let written = file.write(bytes);
-        self.file = Some(file);
-        written
+        match &mut self.to {
+            Recording::Begun { file, has_head, .. } if !*has_head => {
+                file.write_all(bytes)?;
+                *has_head = true;
+                Ok(bytes.len())
+            }
+            _ => self.file()?.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), File::flush)
+        self.file()?.flush()
     }
+}
+
+/// Where a file can come to stand.
+enum Place {
+    /// A pipe, a device: it cannot be replaced, and is written to.
+    Special(File),
+    /// A file beside the place, to be named when it means something.
+    New(NamedTempFile, Unfinished),
+}
+
+/// Looks whether `path` may be written, and begins to.
+fn place(path: &Path, force: bool) -> Result<Place, Failure> {
+    let name = path.display().to_string();
+    let cannot = |error: io::Error| {
+        Failure::Wrong(format!("{name}: cannot write there: {}", reason(&error)))
+    };
+    match path.metadata() {
+        Ok(there) if there.is_dir() => Err(Failure::Wrong(format!("{name}: is a directory"))),
+        Ok(there) if there.is_file() && !force => Err(exists(&name)),
+        Ok(there) if !there.is_file() => {
+            let file = File::options().write(true).open(path).map_err(cannot)?;
+            Ok(Place::Special(file))
+        }
+        _ => {
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty())
+                .unwrap_or(Path::new("."));
+            let file = new_file(folder).map_err(cannot)?;
+            let unfinished = Unfinished::new(file.path());
+            Ok(Place::New(file, unfinished))
+        }
+    }
+}
+
+/// Gives a file its name.
+fn persist(file: NamedTempFile, path: &Path, force: bool) -> io::Result<File> {
+    let named = if force {
+        file.persist(path)
+    } else {
+        file.persist_noclobber(path)
+    };
+    named.map_err(|error| error.error)
 }
 
 fn exists(name: &str) -> Failure {

@@ -92,6 +92,21 @@ fn completions_and_manual_pages_come_from_the_same_table() {
     assert!(succeeded(&run(&["man"])).starts_with(".ie"));
     assert!(succeeded(&run(&["man", "compare"])).contains("keep"));
     let folder = support::folder("man");
-    succeeded(&run(&["man", "-o", folder.to_str().unwrap()]));
+    let folder_name = folder.to_str().unwrap();
+    succeeded(&run(&["man", "-o", folder_name]));
     assert!(folder.join("broadleaf-compare.1").exists());
+    let pages = || std::fs::read_dir(&folder).unwrap().count();
+    let all = pages();
+    // One page that is there already, and none is written.
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        std::fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    let page = support::file(&folder, "broadleaf-info.1", b"precious");
+    let line = support::refused(&run(&["man", "-o", folder_name]));
+    assert!(line.contains(&page) && line.contains("--force"), "{line}");
+    assert_eq!(std::fs::read(&page).unwrap(), b"precious");
+    assert_eq!(pages(), 1);
+    succeeded(&run(&["man", "-o", folder_name, "--force"]));
+    assert_eq!(pages(), all);
+    assert_ne!(std::fs::read(&page).unwrap(), b"precious");
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{file, folder, lackey, refused, run, run_with, succeeded};
+use support::{file, folder, lackey, refused, run, run_with, stderr, succeeded};
 
 fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&succeeded(&run(arguments))).expect("the answer is JSON")
@@ -47,6 +47,12 @@ fn from_a_pipe_to_a_name() {
     assert_eq!(json(&["info", trace, "--format", "json"])["accesses"], 200);
     let line = refused(&run_with(&["import", "lackey", "-"], text.as_bytes()));
     assert!(line.contains("-o"), "{line}");
+    // On to another pipe: what is said of it is what went through.
+    let on = run_with(&["import", "lackey", "-", "-o", "-"], text.as_bytes());
+    assert!(on.status.success());
+    assert_eq!(on.stdout, std::fs::read(trace).unwrap());
+    let said = format!(" in {} B ", on.stdout.len());
+    assert!(stderr(&on).contains(&said), "{said}: {}", stderr(&on));
 }
 
 #[test]
@@ -98,7 +104,7 @@ fn damage_to_a_trace_is_refused_with_its_place_or_passed_over() {
             info["trace"]["damage"]
                 .as_str()
                 .unwrap()
-                .contains("could not be read")
+                .contains("were lost")
         );
     }
 }

@@ -72,8 +72,11 @@ fn unknown_names_are_answered_with_the_nearest() {
         (["--policy", "gredy"], "greedy"),
         (["--policy", "pup-64"], "pop-64"),
         (["--policy", "pop"], "pop-64"),
+        (["--policy", "pup-77"], "did you mean pop-77"),
+        (["--policy", "nonsense"], "broadleaf list policies"),
         (["--policy", "pop-0"], "1 to 512"),
         (["--machine", "skylark"], "skylake"),
+        (["--machine", "486"], "broadleaf list machines"),
     ] {
         let line = refused(&run(&["compare", &path, arguments[0], arguments[1]]));
         assert!(line.contains(says), "{line}");

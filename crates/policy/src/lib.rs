@@ -14,7 +14,7 @@ mod parse;
 mod policies;
 mod refusal;
 
-pub use catalogue::{Entry, Parameter, base_pages, catalogue, entry, zhu_policies};
+pub use catalogue::{Entry, Parameter, base_pages, catalogue, entry, examples};
 pub use contract::{BackingKind, Coverage, Needs, Point, Policy, Verdict, View};
 pub use parse::{ParseError, parse};
 pub use refusal::Refusal;

@@ -1,7 +1,7 @@
 //! What every policy of the catalogue has to keep, whoever wrote it.
 
 use broadleaf_policy::{
-    BackingKind, Coverage, Point, Policy, Verdict, View, catalogue, parse, zhu_policies,
+    BackingKind, Coverage, Point, Policy, Verdict, View, catalogue, examples, parse,
 };
 
 /// A spread of views over every field.
@@ -162,8 +162,8 @@ fn what_is_foreseen_is_in_the_catalogue_and_needs_no_foresight_itself() {
 }
 
 #[test]
-fn the_eighteen_of_zhu_are_there_in_order() {
-    let names: Vec<String> = zhu_policies()
+fn what_is_ready_to_use_is_zhu_s_eighteen_in_order_and_linux_s() {
+    let names: Vec<String> = examples()
         .unwrap()
         .iter()
         .map(|policy| policy.name())
@@ -171,6 +171,6 @@ fn the_eighteen_of_zhu_are_there_in_order() {
     assert_eq!(
         names.join(" "),
         "4k freebsd foresight greedy pop-64 pop-128 pop-256 pop-461 pop-509 dirty-64 dirty-128 dirty-256 dirty-461 \
-         dirty-509 life-1e6 life-1e7 life-1e8 life-1e9"
+         dirty-509 life-1e6 life-1e7 life-1e8 life-1e9 thp-always"
     );
 }

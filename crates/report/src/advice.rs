@@ -40,7 +40,8 @@ pub fn added_share(result: &CellResult, baseline: &CellResult) -> f64 {
 }
 
 /// Chooses among the results of one trace on one machine by [`RULE`]. `can_be_run` says whether a policy could decide
-/// for a live program, which one that looks into the future could not. `None` where there is nothing to choose from.
+/// for a live program, which one that looks into the future could not. Where none of them keeps to the rule, the baseline
+/// does, asked for or not. `None` where there is nothing to choose from.
 pub fn advise(
     results: &[&CellResult],
     baseline: &CellResult,
@@ -54,11 +55,15 @@ pub fn advise(
         )
     };
     let possible = || results.iter().filter(|result| can_be_run(&result.policy));
+    let fastest = *possible().min_by_key(cost)?;
     let chosen = possible()
         .filter(|result| added_share(result, baseline) <= MOST_ADDED)
-        .min_by_key(cost)?;
-    let fastest = possible().min_by_key(cost)?;
-    let mut sentence = if chosen.walk_cycles >= baseline.walk_cycles {
+        .min_by_key(cost)
+        .copied()
+        .filter(|result| result.walk_cycles < baseline.walk_cycles)
+        .unwrap_or(baseline);
+    let stays = chosen.walk_cycles >= baseline.walk_cycles;
+    let mut sentence = if stays {
         format!(
             "Stay with {BASELINE}: no policy compared here saves walk cycles within 10% of added memory."
         )
@@ -72,11 +77,6 @@ pub fn advise(
             memory(chosen, baseline),
         )
     };
-    let policy = if chosen.walk_cycles >= baseline.walk_cycles {
-        BASELINE
-    } else {
-        &chosen.policy
-    };
     if fastest.walk_cycles < chosen.walk_cycles {
         sentence.push_str(&format!(
             " {} would need {}, for {}.",
@@ -87,11 +87,11 @@ pub fn advise(
     }
     let saved =
         baseline.walk_cycles.saturating_sub(chosen.walk_cycles) as f64 / baseline.accesses as f64;
-    if chosen.walk_cycles < baseline.walk_cycles && saved < WORTH_WHILE {
+    if !stays && saved < WORTH_WHILE {
         sentence.push_str(" That is less than a hundredth of a cycle an access: page sizes hardly matter to this program.");
     }
     Some(Advice {
-        policy: policy.to_owned(),
+        policy: chosen.policy.clone(),
         sentence,
     })
 }
@@ -167,6 +167,29 @@ mod tests {
             "{}",
             advice.sentence
         );
+    }
+
+    #[test]
+    fn where_every_policy_adds_too_much_the_baseline_is_left() {
+        let baseline = result("4k", 500_000, 1000);
+        let advise = |results: &[&CellResult]| advise(results, &baseline, &|_| true).unwrap();
+        // Nobody asked for 4k.
+        let advice = advise(&[&result("greedy", 10_000, 2000)]);
+        assert_eq!(advice.policy, "4k");
+        assert_eq!(
+            advice.sentence,
+            "Stay with 4k: no policy compared here saves walk cycles within 10% of added memory. \
+             greedy would need 10.0k, for 3.91 MiB (100.0%) more memory."
+        );
+        // What is slower than 4k is no alternative, whatever it adds.
+        for (slower, slowest) in [(1000, 1000), (2000, 1000), (2000, 3000)] {
+            let advice = advise(&[
+                &result("slower", 600_000, slower),
+                &result("slowest", 700_000, slowest),
+            ]);
+            assert_eq!(advice.policy, "4k");
+            assert!(!advice.sentence.contains("slow"), "{}", advice.sentence);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod advice;
 mod columns;
 mod csv;
+mod distance;
 mod grid;
 mod nearest;
 pub mod number;

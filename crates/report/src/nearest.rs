@@ -1,6 +1,6 @@
 //! What someone probably meant: the known names nearest to one that is not known.
 
-use broadleaf_units::edit_distance;
+use crate::distance::edit_distance;
 
 /// The known names nearest to `unknown`, nearest first, three at most; none where nothing is near.
 ///
@@ -22,11 +22,13 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> V
         .collect();
     // Stable: names that are equally near keep the catalogue's order.
     found.sort_by_key(|&(changes, _)| changes);
-    found
-        .into_iter()
-        .take(SHOWN)
-        .map(|(_, name)| name)
-        .collect()
+    let mut names = Vec::new();
+    for (_, name) in found {
+        if names.len() < SHOWN && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// Letters and digits in lower case: `THP_always` is as near as can be to `thp-always`.
@@ -62,9 +64,18 @@ mod tests {
             ("thp_always", "thp-always"),
             ("4kb", "4k"),
             ("dirty-64k", "dirty-64"),
+            ("pop(64", "pop-64"),
         ] {
             assert_eq!(nearest(typed, KNOWN).first(), Some(&meant), "{typed}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_known_twice_is_told_once() {
+        assert_eq!(
+            nearest("gredy", ["greedy", "freebsd", "greedy"]),
+            ["greedy"]
+        );
     }
 
     #[test]

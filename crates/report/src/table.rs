@@ -93,7 +93,7 @@ fn machine_table(
 ) -> String {
     let advice = baseline.and_then(|baseline| advise(results, baseline, context.can_be_run));
     let chosen = advice.as_ref().map(|advice| advice.policy.as_str());
-    let mut figures = figures(baseline, reference);
+    let mut figures = figures(results, baseline, reference);
     // What does not fit goes: first digits, then the figures that matter least.
     let mut exact = true;
     let grid = loop {
@@ -142,6 +142,7 @@ struct Figure<'a> {
 }
 
 fn figures<'a>(
+    results: &[&CellResult],
     baseline: Option<&'a CellResult>,
     reference: Option<&'a CellResult>,
 ) -> Vec<Figure<'a>> {
@@ -220,6 +221,18 @@ fn figures<'a>(
             rank: None,
             text: Box::new(|result, _| percent(added_share(result, baseline))),
         });
+    }
+    // Most programs are not so: a column of zeroes would only take the others' room.
+    for (heading, of) in [
+        (
+            "zeroed",
+            (|result| result.extra_zeroed_pages) as fn(&CellResult) -> u64,
+        ),
+        ("disk reads", |result| result.extra_disk_read_pages),
+    ] {
+        if results.iter().any(|result| of(result) > 0) {
+            figures.push(count(heading, 2, of));
+        }
     }
     let promotions = Figure {
         rank: None,
@@ -395,6 +408,32 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn pages_filled_for_nothing_are_shown_where_there_are_any() {
+        let show = |comparison: &Comparison| {
+            let context = Context {
+                references: &comparison.results[..1],
+                can_be_run: &|_| true,
+            };
+            comparison_table(comparison, &context, View::default())
+        };
+        let mut comparison = sample();
+        let without = show(&comparison);
+        assert!(
+            !without.contains("disk reads") && !without.contains("zeroed"),
+            "{without}"
+        );
+        comparison.results.last_mut().unwrap().extra_disk_read_pages = 4_321;
+        let text = show(&comparison);
+        assert!(
+            text.contains("disk reads") && text.contains(" 4,321!") && !text.contains("zeroed"),
+            "{text}"
+        );
+        comparison.results.last_mut().unwrap().extra_zeroed_pages = 987;
+        let text = show(&comparison);
+        assert!(text.contains("zeroed") && text.contains(" 987!"), "{text}");
     }
 
     #[test]

@@ -188,7 +188,10 @@ impl<R: Read> TraceReader<R> {
             Ok(Found::End) => Ok(None),
             Err(error) => {
                 self.ended = true;
-                self.open = None;
+                // What was told of the open chunk was read.
+                if self.open.take().is_some() {
+                    self.totals.add(&self.chunk.made());
+                }
                 Err(error)
             }
         }

@@ -5,8 +5,8 @@ mod common;
 use std::io::Cursor;
 
 use broadleaf_trace::{
-    ChunkKind, Event, Grain, Header, ReadOptions, Section, TraceError, TraceIndex, TraceReader,
-    Visit,
+    ChunkKind, Event, Grain, Header, Item, ReadOptions, Section, TraceError, TraceIndex,
+    TraceReader, Visit,
 };
 use broadleaf_units::{SpaceId, ThreadId};
 use common::{Piece, canonical, header, read, read_until_error, trace, write};
@@ -292,13 +292,19 @@ proptest! {
         bytes[begin + 16 + length..begin + 24 + length].copy_from_slice(&check.to_le_bytes());
         let options = ReadOptions { keep_going, fetches: true };
         let mut reader = TraceReader::with_options(bytes.as_slice(), options).expect("a head");
+        let mut accesses = 0;
         // A run that was made longer can go on for long.
         for _ in 0..1000 {
             match reader.next_item() {
-                Ok(Some(_)) => {}
+                Ok(Some(Item::Visits(visits))) => {
+                    accesses += visits.iter().map(Visit::accesses).sum::<u64>();
+                }
+                Ok(Some(Item::Event(_))) => {}
                 Ok(None) => break,
                 Err(error) => {
                     prop_assert!(!keep_going, "{}", error);
+                    // What was told of the chunk in which it stands was read as well.
+                    prop_assert_eq!(reader.totals().accesses(), accesses);
                     break;
                 }
             }

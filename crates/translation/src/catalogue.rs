@@ -2,7 +2,6 @@
 //! `machines/` and one line here.
 
 use crate::{Machine, MachineError};
-use broadleaf_units::edit_distance;
 
 /// Names and descriptions of the machines that are built in, in the order in which they are listed.
 const MACHINES: &[(&str, &str)] = &[
@@ -58,12 +57,10 @@ pub const PAGE_TABLES: &[Described] = &[Described {
 
 /// A name that no machine has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no machine is called {name:?}; the nearest are {}", nearest.join(", "))]
+#[error("no machine is called {name:?}")]
 pub struct UnknownMachine {
     /// What was asked.
     pub name: String,
-    /// The nearest known names, nearest first.
-    pub nearest: Vec<&'static str>,
 }
 
 /// The names of the machines that are built in.
@@ -74,18 +71,13 @@ pub fn machine_names() -> impl Iterator<Item = &'static str> {
 /// The description of the built-in machine of that name, as its file has it.
 ///
 /// # Errors
-/// Which known names are nearest.
+/// Where no machine has that name.
 pub fn machine_text(name: &str) -> Result<&'static str, UnknownMachine> {
-    if let Some((_, text)) = MACHINES.iter().find(|(known, _)| *known == name) {
-        return Ok(text);
-    }
-    let mut nearest: Vec<&'static str> = machine_names().collect();
-    nearest.sort_by_key(|known| edit_distance(known, &name.to_lowercase()));
-    nearest.truncate(3);
-    Err(UnknownMachine {
+    let found = MACHINES.iter().find(|(known, _)| *known == name);
+    let unknown = || UnknownMachine {
         name: name.to_string(),
-        nearest,
-    })
+    };
+    found.map(|(_, text)| *text).ok_or_else(unknown)
 }
 
 /// Why a built-in machine is not to be had.
@@ -101,7 +93,7 @@ pub enum NoMachine {
 /// The built-in machine of that name.
 ///
 /// # Errors
-/// Which known names are nearest.
+/// Where no machine has that name.
 pub fn machine(name: &str) -> Result<Machine, NoMachine> {
     Ok(Machine::from_toml(machine_text(name)?)?)
 }

@@ -101,9 +101,10 @@ impl Machine {
             wrong(at, found.message)
         })?;
         let mut costs = BTreeMap::new();
-        for (name, cycles) in parsed.walk_cycles.get_ref() {
+        for (size, cycles) in
+            by_size(parsed.walk_cycles.get_ref()).map_err(|(at, message)| wrong(at, message))?
+        {
             let at = cycles.span().start;
-            let size = page_size(name).map_err(|message| wrong(at, message))?;
             if *cycles.get_ref() > MOST_CYCLES {
                 return Err(wrong(
                     at,
@@ -138,6 +139,34 @@ fn page_size(name: &str) -> Result<PageSize, String> {
     }
 }
 
+/// What a table says of page sizes, and where.
+type BySize<'a, T> = Vec<(PageSize, &'a Spanned<T>)>;
+
+/// The entries of a table whose keys are page sizes, smallest first. `4k`, `4K` and `4096` are one key, which TOML does
+/// not know.
+///
+/// # Errors
+/// Where a key is none, or says what one further up says.
+fn by_size<T>(table: &BTreeMap<String, Spanned<T>>) -> Result<BySize<'_, T>, (usize, String)> {
+    let mut in_order: Vec<_> = table.iter().collect();
+    in_order.sort_by_key(|(_, value)| value.span().start);
+    let mut entries: BySize<'_, T> = Vec::new();
+    for (name, value) in in_order {
+        let at = value.span().start;
+        let size = page_size(name).map_err(|message| (at, message))?;
+        if entries.iter().any(|(known, _)| *known == size) {
+            let message = format!(
+                "{name:?} is given twice: {} is there already",
+                size.short_name()
+            );
+            return Err((at, message));
+        }
+        entries.push((size, value));
+    }
+    entries.sort_by_key(|(size, _)| *size);
+    Ok(entries)
+}
+
 fn structure(text: &TlbText) -> Result<Structure, (usize, String)> {
     if text.replacement.get_ref() != "lru" {
         let message = format!(
@@ -147,15 +176,13 @@ fn structure(text: &TlbText) -> Result<Structure, (usize, String)> {
         return Err((text.replacement.span().start, message));
     }
     let mut pages = Vec::new();
-    for (name, index) in &text.index {
-        let at = index.span().start;
-        let size = page_size(name).map_err(|message| (at, message))?;
+    for (size, index) in by_size(&text.index)? {
+        let parsed = IndexFunction::parse(index.get_ref());
         pages.push((
             size,
-            IndexFunction::parse(index.get_ref()).map_err(|message| (at, message))?,
+            parsed.map_err(|message| (index.span().start, message))?,
         ));
     }
-    pages.sort_by_key(|(size, _)| *size);
     Ok(Structure {
         name: text.name.clone(),
         level: *text.level.get_ref(),

@@ -7,10 +7,8 @@
 
 mod geometry;
 mod ids;
-mod names;
 mod page;
 
 pub use geometry::Geometry;
 pub use ids::{FileId, SpaceId, ThreadId};
-pub use names::edit_distance;
 pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};

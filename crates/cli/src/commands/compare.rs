@@ -12,11 +12,13 @@ use broadleaf_report::{
 };
 use broadleaf_translation::Machine;
 
+use super::names;
 use crate::args::{Compare, CompareFormat};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::provenance::provenance;
+use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
@@ -121,10 +123,14 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         .filter(|policy| !foresees(policy.as_ref()))
         .map(|policy| policy.name())
         .collect();
-    let again = policies.iter().any(|policy| foresees(policy.as_ref()));
+    let passes = if policies.iter().any(|policy| foresees(policy.as_ref())) {
+        Passes::Several
+    } else {
+        Passes::AsTold
+    };
     let plan = Plan::new(policies, machines).map_err(Failure::wrong)?;
     let reading = Reading {
-        again,
+        passes,
         keep_going,
         fetches: false,
     };
@@ -132,10 +138,15 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     let outcome = replay(&mut trace, &plan)?;
     trace.finish()?;
     if outcome.trace.accesses == 0 {
-        return Err(Failure::Wrong(format!(
-            "{}: holds no load and no store, so there is nothing to compare",
-            trace.name()
-        )));
+        let name = trace.name();
+        return Err(Failure::Wrong(match trace.damage() {
+            Some(damage) => {
+                format!(
+                    "{name}: {damage}; what was read holds no load and no store, so there is nothing to compare"
+                )
+            }
+            None => format!("{name}: holds no load and no store, so there is nothing to compare"),
+        }));
     }
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();
@@ -194,13 +205,11 @@ fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
 /// The policies of these names; without names all that are ready to use.
 pub(crate) fn policies(names: &[String]) -> Result<Vec<Box<dyn Policy>>, Failure> {
     if names.is_empty() {
-        let mut all = broadleaf_policy::zhu_policies().map_err(Failure::failed)?;
-        all.push(broadleaf_policy::parse("thp-always").map_err(Failure::failed)?);
-        return Ok(all);
+        return broadleaf_policy::examples().map_err(Failure::failed);
     }
     let mut policies: Vec<Box<dyn Policy>> = Vec::new();
     for name in names {
-        let policy = broadleaf_policy::parse(name).map_err(Failure::wrong)?;
+        let policy = names::policy(name)?;
         // The same policy twice would be the same result twice.
         if policies.iter().all(|other| other.name() != policy.name()) {
             policies.push(policy);
@@ -234,7 +243,7 @@ pub(crate) fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
 fn machine(name: &str) -> Result<Machine, Failure> {
     let path = PathBuf::from(name);
     if path.extension().is_none_or(|ending| ending != "toml") {
-        return broadleaf_translation::machine(name).map_err(Failure::wrong);
+        return names::machine(name);
     }
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::reading(name, &error))?;
     Machine::from_toml(&text).map_err(|error| Failure::Wrong(format!("{name}: {error}")))

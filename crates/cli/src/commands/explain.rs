@@ -2,11 +2,11 @@
 
 use broadleaf_metrics::{METRICS, metric};
 use broadleaf_policy::{Entry, ParseError, Refusal};
-use broadleaf_report::{Style, View, nearest, wrap};
+use broadleaf_report::{Style, View, wrap};
 use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
 
 use super::list::FORMATS;
-use super::man::did_you_mean;
+use super::names::unknown;
 use crate::args::Explain;
 use crate::failure::Failure;
 use crate::output::print;
@@ -135,24 +135,15 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             facts: vec![("source", format.source.to_owned())],
         });
     }
-    let known: Vec<&str> = broadleaf_policy::catalogue()
+    let known = broadleaf_policy::catalogue()
         .iter()
         .flat_map(|entry| entry.examples.iter().copied().chain([entry.name]))
         .chain(machine_names())
         .chain(METRICS.iter().map(|metric| metric.name))
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
         .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
-        .chain(FORMATS.iter().map(|format| format.name))
-        .collect();
-    let mut near = nearest(name, known);
-    near.dedup();
-    Err(Failure::Wrong(format!(
-        "nothing is called {name:?}{} `broadleaf list` lists policies, machines, metrics and more",
-        match near.as_slice() {
-            [] => ";".to_owned(),
-            near => did_you_mean(near),
-        }
-    )))
+        .chain(FORMATS.iter().map(|format| format.name));
+    Err(unknown("nothing", name, known, "broadleaf list"))
 }
 
 /// Whether a name that parses is one of this entry's family.

@@ -13,11 +13,11 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::source::measured::{Measured, Meter};
-use crate::source::origin::Origin;
+use crate::source::origin::{Origin, Passes};
 
 pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     let path = output_path(options)?;
-    let mut origin = Origin::open(&options.input, false)?;
+    let mut origin = Origin::open(&options.input, Passes::One)?;
     let out = Output::create(Some(&path), options.force)?;
     if out.is_terminal() {
         return Err(Failure::wrong(
@@ -37,8 +37,8 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     };
     drop(bar);
     let name = out.name().to_owned();
+    let written = out.written();
     out.finish()?;
-    let written = path.metadata().map_or(0, |metadata| metadata.len());
     let accesses = counts.loads + counts.stores;
     eprintln!(
         "broadleaf: {name}: {} accesses and {} instructions from {} lines, in {} ({:.3} bytes an access)",

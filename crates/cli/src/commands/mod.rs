@@ -1,4 +1,4 @@
-//! One file for each command.
+//! One file for each command, and what they share about names.
 
 pub(crate) mod compare;
 pub(crate) mod completions;
@@ -8,4 +8,5 @@ pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod man;
+mod names;
 pub(crate) mod record;

@@ -13,7 +13,7 @@ use broadleaf_trace::DEFAULT_LEVEL;
 use crate::args::{Engine, Record};
 use crate::failure::{Failure, reason};
 use crate::interrupt::LeftToChild;
-use crate::output::Direct;
+use crate::output::{Direct, Named};
 use crate::progress::Progress;
 
 pub(crate) fn run(options: &Record) -> Result<(), Failure> {
@@ -54,34 +54,33 @@ pub(crate) fn record(
     bar: bool,
 ) -> Result<Finished<Direct>, Failure> {
     let output = Direct::at(path, force)?;
+    let named = output.named();
     let bar = Progress::of_recording("recording", bar);
     let mut show = |state: valgrind::Progress| bar.set(state.bytes, state.accesses);
     let left = LeftToChild::new();
     let outcome = valgrind::record(what, output, &mut show);
     drop((left, bar));
-    outcome.map_err(|error| explain(error, path))
+    outcome.map_err(|error| explain(error, path, &named))
 }
 
 /// What went wrong, and what is left of it.
-fn explain(error: RecordError, path: &Path) -> Failure {
+fn explain(error: RecordError, path: &Path, named: &Named) -> Failure {
+    let left = if named.is() {
+        "; what was written before can be read with --keep-going"
+    } else {
+        ""
+    };
     match error {
         RecordError::NoCommand | RecordError::NoProgram(_) | RecordError::Path(_) => {
             Failure::wrong(error)
         }
-        RecordError::NoValgrind | RecordError::NotBuilt => Failure::failed(error),
-        RecordError::NothingRecorded(_) => {
-            Direct::discard(path);
+        RecordError::NoValgrind | RecordError::NotBuilt | RecordError::NothingRecorded(_) => {
             Failure::failed(error)
         }
         RecordError::Io(error) => {
-            Failure::Failed(format!("the recording failed: {}", reason(&error)))
+            Failure::Failed(format!("the recording failed: {}{left}", reason(&error)))
         }
         RecordError::Write(_) | RecordError::Tool(_) => {
-            let left = if path.exists() {
-                "; what was written before can be read"
-            } else {
-                ""
-            };
             Failure::Failed(format!("{}: {error}{left}", path.display()))
         }
     }

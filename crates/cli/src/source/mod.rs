@@ -1,61 +1,51 @@
 //! Traces for the engine: a recording or a foreign trace, from a file or standard input.
 
+mod damage;
 pub(crate) mod measured;
 pub(crate) mod origin;
 
-use std::io;
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use broadleaf_record::import::lackey;
 use broadleaf_report::number::grouped;
 use broadleaf_trace::{
-    Grain, Header, Item, Lost, MAGIC, ReadOptions, TraceError, TraceReader, Visit,
+    Grain, Header, Item, MAGIC, ReadOptions, TraceError, TraceIndex, TraceReader, Visit,
 };
 
 use crate::failure::{Failure, reason};
+use damage::{Damage, Stop};
 use measured::{Measured, Meter};
-use origin::{Bytes, Origin};
-
-/// What can be done about damage.
-const HINT: &str = "--keep-going reads what is not damaged";
+use origin::{Bytes, Origin, Passes};
 
 /// Why a trace could not be read on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
-    /// A foreign trace holds something else.
+    /// It is no recording that could be read, or its head is damaged: nothing can be had of it.
     #[error("{name}: {error}")]
-    Lackey { name: String, error: lackey::Error },
-    /// A recording is damaged.
-    #[error("{name}: {error}{}", hint(error))]
-    Recording { name: String, error: TraceError },
+    Head { name: String, error: TraceError },
+    /// It is damaged behind its head.
+    #[error("{name}: {damage}; --keep-going reads what stands before that")]
+    Damaged { name: String, damage: Damage },
     /// The file or the pipe failed.
     #[error("{name}: cannot read it: {}", reason(error))]
     Io { name: String, error: io::Error },
 }
 
-fn hint(error: &TraceError) -> String {
-    match error {
-        TraceError::Truncated { .. }
-        | TraceError::BadCheck { .. }
-        | TraceError::BadContent { .. } => format!("; {HINT}"),
-        _ => String::new(),
-    }
-}
-
 impl ReadError {
-    fn recording(name: &str, error: TraceError) -> Self {
+    fn head(name: &str, error: TraceError) -> Self {
         let name = name.to_owned();
         match error {
             TraceError::Io(error) => Self::Io { name, error },
-            error => Self::Recording { name, error },
+            error => Self::Head { name, error },
         }
     }
 
-    fn lackey(name: &str, error: lackey::Error) -> Self {
+    fn behind_head(name: &str, stop: Stop) -> Self {
         let name = name.to_owned();
-        match error {
-            lackey::Error::Io(error) => Self::Io { name, error },
-            error => Self::Lackey { name, error },
+        match stop {
+            Stop::Io(error) => Self::Io { name, error },
+            Stop::Damage(damage) => Self::Damaged { name, damage },
         }
     }
 }
@@ -64,7 +54,7 @@ impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
         match &error {
             ReadError::Io { .. } => Self::failed(error),
-            ReadError::Lackey { .. } | ReadError::Recording { .. } => Self::wrong(error),
+            ReadError::Head { .. } | ReadError::Damaged { .. } => Self::wrong(error),
         }
     }
 }
@@ -72,9 +62,9 @@ impl From<ReadError> for Failure {
 /// How a trace is to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// It will be read more than once.
-    pub(crate) again: bool,
-    /// Where it is damaged, what is not is read all the same.
+    /// How often it may be read.
+    pub(crate) passes: Passes,
+    /// Where it is damaged, what stands before the damage is read.
     pub(crate) keep_going: bool,
     /// Instruction fetches are told where a recording has them.
     pub(crate) fetches: bool,
@@ -94,8 +84,11 @@ pub(crate) struct Trace {
     reading: Reading,
     decoder: Decoder,
     meter: Meter,
-    /// What was read in place of the rest, with `keep_going`.
-    damage: Option<String>,
+    /// Where reading stopped, with `keep_going`.
+    damage: Option<Damage>,
+    /// How many bytes it has and how many accesses are known to stand behind the damage; known after [`Trace::finish`].
+    bytes: u64,
+    lost: Option<u64>,
     visits: Vec<Visit>,
 }
 
@@ -110,7 +103,7 @@ impl Trace {
     /// # Errors
     /// Where there is no such file, or it is no trace.
     pub(crate) fn open(path: &Path, reading: Reading) -> Result<Self, Failure> {
-        let mut origin = Origin::open(path, reading.again)?;
+        let mut origin = Origin::open(path, reading.passes)?;
         let kind = kind(path, &origin)?;
         let meter = Meter::default();
         let decoder = decode(kind, reading, &mut origin, &meter)?;
@@ -121,6 +114,8 @@ impl Trace {
             decoder,
             meter,
             damage: None,
+            bytes: 0,
+            lost: None,
             visits: Vec::new(),
         })
     }
@@ -169,31 +164,33 @@ impl Trace {
         }
     }
 
-    /// What was not read and why, with `keep_going`; known at the end of a pass.
+    /// What was not read and why, with `keep_going`; known after [`Trace::finish`].
     pub(crate) fn damage(&self) -> Option<String> {
-        match &self.decoder {
-            Decoder::Recording(reader) => Some(reader.lost())
-                .filter(|lost| lost.places > 0)
-                .map(|lost| describe(&lost)),
-            Decoder::Lackey(_) => self.damage.clone(),
-        }
+        let damage = self.damage.as_ref()?;
+        Some(match damage {
+            Damage::CutShort { .. } => format!("{damage}, and all of that was read"),
+            Damage::Recording(_) | Damage::Lackey(_) => format!(
+                "{damage}; it was read up to there, and {} of its {} bytes, with {}, were lost",
+                grouped(self.bytes.saturating_sub(damage.offset())),
+                grouped(self.bytes),
+                match self.lost {
+                    Some(lost) => format!("{} accesses", grouped(lost)),
+                    None => "an unknown number of accesses".to_owned(),
+                }
+            ),
+        })
     }
 
     /// What a reader of results has to know about how much of the trace was read.
     pub(crate) fn note(&self) -> Option<String> {
-        match (self.damage(), self.is_complete()) {
-            (Some(damage), _) => Some(format!("the trace is damaged: {damage}")),
-            (None, Some(false)) => {
-                Some("the recording was cut short: what was written of it was read".to_owned())
-            }
-            (None, _) => None,
-        }
+        self.damage().map(|damage| format!("the trace {damage}"))
     }
 
-    /// Reads what is left behind the last item, of which nothing is needed but the hash. To be called after a pass.
+    /// Reads what is left behind the last item, of which nothing is needed but the hash, and looks whether the trace was
+    /// whole. To be called after a pass.
     ///
     /// # Errors
-    /// Where that cannot be read.
+    /// Where that cannot be read, or the recording was cut short and nobody asked to keep going.
     pub(crate) fn finish(&mut self) -> Result<(), ReadError> {
         if self.meter.hash().is_none() {
             let bytes = match &mut self.decoder {
@@ -205,8 +202,28 @@ impl Trace {
                 error,
             })?;
             self.meter.end_pass();
+            self.bytes = self.meter.bytes();
+        }
+        if let Decoder::Recording(reader) = &self.decoder {
+            let read = reader.totals().accesses();
+            if self.damage.is_some() {
+                self.lost = self.accesses().map(|all| all.saturating_sub(read));
+            } else if !reader.complete() {
+                let damage = Damage::CutShort { size: self.bytes };
+                if !self.reading.keep_going {
+                    let name = self.origin.name().to_owned();
+                    return Err(ReadError::Damaged { name, damage });
+                }
+                self.damage = Some(damage);
+            }
         }
         Ok(())
+    }
+
+    /// How many accesses the whole recording holds, where its index can be read.
+    fn accesses(&self) -> Option<u64> {
+        let index = TraceIndex::read(BufReader::new(self.origin.file()?)).ok()?;
+        index.complete.then(|| index.totals().accesses())
     }
 }
 
@@ -220,28 +237,35 @@ impl broadleaf_engine::Source for Trace {
     fn rewind(&mut self) -> Result<(), ReadError> {
         self.finish()?;
         self.meter.restart();
+        self.damage = None;
         self.decoder = decode(self.kind, self.reading, &mut self.origin, &self.meter)?;
         Ok(())
     }
 
     fn next(&mut self) -> Result<Option<Item<'_>>, ReadError> {
-        match &mut self.decoder {
-            Decoder::Recording(reader) => reader
-                .next_item()
-                .map_err(|error| ReadError::recording(self.origin.name(), error)),
+        if self.damage.is_some() {
+            return Ok(None);
+        }
+        let (found, stop) = match &mut self.decoder {
+            Decoder::Recording(reader) => match reader.next_item() {
+                Ok(item) => (item, None),
+                Err(error) => (None, Some(error.into())),
+            },
             Decoder::Lackey(reader) => {
                 self.visits.clear();
-                let more = match reader.read(&mut self.visits) {
-                    Ok(more) => more,
-                    Err(error @ lackey::Error::BadLine { .. }) if self.reading.keep_going => {
-                        self.damage = Some(format!("it was read up to {error}"));
-                        !self.visits.is_empty()
-                    }
-                    Err(error) => return Err(ReadError::lackey(self.origin.name(), error)),
+                let (more, stop) = match reader.read(&mut self.visits) {
+                    Ok(more) => (more, None),
+                    Err(error) => (!self.visits.is_empty(), Some(error.into())),
                 };
-                Ok(more.then_some(Item::Visits(&self.visits)))
+                (more.then_some(Item::Visits(&self.visits)), stop)
             }
+        };
+        match stop {
+            None => {}
+            Some(Stop::Damage(damage)) if self.reading.keep_going => self.damage = Some(damage),
+            Some(stop) => return Err(ReadError::behind_head(self.origin.name(), stop)),
         }
+        Ok(found)
     }
 }
 
@@ -260,11 +284,12 @@ fn decode(
     Ok(match kind {
         Kind::Recording => {
             let options = ReadOptions {
-                keep_going: reading.keep_going,
+                // Behind damage a recording may be whole again, but its mappings are no longer known.
+                keep_going: false,
                 fetches: reading.fetches,
             };
             let reader = TraceReader::with_options(bytes, options)
-                .map_err(|error| ReadError::recording(origin.name(), error))?;
+                .map_err(|error| ReadError::head(origin.name(), error))?;
             Decoder::Recording(Box::new(reader))
         }
         Kind::Lackey => Decoder::Lackey(lackey::Reader::new(bytes, Grain::Page)),
@@ -288,20 +313,4 @@ fn kind(path: &Path, origin: &Origin) -> Result<Kind, Failure> {
         origin.name(),
         shown.escape_ascii(),
     )))
-}
-
-fn describe(lost: &Lost) -> String {
-    let places = if lost.places == 1 {
-        "one place".to_owned()
-    } else {
-        format!("{} places", grouped(lost.places))
-    };
-    let accesses = match lost.totals {
-        Some(totals) => format!("{} accesses", grouped(totals.accesses())),
-        None => "an unknown number of accesses".to_owned(),
-    };
-    format!(
-        "{} bytes in {places} could not be read, and with them {accesses} were lost",
-        grouped(lost.bytes)
-    )
 }

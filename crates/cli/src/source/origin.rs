@@ -2,7 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
+use std::os::fd::AsFd;
 use std::path::Path;
+
+use broadleaf_trace::MAGIC;
 
 use crate::failure::Failure;
 
@@ -29,18 +32,41 @@ enum From {
     },
 }
 
+/// How often an origin may be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Passes {
+    /// Once.
+    #[default]
+    One,
+    /// Once, or as often as it takes where it is a recording: that may tell late what has to be known early.
+    AsTold,
+    /// More than once.
+    Several,
+}
+
+impl Passes {
+    /// Whether what begins so may be read more than once.
+    fn may_be_several(self, start: &[u8]) -> bool {
+        match self {
+            Self::One => false,
+            Self::AsTold => start.starts_with(&MAGIC),
+            Self::Several => true,
+        }
+    }
+}
+
 /// What reads an origin.
 pub(crate) type Bytes = Box<dyn Read + Send>;
 
 impl Origin {
-    /// Opens a file, or standard input where `path` is `-`. With `again`, standard input is copied to an unnamed temporary
-    /// file first where it is none itself, so that it can be read more than once.
+    /// Opens a file, or standard input where `path` is `-`. What may be read more than once and is no file is copied to an
+    /// unnamed temporary one.
     ///
     /// # Errors
     /// Where there is nothing to read.
-    pub(crate) fn open(path: &Path, again: bool) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path, passes: Passes) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
-            return Self::standard_input(again);
+            return Self::standard_input(passes);
         }
         let name = path.display().to_string();
         let cannot = |error: io::Error| Failure::reading(&name, &error);
@@ -58,12 +84,12 @@ impl Origin {
         Self::of_file(name.clone(), copy(file).map_err(cannot)?)
     }
 
-    fn standard_input(again: bool) -> Result<Self, Failure> {
+    fn standard_input(passes: Passes) -> Result<Self, Failure> {
         let name = "standard input".to_owned();
         let cannot =
             |error: io::Error| Failure::Failed(format!("standard input: cannot read it: {error}"));
-        if again {
-            return Self::of_file(name, copy(io::stdin()).map_err(cannot)?);
+        if let Some(file) = whole_file(io::stdin()) {
+            return Self::of_file(name, file);
         }
         let mut start = Vec::new();
         io::stdin()
@@ -71,6 +97,10 @@ impl Origin {
             .take(START)
             .read_to_end(&mut start)
             .map_err(cannot)?;
+        if passes.may_be_several(&start) {
+            let all = Cursor::new(start).chain(io::stdin());
+            return Self::of_file(name, copy(all).map_err(cannot)?);
+        }
         Self {
             name,
             from: From::Stream { taken: false },
@@ -124,6 +154,14 @@ impl Origin {
         }
     }
 
+    /// The file that holds it, where one does.
+    pub(crate) fn file(&self) -> Option<File> {
+        match &self.from {
+            From::File { file, .. } => file.try_clone().ok(),
+            From::Stream { .. } => None,
+        }
+    }
+
     /// All bytes from the start.
     ///
     /// # Errors
@@ -142,6 +180,13 @@ impl Origin {
             From::Stream { .. } => Err(io::Error::other("a stream cannot be read twice")),
         }
     }
+}
+
+/// What stands behind this, where it is a regular file of which nothing was read yet.
+fn whole_file(from: impl AsFd) -> Option<File> {
+    let mut file = File::from(from.as_fd().try_clone_to_owned().ok()?);
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    (is_file && file.stream_position().is_ok_and(|at| at == 0)).then_some(file)
 }
 
 /// An unnamed temporary file of all that `from` holds.

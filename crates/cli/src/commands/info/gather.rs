@@ -90,13 +90,14 @@ impl Gathered {
     }
 
     fn visit(&mut self, visit: &Visit) {
+        // Where fetches are told, they carry the counts; where not, the references do.
+        self.instructions += u64::from(visit.instructions);
         if visit.fetch {
             self.fetches += u64::from(visit.instructions);
             return;
         }
         self.loads += u64::from(visit.loads);
         self.stores += u64::from(visit.stores);
-        self.instructions += u64::from(visit.instructions);
         self.straddling += visit.lookups() - visit.accesses();
         if visit.lookups() > 0 {
             self.pages.add(self.space, visit.unit >> self.page_shift);

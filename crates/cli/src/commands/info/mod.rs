@@ -12,6 +12,7 @@ use crate::args::{Info, TableOrJson};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::progress::Progress;
+use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
 use gather::{Gathered, Process};
 
@@ -20,7 +21,7 @@ const SCHEMA: &str = "broadleaf.info/1";
 
 pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
     let reading = Reading {
-        again: false,
+        passes: Passes::One,
         keep_going: options.keep_going,
         fetches: true,
     };
@@ -113,11 +114,10 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
         ),
     );
     if let Some(complete) = trace.is_complete() {
-        let cut = "no: the recording was cut short";
-        fact("complete", if complete { "yes" } else { cut }.to_owned());
+        fact("complete", if complete { "yes" } else { "no" }.to_owned());
     }
     if let Some(damage) = trace.damage() {
-        fact("damage", damage);
+        fact("damage", format!("the trace {damage}"));
     }
     fact("hash", trace.hash().unwrap_or_default());
     fact(

@@ -5,16 +5,12 @@ const LONGEST: usize = 64;
 
 /// How many letters have to be inserted, removed, replaced or swapped with their neighbour to make `a` of `b`
 /// (Damerau 1964, restricted to one change for each place). Compares bytes, at most the first 64 of each.
-///
-/// ```
-/// assert_eq!(broadleaf_units::edit_distance("gredy", "greedy"), 1);
-/// ```
-pub fn edit_distance(a: &str, b: &str) -> usize {
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let cut = |name: &str| name.len().min(LONGEST);
     let (a, b) = (&a.as_bytes()[..cut(a)], &b.as_bytes()[..cut(b)]);
     // Three rows of the table of distances between beginnings: the one being filled and the two before it.
     let mut before_last = [0; LONGEST + 1];
-    let mut last: [usize; LONGEST + 1] = core::array::from_fn(|column| column);
+    let mut last: [usize; LONGEST + 1] = std::array::from_fn(|column| column);
     for (i, from) in a.iter().enumerate() {
         let mut row = [0; LONGEST + 1];
         row[0] = i + 1;
@@ -53,7 +49,7 @@ mod tests {
 
     #[test]
     fn long_names_are_cut() {
-        let long = core::str::from_utf8(&[b'x'; 200]).unwrap();
+        let long = std::str::from_utf8(&[b'x'; 200]).unwrap();
         assert_eq!(edit_distance(long, long), 0);
         assert_eq!(edit_distance(long, ""), 64);
     }
