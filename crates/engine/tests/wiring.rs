@@ -157,6 +157,36 @@ fn mappings_told_late_count_from_the_start() {
 }
 
 #[test]
+fn rights_split_the_mapping_that_is_assumed() {
+    let mut items = Items::new(Grain::Page);
+    items.visits((0..64).map(store));
+    let protect = |pages: u64, rights| Event::Protect(range(0, pages), rights);
+    // The same rights again do nothing; others of a part break the superpage, and the second time do nothing either.
+    items.event(protect(8, READ_WRITE)).visits([load(64)]);
+    assert_eq!(result(&items, "pop-64").demotions, 0);
+    items.event(protect(8, READ)).visits([load(8)]);
+    items.event(protect(8, READ)).visits([store(9)]);
+    let split = result(&items, "dirty-65");
+    assert_eq!(refused(&split, "too_few_dirty"), 64 + 65);
+    let split = result(&items, "pop-64");
+    assert_eq!((split.promotions, split.demotions), (1, 1));
+    // In a block that is split nothing can be promoted, until it has one kind of rights again.
+    items.visits([store(64)]);
+    assert_eq!(refused(&result(&items, "pop-64"), "mixed_protection"), 1);
+    items
+        .event(protect(512, READ_WRITE))
+        .visits([store(65), load(66)]);
+    assert_eq!(result(&items, "pop-64").promotions, 2);
+    // What is unmapped falls back to what was assumed.
+    let mut items = Items::new(Grain::Page);
+    items
+        .event(protect(8, READ))
+        .event(Event::Unmap(range(0, 8)))
+        .visits([load(0)]);
+    assert_eq!(result(&items, "greedy").promotions, 1);
+}
+
+#[test]
 fn notes_say_what_the_trace_does_not() {
     let mut items = Items::new(Grain::Page);
     items.visits([load(0)]);

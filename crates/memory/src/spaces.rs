@@ -155,10 +155,7 @@ impl AddressSpaces {
     pub fn tell(&mut self, space: SpaceId) -> bool {
         let space = self.space(space);
         let in_time = space.told || !space.visited;
-        if !space.told {
-            space.told = true;
-            space.generation += 1;
-        }
+        space.tell();
         in_time
     }
 
@@ -229,7 +226,7 @@ impl AddressSpaces {
     pub fn protect(&mut self, space: SpaceId, pages: Pages, rights: Rights) -> Vec<Change> {
         let target = self.space(space);
         target.generation += 1;
-        let changed = target.protect(pages, rights);
+        let changed = target.mappings.protect(pages, rights);
         changed
             .into_iter()
             .map(|pages| Change::Protect(self.region(space, pages)))
@@ -342,6 +339,7 @@ impl AddressSpaces {
         target.advised_against.remove(from);
         target.advised_against.remove(to);
         let taken = target.mappings.cut(from);
+        target.assume(from);
         for piece in taken.iter().filter(|piece| piece.pages.start < moved.end) {
             let piece = piece.part(moved);
             target
