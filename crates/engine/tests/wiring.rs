@@ -248,6 +248,54 @@ fn what_the_model_cannot_take_is_refused() {
 }
 
 #[test]
+fn blocks_that_would_use_up_memory_are_refused() {
+    let plan = |names: &[&str], blocks| {
+        let named = names
+            .iter()
+            .map(|name| broadleaf_policy::parse(name).unwrap());
+        let machine = broadleaf_translation::machine("skylake").unwrap();
+        Plan::new(named.collect(), vec![machine])
+            .unwrap()
+            .keeping(blocks)
+    };
+    let go = |items: &Items, plan| {
+        run(
+            &mut items.clone(),
+            &plan,
+            &mut |_| ControlFlow::Continue(()),
+        )
+        .err()
+    };
+    let mut items = Items::new(Grain::Page);
+    items.visits((0..300).map(|block| load(block * BLOCK)));
+    let too_many = |blocks, policies, limit| {
+        Some(Error::TooManyBlocks {
+            blocks,
+            policies,
+            limit,
+        })
+    };
+    // `4k` is kept too, and is not kept twice.
+    assert_eq!(go(&items, plan(&["greedy", "pop-64"], 900)), None);
+    assert_eq!(go(&items, plan(&["greedy", "4k"], 600)), None);
+    assert_eq!(
+        go(&items, plan(&["greedy", "pop-64"], 899)),
+        too_many(300, 3, 899)
+    );
+    let message = too_many(300, 3, 899).map(|error| error.to_string());
+    assert!(message.is_some_and(|text| text.ends_with("compare fewer policies at a time")));
+    // Pages that move reach blocks as well.
+    items.event(Event::Remap {
+        from: range(0, 300 * BLOCK),
+        to: range(1 << 30, 300 * BLOCK),
+    });
+    assert_eq!(
+        go(&items, plan(&["greedy", "4k"], 1199)),
+        too_many(600, 2, 1199)
+    );
+}
+
+#[test]
 fn progress_can_stop_it() {
     let plan = Plan::new(
         vec![broadleaf_policy::parse("greedy").unwrap()],
