@@ -233,8 +233,8 @@ impl<S: Source> Passes<'_, S> {
 fn apply(changes: &[Change], cells: &mut [Cell<'_>], stream: &mut Stream) {
     for change in changes {
         cells.iter_mut().for_each(|cell| cell.apply(change, stream));
-        if let Change::End(region) = change {
-            stream.tags.take_back(region.space);
+        if let Change::End(extent) = change {
+            stream.tags.take_back(extent.space);
         }
     }
 }
