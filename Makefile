@@ -9,6 +9,11 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 FUZZ_SECONDS ?= 60
 export FUZZ_SECONDS
 
+# The fuzz targets compile: they are a workspace of their own, so nothing else would notice. Checking links nothing, so the
+# fuzzer's own library, which takes a C++ compiler and a while, is said to be elsewhere.
+FUZZ_CHECK := CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a \
+	cargo check --manifest-path fuzz/Cargo.toml --locked --target-dir $(abspath $(TARGET))
+
 help:
 	@echo 'make demo    record a real program, compare the page-size policies, say which to choose'
 	@echo 'make test    everything that must hold: format, lints, layers, tests, documents'
@@ -24,13 +29,16 @@ demo:
 test:
 	@scripts/setup.sh record rust-tools tests
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(FUZZ_CHECK)
 	cargo build --release --locked --bin broadleaf
 	BROADLEAF=$(abspath $(TARGET))/release/broadleaf cargo test --workspace --locked
 
 check:
 	@scripts/setup.sh rust-tools
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --locked --quiet -p broadleaf-layers
 

@@ -4,7 +4,9 @@
 //! a file as the writer does it, so that it works on what the decoder sees.
 #![no_main]
 
-use broadleaf_trace::{BlockDef, BlockItem, Grain, Header, Options, SECTIONS, StreamChunk, Totals, TraceWriter};
+use broadleaf_trace::{
+    BlockDef, BlockItem, Grain, Header, Options, SECTIONS, StreamChunk, Totals, TraceWriter,
+};
 use libfuzzer_sys::fuzz_target;
 
 /// Takes the fuzzer's bytes apart.
@@ -35,16 +37,28 @@ fn block(bytes: &[u8], fetches: bool) -> BlockDef {
     for &byte in bytes {
         let argument = u32::from(byte >> 3);
         items.push(match byte & 7 {
-            0 if fetches => BlockItem::Fetch { unit: argument.into() },
+            0 if fetches => BlockItem::Fetch {
+                unit: argument.into(),
+            },
             0 => BlockItem::Instructions(argument),
             1 => BlockItem::Load { bytes: argument },
             2 => BlockItem::Store { bytes: argument },
             3 => BlockItem::Exit,
-            4 => BlockItem::Several { loads: argument, stores: 0, loads_before_store: 0 },
-            5 => BlockItem::Several { loads: argument, stores: 1 + argument, loads_before_store: argument / 2 },
+            4 => BlockItem::Several {
+                loads: argument,
+                stores: 0,
+                loads_before_store: 0,
+            },
+            5 => BlockItem::Several {
+                loads: argument,
+                stores: 1 + argument,
+                loads_before_store: argument / 2,
+            },
             6 if fetches => BlockItem::FetchAgain(argument),
             6 => BlockItem::Instructions(u32::MAX - argument),
-            _ => BlockItem::Load { bytes: 4096 * argument },
+            _ => BlockItem::Load {
+                bytes: 4096 * argument,
+            },
         });
     }
     items.push(BlockItem::Exit);
@@ -54,7 +68,11 @@ fn block(bytes: &[u8], fetches: bool) -> BlockDef {
 fn trace(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = Bytes(bytes);
     let flags = bytes.byte();
-    let mut header = Header::new(if flags & 1 == 0 { Grain::Page } else { Grain::Line });
+    let mut header = Header::new(if flags & 1 == 0 {
+        Grain::Page
+    } else {
+        Grain::Line
+    });
     header.options = Options {
         instruction_counts: flags & 2 != 0,
         instruction_pages: flags & 4 != 0,
@@ -71,9 +89,19 @@ fn trace(bytes: &[u8]) -> Option<Vec<u8>> {
             writer.definitions(process, first, &blocks).ok()?;
         } else {
             let mut number = || u64::from(bytes.byte());
-            let totals = Totals { executions: number(), loads: number(), stores: number(), instructions: number() };
+            let totals = Totals {
+                executions: number(),
+                loads: number(),
+                stores: number(),
+                instructions: number(),
+            };
             let sections: [&[u8]; SECTIONS] = std::array::from_fn(|_| bytes.piece());
-            let chunk = StreamChunk { totals, clock: 0, sections, events: bytes.piece() };
+            let chunk = StreamChunk {
+                totals,
+                clock: 0,
+                sections,
+                events: bytes.piece(),
+            };
             writer.stream_chunk(process, &chunk).ok()?;
         }
     }

@@ -9,17 +9,37 @@ const MOST_PIECES: usize = 1 << 12;
 pub fn read_in_every_manner(bytes: &[u8]) {
     let mut plain = None;
     for fetches in [true, false] {
-        let strict = read(bytes, ReadOptions { keep_going: false, fetches });
-        let on = read(bytes, ReadOptions { keep_going: true, fetches });
+        let strict = read(
+            bytes,
+            ReadOptions {
+                keep_going: false,
+                fetches,
+            },
+        );
+        let on = read(
+            bytes,
+            ReadOptions {
+                keep_going: true,
+                fetches,
+            },
+        );
         if strict.whole {
             assert_eq!(on.places_lost, 0, "a trace without damage loses nothing");
-            assert_eq!(strict.pieces, on.pieces, "keeping on changes nothing where there is no damage");
+            assert_eq!(
+                strict.pieces, on.pieces,
+                "keeping on changes nothing where there is no damage"
+            );
         }
         plain = Some(strict);
     }
     // Without fetches there are none, whatever the trace holds.
     let plain = plain.expect("read twice");
-    assert!(!plain.pieces.iter().any(|piece| matches!(piece, Piece::Visit(visit) if visit.fetch)));
+    assert!(
+        !plain
+            .pieces
+            .iter()
+            .any(|piece| matches!(piece, Piece::Visit(visit) if visit.fetch))
+    );
 }
 
 #[derive(Debug, PartialEq)]
@@ -36,7 +56,11 @@ struct Told {
 }
 
 fn read(bytes: &[u8], options: ReadOptions) -> Told {
-    let mut told = Told { pieces: Vec::new(), whole: false, places_lost: 0 };
+    let mut told = Told {
+        pieces: Vec::new(),
+        whole: false,
+        places_lost: 0,
+    };
     let Ok(mut reader) = TraceReader::with_options(bytes, options) else {
         return told;
     };
@@ -61,9 +85,16 @@ fn read(bytes: &[u8], options: ReadOptions) -> Told {
         }
     };
     if told.whole {
-        assert_eq!(accesses, reader.totals().accesses(), "the totals are those of what was read");
+        assert_eq!(
+            accesses,
+            reader.totals().accesses(),
+            "the totals are those of what was read"
+        );
     } else {
-        assert!(matches!(reader.next_item(), Ok(None)), "there is nothing behind an error");
+        assert!(
+            matches!(reader.next_item(), Ok(None)),
+            "there is nothing behind an error"
+        );
     }
     told.places_lost = reader.lost().places;
     told
@@ -72,6 +103,9 @@ fn read(bytes: &[u8], options: ReadOptions) -> Told {
 /// What every visit keeps.
 fn hold(visit: &Visit) {
     assert!(visit.loads_before_store <= visit.loads, "{visit:?}");
-    assert!(visit.stores > 0 || visit.loads_before_store == visit.loads, "{visit:?}");
+    assert!(
+        visit.stores > 0 || visit.loads_before_store == visit.loads,
+        "{visit:?}"
+    );
     assert!(!visit.fetch || visit.accesses() == 0, "{visit:?}");
 }

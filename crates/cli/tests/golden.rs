@@ -134,16 +134,21 @@ fn the_oracle_counts_the_same_on_golden_recordings() {
         let kept = fs::read_to_string(path.with_extension("json")).expect("results");
         let kept: Vec<Value> = serde_json::from_str(&kept).expect("results are JSON");
         let recording = read(&path);
-        for policy in PolicySpec::ALL
-            .into_iter()
+        let policies = PolicySpec::ALL.into_iter();
+        let pairs = policies
             .chain([PolicySpec::Life(10_000)])
-        {
+            .flat_map(|policy| MACHINES.map(|machine| (policy, machine)));
+        for (policy, machine) in pairs {
             let name = policy.to_string();
+            let told = Machine::ALL
+                .into_iter()
+                .find(|told| told.to_string() == machine)
+                .expect("the oracle is told of each machine");
             let ours = kept
                 .iter()
-                .find(|result| result["policy"] == name.as_str() && result["machine"] == "skylake")
-                .unwrap_or_else(|| panic!("no result of {name}"));
-            let counts = replay(&recording, policy, Machine::Skylake);
+                .find(|result| result["policy"] == name.as_str() && result["machine"] == machine)
+                .unwrap_or_else(|| panic!("no result of {name} on {machine}"));
+            let counts = replay(&recording, policy, told);
             for (field, count) in [
                 ("accesses", counts.accesses),
                 ("l1_misses", counts.l1_misses),
@@ -165,7 +170,7 @@ fn the_oracle_counts_the_same_on_golden_recordings() {
                 assert_eq!(
                     ours[field].as_u64(),
                     Some(count),
-                    "{}: {field} of {name}",
+                    "{}: {field} of {name} on {machine}",
                     path.display()
                 );
             }

@@ -6,7 +6,7 @@ use broadleaf_units::PageNumber;
 
 /// A visit to a base page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stay {
+pub(crate) struct PageVisit {
     pub(crate) page: PageNumber,
     pub(crate) block: BlockId,
     /// Where the page lies in its block.
@@ -25,7 +25,7 @@ pub(crate) struct Stay {
     pub(crate) accesses: u64,
 }
 
-impl Stay {
+impl PageVisit {
     /// Whether the page is stored to at all.
     #[inline]
     pub(crate) const fn any_store(&self) -> bool {
@@ -33,27 +33,27 @@ impl Stay {
     }
 }
 
-/// Stays in one address space without an event between them.
+/// Visits in one address space without an event between them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) tag: SpaceTag,
-    pub(crate) stays: Vec<Stay>,
+    pub(crate) visits: Vec<PageVisit>,
 }
 
 impl Batch {
-    /// Adds a stay, to the one before where that is on the same page: what comes between two visits to one page is nothing,
+    /// Adds a visit, to the one before where that is on the same page: what comes between two visits to one page is nothing,
     /// so both are one, and a straddling access between them stays inside the page.
     #[inline]
-    pub(crate) fn push(&mut self, stay: Stay) {
-        match self.stays.last_mut() {
-            Some(last) if last.page == stay.page => {
-                if stay.stores && !last.stores {
-                    last.loads_before_store = last.accesses + stay.loads_before_store;
+    pub(crate) fn push(&mut self, visit: PageVisit) {
+        match self.visits.last_mut() {
+            Some(last) if last.page == visit.page => {
+                if visit.stores && !last.stores {
+                    last.loads_before_store = last.accesses + visit.loads_before_store;
                     last.stores = true;
                 }
-                last.accesses += stay.accesses;
+                last.accesses += visit.accesses;
             }
-            _ => self.stays.push(stay),
+            _ => self.visits.push(visit),
         }
     }
 }
@@ -62,8 +62,8 @@ impl Batch {
 mod tests {
     use super::*;
 
-    fn stay(page: u64, loads_before_store: u64, accesses: u64, time: u64) -> Stay {
-        Stay {
+    fn visit(page: u64, loads_before_store: u64, accesses: u64, time: u64) -> PageVisit {
+        PageVisit {
             page: PageNumber(page),
             block: BlockId(0),
             offset: page as u16,
@@ -79,14 +79,14 @@ mod tests {
     #[test]
     fn split_visits_are_one() {
         let mut batch = Batch::default();
-        batch.push(stay(7, 3, 3, 0));
-        batch.push(stay(7, 2, 4, 3));
-        batch.push(stay(7, 0, 1, 7));
-        batch.push(stay(8, 0, 1, 8));
-        batch.push(stay(7, 1, 1, 9));
+        batch.push(visit(7, 3, 3, 0));
+        batch.push(visit(7, 2, 4, 3));
+        batch.push(visit(7, 0, 1, 7));
+        batch.push(visit(8, 0, 1, 8));
+        batch.push(visit(7, 1, 1, 9));
         assert_eq!(
-            batch.stays,
-            [stay(7, 5, 8, 0), stay(8, 0, 1, 8), stay(7, 1, 1, 9)]
+            batch.visits,
+            [visit(7, 5, 8, 0), visit(8, 0, 1, 8), visit(7, 1, 1, 9)]
         );
     }
 }

@@ -1,6 +1,6 @@
 //! A cell: one policy with its memory, and a TLB for each machine.
 
-use crate::batch::{Batch, Stay};
+use crate::batch::{Batch, PageVisit};
 use crate::deadlines::Deadlines;
 use crate::stream::Stream;
 use crate::tags::Tags;
@@ -38,20 +38,20 @@ impl<'a> Translation<'a> {
 
     /// Looks a page up, and takes in what the page table holds where that misses.
     #[inline]
-    fn look_up(&mut self, tag: SpaceTag, stay: &Stay, memory: &Memory) {
-        match self.tlb.lookup(tag, stay.page) {
+    fn look_up(&mut self, tag: SpaceTag, visit: &PageVisit, memory: &Memory) {
+        match self.tlb.lookup(tag, visit.page) {
             Lookup::First => {}
             Lookup::Second => self.first_missed += 1,
             Lookup::Miss => {
                 self.first_missed += 1;
-                let size = if memory.block(stay.block).is_promoted() {
+                let size = if memory.block(visit.block).is_promoted() {
                     self.super_walks += 1;
                     PageSize::SIZE_2M
                 } else {
                     self.base_walks += 1;
                     PageSize::SIZE_4K
                 };
-                self.tlb.fill(tag, stay.page, size);
+                self.tlb.fill(tag, visit.page, size);
             }
         }
     }
@@ -152,71 +152,75 @@ impl<'a> Cell<'a> {
     /// Replays a batch.
     pub(crate) fn replay(&mut self, batch: &Batch, stream: &Stream) {
         self.memory.make_room(stream.spaces.blocks());
-        let mut rest = batch.stays.as_slice();
+        let mut rest = batch.visits.as_slice();
         loop {
-            // Most stays change no memory. A run of them is looked up by one machine after another, in a loop that does
+            // Most visits change no memory. A run of them is looked up by one machine after another, in a loop that does
             // nothing else.
-            let quiet = rest.iter().take_while(|stay| self.is_quiet(stay)).count();
+            let quiet = rest.iter().take_while(|visit| self.is_quiet(visit)).count();
             let (run, others) = rest.split_at(quiet);
             for translation in &mut self.translations {
-                for stay in run {
-                    translation.look_up(batch.tag, stay, &self.memory);
+                for visit in run {
+                    translation.look_up(batch.tag, visit, &self.memory);
                 }
             }
-            let Some((stay, after)) = others.split_first() else {
+            let Some((visit, after)) = others.split_first() else {
                 return;
             };
-            self.stay(stay, batch.tag, stream);
+            self.visit(visit, batch.tag, stream);
             rest = after;
         }
     }
 
-    /// Whether nothing is decided during a stay.
+    /// Whether nothing is decided during a visit.
     #[inline]
-    fn is_quiet(&self, stay: &Stay) -> bool {
+    fn is_quiet(&self, visit: &PageVisit) -> bool {
         // A deadline concerns the access that comes at its time, so one at the time after the last is for later.
         self.memory
-            .is_settled(stay.block, stay.offset.into(), stay.any_store())
-            && stay.time + stay.accesses <= self.deadlines.next()
+            .is_settled(visit.block, visit.offset.into(), visit.any_store())
+            && visit.time + visit.accesses <= self.deadlines.next()
     }
 
-    fn look_up(&mut self, stay: &Stay, tag: SpaceTag) {
+    fn look_up(&mut self, visit: &PageVisit, tag: SpaceTag) {
         for translation in &mut self.translations {
-            translation.look_up(tag, stay, &self.memory);
+            translation.look_up(tag, visit, &self.memory);
         }
     }
 
-    /// A stay during which something may be decided. Only a first reference, a first store, and deadlines count; all
+    /// A visit during which something may be decided. Only a first reference, a first store, and deadlines count; all
     /// other accesses hit what the first lookup brought, unless a shootdown took that away.
-    fn stay(&mut self, stay: &Stay, tag: SpaceTag, stream: &Stream) {
+    fn visit(&mut self, visit: &PageVisit, tag: SpaceTag, stream: &Stream) {
         let mut translated = false;
         let mut reference = |cell: &mut Self, time: u64, store: bool| {
-            let shot_down = cell.reference(stay, time, store, stream);
+            let shot_down = cell.reference(visit, time, store, stream);
             if !translated || shot_down {
-                cell.look_up(stay, tag);
+                cell.look_up(visit, tag);
                 translated = true;
             }
         };
-        if stay.leads {
+        if visit.leads {
             // Its access was the last one before.
-            reference(self, stay.time.saturating_sub(1), stay.leads_with_store);
+            reference(self, visit.time.saturating_sub(1), visit.leads_with_store);
         }
-        if stay.accesses == 0 {
+        if visit.accesses == 0 {
             return;
         }
-        self.ask_due(stay.time, stream);
-        reference(self, stay.time, stay.stores && stay.loads_before_store == 0);
-        if stay.stores && stay.loads_before_store > 0 {
-            let time = stay.time + stay.loads_before_store;
+        self.ask_due(visit.time, stream);
+        reference(
+            self,
+            visit.time,
+            visit.stores && visit.loads_before_store == 0,
+        );
+        if visit.stores && visit.loads_before_store > 0 {
+            let time = visit.time + visit.loads_before_store;
             self.ask_due(time, stream);
             reference(self, time, true);
         }
-        self.ask_due(stay.time + stay.accesses - 1, stream);
+        self.ask_due(visit.time + visit.accesses - 1, stream);
     }
 
     /// What has to be decided before a page is translated. Says whether TLB entries of its block were removed.
-    fn reference(&mut self, stay: &Stay, now: u64, store: bool, stream: &Stream) -> bool {
-        let (block, offset) = (stay.block, usize::from(stay.offset));
+    fn reference(&mut self, visit: &PageVisit, now: u64, store: bool, stream: &Stream) -> bool {
+        let (block, offset) = (visit.block, usize::from(visit.offset));
         if !self.memory.block(block).is_resident(offset) {
             let reservable = stream.spaces.facts(block, offset).reservable;
             if self.memory.fault(block, offset, now, reservable) {

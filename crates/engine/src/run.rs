@@ -31,6 +31,19 @@ pub enum Error<E> {
         /// How many it can.
         limit: usize,
     },
+    /// The blocks that the trace reaches, kept once for each policy, would take more memory than a replay may.
+    #[error(
+        "the trace reaches {blocks} blocks of 2 MiB or more; under {policies} policies at a time (4k, with which faults are \
+         compared, is always one) a replay keeps {limit} in all: compare fewer policies at a time"
+    )]
+    TooManyBlocks {
+        /// How many blocks it had reached.
+        blocks: usize,
+        /// How many policies were replayed at a time.
+        policies: usize,
+        /// How many blocks of all policies together are kept.
+        limit: usize,
+    },
     /// The progress callback asked to stop.
     #[error("stopped")]
     Stopped,
@@ -65,8 +78,8 @@ pub struct Outcome {
 /// visits, and stops the replay with [`ControlFlow::Break`].
 ///
 /// # Errors
-/// Where the source fails, the trace holds an address or a number of address spaces that the model cannot take, or
-/// `progress` stops.
+/// Where the source fails, the trace holds an address or a number of address spaces or blocks that the model cannot take,
+/// or `progress` stops.
 pub fn run<S: Source>(
     source: &mut S,
     plan: &Plan,
@@ -82,6 +95,7 @@ pub fn run<S: Source>(
             accesses: 0,
         },
         told: BTreeSet::new(),
+        most_blocks: plan.most_blocks(),
     };
     let foresight = foresee(&mut passes, plan)?;
     loop {
@@ -151,6 +165,8 @@ struct Passes<'a, S> {
     state: Progress,
     /// Address spaces that are known to have their mappings told.
     told: BTreeSet<SpaceId>,
+    /// How many blocks the cells may keep together.
+    most_blocks: usize,
 }
 
 impl<S: Source> Passes<'_, S> {
@@ -170,6 +186,7 @@ impl<S: Source> Passes<'_, S> {
                     apply(&changes, cells, &mut stream);
                     for visits in visits.chunks(BATCH) {
                         stream.take(visits, &mut batch).map_err(refused)?;
+                        has_room(&stream, cells.len(), self.most_blocks)?;
                         cells
                             .iter_mut()
                             .for_each(|cell| cell.replay(&batch, &stream));
@@ -180,7 +197,10 @@ impl<S: Source> Passes<'_, S> {
                     }
                 }
                 Item::Event(event) => match stream.event(event) {
-                    Ok(changes) => apply(&changes, cells, &mut stream),
+                    Ok(changes) => {
+                        has_room(&stream, cells.len(), self.most_blocks)?;
+                        apply(&changes, cells, &mut stream);
+                    }
                     Err(TooLate) => {
                         self.learn(stream.running)?;
                         self.state.passes += 1;
@@ -213,10 +233,23 @@ impl<S: Source> Passes<'_, S> {
 fn apply(changes: &[Change], cells: &mut [Cell<'_>], stream: &mut Stream) {
     for change in changes {
         cells.iter_mut().for_each(|cell| cell.apply(change, stream));
-        if let Change::End(region) = change {
-            stream.tags.take_back(region.space);
+        if let Change::End(extent) = change {
+            stream.tags.take_back(extent.space);
         }
     }
+}
+
+/// Whether every cell may keep all blocks that are known.
+fn has_room<E>(stream: &Stream, policies: usize, limit: usize) -> Result<(), Error<E>> {
+    let blocks = stream.spaces.blocks();
+    if blocks.saturating_mul(policies) <= limit {
+        return Ok(());
+    }
+    Err(Error::TooManyBlocks {
+        blocks,
+        policies,
+        limit,
+    })
 }
 
 fn refused<E>(refused: Refused) -> Error<E> {

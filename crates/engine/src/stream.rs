@@ -1,6 +1,6 @@
 //! The trace as all cells see it: address spaces, time, and what the trace comes to.
 
-use crate::batch::{Batch, Stay};
+use crate::batch::{Batch, PageVisit};
 use crate::tags::Tags;
 use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY};
 use broadleaf_metrics::TraceSummary;
@@ -111,7 +111,7 @@ impl Stream {
 
     /// Takes visits in: finds their blocks, sums them up, and leaves them in `batch` for the cells.
     pub(crate) fn take(&mut self, visits: &[Visit], batch: &mut Batch) -> Result<(), Refused> {
-        batch.stays.clear();
+        batch.visits.clear();
         batch.tag = self.tags.give(self.running).ok_or(Refused::Space)?;
         for visit in visits {
             self.summary.instructions += u64::from(visit.instructions);
@@ -122,7 +122,7 @@ impl Stream {
             let block = self.block(page)?;
             let offset = GEOMETRY.offset_in_block(page);
             self.spaces.touch(block, offset);
-            batch.push(Stay {
+            batch.push(PageVisit {
                 page,
                 block,
                 offset: offset as u16,

@@ -1,4 +1,5 @@
-//! The engine against the oracle, on random traces: every count and every refusal of every policy has to be equal.
+//! The engine against the oracle, on random traces: every count and every refusal of every policy has to be equal,
+//! on each of the machines that are built in.
 //!
 //! `BROADLEAF_CASES` sets how many traces are tried (1,000 unless told). A difference is cut down to the steps and the
 //! visits that it needs, and printed with the seed that it came from.
@@ -12,7 +13,7 @@ use broadleaf_engine::{Items, Plan, run};
 use broadleaf_metrics::CellResult;
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
-use broadleaf_oracle::{Counts, OwnedItem, PolicySpec, Recording};
+use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording};
 use broadleaf_trace::Visit;
 use broadleaf_units::PageSize;
 
@@ -41,7 +42,12 @@ fn policies(rng: &mut Rng) -> Vec<PolicySpec> {
     policies
 }
 
-fn engine(recording: &Recording, policies: &[PolicySpec]) -> Vec<Figures> {
+/// The machine that a seed's traces are replayed on: each of those that are built in has its turn.
+fn machine_of(seed: u64) -> Machine {
+    Machine::ALL[(seed % Machine::ALL.len() as u64) as usize]
+}
+
+fn engine(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> Vec<Figures> {
     let mut items = Items::new(recording.grain);
     for item in &recording.items {
         match item {
@@ -53,16 +59,14 @@ fn engine(recording: &Recording, policies: &[PolicySpec]) -> Vec<Figures> {
         |policy: &PolicySpec| broadleaf_policy::parse(&policy.to_string()).expect("a policy");
     let named: Vec<_> = policies.iter().map(parse).collect();
     let names: Vec<String> = named.iter().map(|policy| policy.name()).collect();
-    let machine = broadleaf_translation::machine("skylake").expect("a machine");
+    let machine_name = machine.to_string();
+    let machine = broadleaf_translation::machine(&machine_name).expect("a machine");
     let plan = Plan::new(named, vec![machine]).expect("a plan");
     let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
     let trace = &outcome.trace;
     (outcome.results.iter().zip(names))
         .map(|(result, name)| {
-            assert_eq!(
-                (&result.policy, result.machine.as_str()),
-                (&name, "skylake")
-            );
+            assert_eq!((&result.policy, &result.machine), (&name, &machine_name));
             assert_eq!(
                 (trace.accesses, trace.pages),
                 (result.accesses, result.touched_pages)
@@ -112,8 +116,7 @@ fn figures_of_engine(result: &CellResult, loads: u64, stores: u64) -> Figures {
     )
 }
 
-fn oracle(recording: &Recording, policies: &[PolicySpec]) -> Vec<Figures> {
-    let machine = broadleaf_oracle::Machine::Skylake;
+fn oracle(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> Vec<Figures> {
     let counts = |policy| broadleaf_oracle::replay(recording, policy, machine);
     let base = counts(PolicySpec::FourK);
     let result = |&policy| {
@@ -248,7 +251,8 @@ fn report(
     let small = thin(&shrink(script, differs).recording(), differs);
     let (left, right) = pair(&small);
     panic!(
-        "seed {seed}, {policy}:\n{}{}",
+        "seed {seed}, {policy} on {}:\n{}{}",
+        machine_of(seed),
         differences(&left, &right),
         print(&small)
     );
@@ -258,18 +262,18 @@ fn report(
 fn every_count_equals_the_oracles() {
     for_each_seed(cases(1000), |seed| {
         let script = Script::from_seed(seed);
-        let policies = policies(&mut Rng::new(seed));
+        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
         let recording = script.recording();
-        let both = engine(&recording, &policies)
+        let both = engine(&recording, &policies, machine)
             .into_iter()
-            .zip(oracle(&recording, &policies));
+            .zip(oracle(&recording, &policies, machine));
         for ((left, right), &policy) in both.zip(&policies) {
             if left != right {
                 let one = [policy];
                 report(seed, &script, policy, |recording| {
                     (
-                        engine(recording, &one).remove(0),
-                        oracle(recording, &one).remove(0),
+                        engine(recording, &one, machine).remove(0),
+                        oracle(recording, &one, machine).remove(0),
                     )
                 });
             }
@@ -282,18 +286,18 @@ fn visits_may_be_cut_anywhere() {
     for_each_seed(cases(250), |seed| {
         let seed = seed + 1_000_000;
         let script = Script::from_seed(seed);
-        let policies = policies(&mut Rng::new(seed));
+        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
         let cut = |recording: &Recording| split(recording, &mut Rng::new(seed));
         let recording = script.recording();
-        let both = engine(&cut(&recording), &policies)
+        let both = engine(&cut(&recording), &policies, machine)
             .into_iter()
-            .zip(engine(&recording, &policies));
+            .zip(engine(&recording, &policies, machine));
         for ((left, right), &policy) in both.zip(&policies) {
             if left != right {
                 report(seed, &script, policy, |recording| {
                     (
-                        engine(&cut(recording), &[policy]).remove(0),
-                        engine(recording, &[policy]).remove(0),
+                        engine(&cut(recording), &[policy], machine).remove(0),
+                        engine(recording, &[policy], machine).remove(0),
                     )
                 });
             }
@@ -306,18 +310,18 @@ fn policies_do_not_disturb_each_other() {
     for_each_seed(cases(100), |seed| {
         let seed = seed + 2_000_000;
         let script = Script::from_seed(seed);
-        let policies = policies(&mut Rng::new(seed));
+        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
         let recording = script.recording();
-        for (index, (together, &policy)) in engine(&recording, &policies)
+        for (index, (together, &policy)) in engine(&recording, &policies, machine)
             .iter()
             .zip(&policies)
             .enumerate()
         {
-            if *together != engine(&recording, &[policy]).remove(0) {
+            if *together != engine(&recording, &[policy], machine).remove(0) {
                 report(seed, &script, policy, |recording| {
                     (
-                        engine(recording, &policies).remove(index),
-                        engine(recording, &[policy]).remove(0),
+                        engine(recording, &policies, machine).remove(index),
+                        engine(recording, &[policy], machine).remove(0),
                     )
                 });
             }

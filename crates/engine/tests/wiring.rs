@@ -157,6 +157,36 @@ fn mappings_told_late_count_from_the_start() {
 }
 
 #[test]
+fn rights_split_the_mapping_that_is_assumed() {
+    let mut items = Items::new(Grain::Page);
+    items.visits((0..64).map(store));
+    let protect = |pages: u64, rights| Event::Protect(range(0, pages), rights);
+    // The same rights again do nothing; others of a part break the superpage, and the second time do nothing either.
+    items.event(protect(8, READ_WRITE)).visits([load(64)]);
+    assert_eq!(result(&items, "pop-64").demotions, 0);
+    items.event(protect(8, READ)).visits([load(8)]);
+    items.event(protect(8, READ)).visits([store(9)]);
+    let split = result(&items, "dirty-65");
+    assert_eq!(refused(&split, "too_few_dirty"), 64 + 65);
+    let split = result(&items, "pop-64");
+    assert_eq!((split.promotions, split.demotions), (1, 1));
+    // In a block that is split nothing can be promoted, until it has one kind of rights again.
+    items.visits([store(64)]);
+    assert_eq!(refused(&result(&items, "pop-64"), "mixed_protection"), 1);
+    items
+        .event(protect(512, READ_WRITE))
+        .visits([store(65), load(66)]);
+    assert_eq!(result(&items, "pop-64").promotions, 2);
+    // What is unmapped falls back to what was assumed.
+    let mut items = Items::new(Grain::Page);
+    items
+        .event(protect(8, READ))
+        .event(Event::Unmap(range(0, 8)))
+        .visits([load(0)]);
+    assert_eq!(result(&items, "greedy").promotions, 1);
+}
+
+#[test]
 fn notes_say_what_the_trace_does_not() {
     let mut items = Items::new(Grain::Page);
     items.visits([load(0)]);
@@ -215,6 +245,54 @@ fn what_the_model_cannot_take_is_refused() {
         items.event(Event::SpaceEnd { status: None });
     }
     assert_eq!(go(&mut items), None, "one at a time");
+}
+
+#[test]
+fn blocks_that_would_use_up_memory_are_refused() {
+    let plan = |names: &[&str], blocks| {
+        let named = names
+            .iter()
+            .map(|name| broadleaf_policy::parse(name).unwrap());
+        let machine = broadleaf_translation::machine("skylake").unwrap();
+        Plan::new(named.collect(), vec![machine])
+            .unwrap()
+            .keeping(blocks)
+    };
+    let go = |items: &Items, plan| {
+        run(
+            &mut items.clone(),
+            &plan,
+            &mut |_| ControlFlow::Continue(()),
+        )
+        .err()
+    };
+    let mut items = Items::new(Grain::Page);
+    items.visits((0..300).map(|block| load(block * BLOCK)));
+    let too_many = |blocks, policies, limit| {
+        Some(Error::TooManyBlocks {
+            blocks,
+            policies,
+            limit,
+        })
+    };
+    // `4k` is kept too, and is not kept twice.
+    assert_eq!(go(&items, plan(&["greedy", "pop-64"], 900)), None);
+    assert_eq!(go(&items, plan(&["greedy", "4k"], 600)), None);
+    assert_eq!(
+        go(&items, plan(&["greedy", "pop-64"], 899)),
+        too_many(300, 3, 899)
+    );
+    let message = too_many(300, 3, 899).map(|error| error.to_string());
+    assert!(message.is_some_and(|text| text.ends_with("compare fewer policies at a time")));
+    // Pages that move reach blocks as well.
+    items.event(Event::Remap {
+        from: range(0, 300 * BLOCK),
+        to: range(1 << 30, 300 * BLOCK),
+    });
+    assert_eq!(
+        go(&items, plan(&["greedy", "4k"], 1199)),
+        too_many(600, 2, 1199)
+    );
 }
 
 #[test]

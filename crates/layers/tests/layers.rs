@@ -25,6 +25,9 @@ fn departures(table: &BTreeMap<String, Row>, packages: &BTreeMap<String, Package
             found.push(format!("the tests of {name} may not import {import}"));
         }
         for import in &row.may_import {
+            if !package.imports.contains(import) {
+                found.push(format!("{name} may import {import}, and does not"));
+            }
             match table.get(import) {
                 None => found.push(format!("{name} may import {import}, which has no row")),
                 Some(imported) if imported.layer > row.layer => {
@@ -59,6 +62,7 @@ fn each_departure_is_found() {
 | 1 | `trace` | | `units` `engine` | |
 | 4 | `engine` | | `units` `missing` | |
 | 5 | `gone` | | `units` | |
+| 5 | `report` | | `units` | |
 | dev | `oracle` | | `units` | |
 ";
     let table = table(document).expect("a table");
@@ -72,10 +76,14 @@ fn each_departure_is_found() {
             "units".to_string(),
             package(&["trace"], &["oracle", "engine"]),
         ),
-        ("trace".to_string(), package(&["units"], &[])),
-        ("engine".to_string(), package(&["units"], &["oracle"])),
+        ("trace".to_string(), package(&["units", "engine"], &[])),
+        (
+            "engine".to_string(),
+            package(&["units", "missing"], &["oracle"]),
+        ),
         ("oracle".to_string(), package(&["units"], &["engine"])),
         ("extra".to_string(), package(&[], &[])),
+        ("report".to_string(), package(&[], &[])),
     ]);
     let mut found = departures(&table, &packages);
     found.sort();
@@ -85,11 +93,40 @@ fn each_departure_is_found() {
             "engine may import missing, which has no row",
             "extra is a crate without a row",
             "gone is a row without a crate",
+            "report may import units, and does not",
             "the tests of units may not import engine",
             "trace may import engine, which stands in a layer above it",
             "units may not import trace",
         ]
     );
+}
+
+/// A dependency that no source names is one that nobody would miss.
+#[test]
+fn every_import_is_used() {
+    let named_in = |krate: &str, folders: &[&str], import: &str| {
+        let at = root().join("crates").join(krate);
+        let build = Some(at.join("build.rs")).filter(|path| path.is_file());
+        let folders = folders.iter().map(|folder| at.join(folder));
+        let files = folders
+            .filter(|folder| folder.is_dir())
+            .flat_map(|folder| sources(&folder));
+        files.chain(build).any(|path| {
+            let source = std::fs::read_to_string(path).expect("a source file is readable");
+            !names_taken(&source, &format!("broadleaf_{import}")).is_empty()
+        })
+    };
+    for (name, package) in packages() {
+        for import in &package.imports {
+            let used = named_in(&name, &["src"], import);
+            assert!(used, "{name} depends on {import}, and no source names it");
+        }
+        for import in &package.test_imports {
+            let used = named_in(&name, &["src", "tests", "examples", "benches"], import);
+            assert!(used, "{name} has {import} for tests, and none names it");
+        }
+    }
+    assert!(!named_in("units", &["src"], "engine"));
 }
 
 #[test]

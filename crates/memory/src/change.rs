@@ -16,7 +16,7 @@ pub struct Span {
 
 /// A range of one address space, and the blocks of it that anything was ever known of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
+pub struct Extent {
     /// The space.
     pub space: SpaceId,
     /// The range.
@@ -46,14 +46,14 @@ impl Move {
 /// What an event does to the pages of a memory. The same for every policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The pages of the region go.
-    Release(Region),
-    /// The rights of the region changed.
-    Protect(Region),
-    /// The pages of the region go elsewhere, where nothing is resident.
-    Relocate(Region, Vec<Move>),
-    /// An address space ends; the region holds all of it.
-    End(Region),
+    /// The pages of the extent go.
+    Release(Extent),
+    /// The rights of the extent changed.
+    Protect(Extent),
+    /// The pages of the extent go elsewhere, where nothing is resident.
+    Relocate(Extent, Vec<Move>),
+    /// An address space ends; the extent holds all of it.
+    End(Extent),
 }
 
 /// TLB entries that are wrong from now on and have to be removed before the next lookup.

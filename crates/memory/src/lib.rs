@@ -19,7 +19,7 @@ mod space;
 mod spaces;
 
 pub use block::Block;
-pub use change::{Change, Move, Region, Shootdown, Span};
+pub use change::{Change, Extent, Move, Shootdown, Span};
 pub use mapping::{Backing, Mapping, Rights};
 pub use memory::{Counters, Memory, Totals};
 pub use page_map::PageMap;

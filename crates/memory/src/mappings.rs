@@ -1,28 +1,28 @@
 //! The mappings of one address space, in order.
 
 use crate::{Mapping, Pages, Rights};
+use std::collections::BTreeMap;
 
-/// Mappings in order of address, none overlapping another, neighbours that continue each other joined into one.
+/// Mappings by their first page, none overlapping another, neighbours that continue each other joined into one. A change
+/// costs no more than what it meets, however many others there are.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mappings(Vec<Mapping>);
+pub(crate) struct Mappings(BTreeMap<u64, Mapping>);
 
 impl Mappings {
     /// The mapping that holds a page.
     pub(crate) fn at(&self, page: u64) -> Option<&Mapping> {
-        let at = self.0.partition_point(|mapping| mapping.pages.end <= page);
-        self.0
-            .get(at)
-            .filter(|mapping| mapping.pages.contains(page))
+        let (_, last) = self.0.range(..=page).next_back()?;
+        last.pages.contains(page).then_some(last)
     }
 
     /// The mappings that meet a range, in order.
     pub(crate) fn meeting(&self, pages: Pages) -> impl Iterator<Item = &Mapping> {
-        let at = self
-            .0
-            .partition_point(|mapping| mapping.pages.end <= pages.start);
-        self.0[at..]
-            .iter()
-            .take_while(move |mapping| mapping.pages.start < pages.end)
+        let first = self
+            .at(pages.start)
+            .map_or(pages.start, |first| first.pages.start);
+        self.0
+            .range(first..pages.end.max(first))
+            .map(|(_, mapping)| mapping)
     }
 
     /// Cuts a range out, and returns what was there.
@@ -30,19 +30,15 @@ impl Mappings {
         if pages.is_empty() {
             return Vec::new();
         }
-        let first = self
-            .0
-            .partition_point(|mapping| mapping.pages.end <= pages.start);
-        let last = self
-            .0
-            .partition_point(|mapping| mapping.pages.start < pages.end);
-        let met: Vec<Mapping> = self.0[first..last].to_vec();
-        let left: Vec<Mapping> = (met.iter())
-            .flat_map(|mapping| mapping.pages.without(pages).map(|rest| (mapping, rest)))
-            .filter(|(_, rest)| !rest.is_empty())
-            .map(|(mapping, rest)| mapping.part(rest))
-            .collect();
-        self.0.splice(first..last, left);
+        let met: Vec<Mapping> = self.meeting(pages).copied().collect();
+        for mapping in &met {
+            self.0.remove(&mapping.pages.start);
+            for rest in mapping.pages.without(pages) {
+                if !rest.is_empty() {
+                    self.0.insert(rest.start, mapping.part(rest));
+                }
+            }
+        }
         met.iter().map(|mapping| mapping.part(pages)).collect()
     }
 
@@ -52,23 +48,23 @@ impl Mappings {
             return;
         }
         self.cut(mapping.pages);
-        let at = self
-            .0
-            .partition_point(|other| other.pages.end <= mapping.pages.start);
-        self.0.insert(at, mapping);
-        self.join(at);
-        if at > 0 {
-            self.join(at - 1);
+        let start = mapping.pages.start;
+        self.0.insert(start, mapping);
+        self.join(start);
+        if let Some((&before, _)) = self.0.range(..start).next_back() {
+            self.join(before);
         }
     }
 
-    /// Joins the mapping of that number with the one after it, where that continues it.
-    fn join(&mut self, at: usize) {
-        if let Some(next) = self.0.get(at + 1).copied()
-            && self.0[at].is_continued_by(&next)
+    /// Joins the mapping that begins at that page with the one after it, where that continues it.
+    fn join(&mut self, start: u64) {
+        let mut both = self.0.range_mut(start..).map(|(_, mapping)| mapping);
+        if let (Some(first), Some(next)) = (both.next(), both.next())
+            && first.is_continued_by(next)
         {
-            self.0[at].pages.end = next.pages.end;
-            self.0.remove(at + 1);
+            let joined = next.pages;
+            first.pages.end = joined.end;
+            self.0.remove(&joined.start);
         }
     }
 
@@ -92,10 +88,12 @@ impl Mappings {
     /// Asserts order, disjointness and that nothing is left to join.
     #[cfg(test)]
     pub(crate) fn check(&self) {
-        for mapping in &self.0 {
+        for (start, mapping) in &self.0 {
             assert!(!mapping.pages.is_empty());
+            assert_eq!(*start, mapping.pages.start);
         }
-        for pair in self.0.windows(2) {
+        let in_order: Vec<Mapping> = self.0.values().copied().collect();
+        for pair in in_order.windows(2) {
             assert!(pair[0].pages.end <= pair[1].pages.start, "{pair:?}");
             assert!(!pair[0].is_continued_by(&pair[1]), "{pair:?}");
         }
@@ -131,7 +129,7 @@ mod tests {
         mappings.check();
         mappings
             .0
-            .iter()
+            .values()
             .map(|mapping| (mapping.pages.start, mapping.pages.end))
             .collect()
     }

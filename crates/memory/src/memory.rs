@@ -4,7 +4,7 @@
 //! in the state that it needs does nothing.
 
 use crate::{
-    Block, BlockId, Change, GEOMETRY, Move, PAGES_PER_BLOCK, PageMap, Region, Shootdown, Span,
+    Block, BlockId, Change, Extent, GEOMETRY, Move, PAGES_PER_BLOCK, PageMap, Shootdown, Span,
 };
 use broadleaf_policy::BackingKind;
 use broadleaf_units::{BlockNumber, SpaceId};
@@ -173,24 +173,24 @@ impl Memory {
     /// Does what an event asks.
     pub fn apply(&mut self, change: &Change) -> Shootdown {
         match change {
-            Change::Release(region) => self.release(region),
-            Change::Protect(region) => self.protect(region),
-            Change::Relocate(region, moves) => self.relocate(region, moves),
-            Change::End(region) => {
-                let _superseded = self.release(region);
-                Shootdown::Space(region.space)
+            Change::Release(extent) => self.release(extent),
+            Change::Protect(extent) => self.protect(extent),
+            Change::Relocate(extent, moves) => self.relocate(extent, moves),
+            Change::End(extent) => {
+                let _superseded = self.release(extent);
+                Shootdown::Space(extent.space)
             }
         }
     }
 
-    fn release(&mut self, region: &Region) -> Shootdown {
+    fn release(&mut self, extent: &Extent) -> Shootdown {
         let mut any = false;
-        for span in &region.spans {
+        for span in &extent.spans {
             any |= self.release_span(*span);
         }
         // What is not resident is in no TLB.
         if any {
-            range(region)
+            range(extent)
         } else {
             Shootdown::Nothing
         }
@@ -218,23 +218,23 @@ impl Memory {
         true
     }
 
-    fn protect(&mut self, region: &Region) -> Shootdown {
-        for span in &region.spans {
+    fn protect(&mut self, extent: &Extent) -> Shootdown {
+        for span in &extent.spans {
             // A superpage can have other rights as a whole, but not in part.
             if span.to - span.from < PAGES_PER_BLOCK {
                 self.break_up(span.block);
             }
         }
-        if region.spans.is_empty() {
+        if extent.spans.is_empty() {
             Shootdown::Nothing
         } else {
-            range(region)
+            range(extent)
         }
     }
 
     /// All pages leave before any arrives, so that a block which is both left and entered loses its reservation in between
     /// whichever way the range moves.
-    fn relocate(&mut self, region: &Region, moves: &[Move]) -> Shootdown {
+    fn relocate(&mut self, extent: &Extent, moves: &[Move]) -> Shootdown {
         let carried: Vec<Carried> = moves.iter().map(|moved| self.pick_up(moved)).collect();
         for (moved, carried) in moves.iter().zip(carried) {
             self.put_down(moved, carried);
@@ -242,7 +242,7 @@ impl Memory {
         if moves.is_empty() {
             Shootdown::Nothing
         } else {
-            range(region)
+            range(extent)
         }
     }
 
@@ -328,9 +328,9 @@ impl Memory {
     }
 }
 
-fn range(region: &Region) -> Shootdown {
+fn range(extent: &Extent) -> Shootdown {
     Shootdown::Range {
-        space: region.space,
-        pages: region.pages,
+        space: extent.space,
+        pages: extent.pages,
     }
 }

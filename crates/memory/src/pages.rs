@@ -2,6 +2,7 @@
 
 use crate::{GEOMETRY, PAGES_PER_BLOCK};
 use broadleaf_units::{BlockNumber, PageNumber, VirtAddr};
+use std::collections::BTreeMap;
 
 /// A range of base pages of one address space: `start` is in it, `end` is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,43 +103,77 @@ impl Pages {
     }
 }
 
-/// A set of pages, kept as ranges in order that neither overlap nor touch.
+/// A set of pages, kept as ranges in order that neither overlap nor touch: each range's end by its start, so that a change
+/// costs no more than what it meets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PageSet(Vec<Pages>);
+pub(crate) struct PageSet(BTreeMap<u64, u64>);
 
 impl PageSet {
+    /// The ranges that begin before `end` and end after `start`, last one first.
+    fn meeting(&self, Pages { start, end }: Pages) -> impl Iterator<Item = Pages> {
+        let before = self.0.range(..end).rev();
+        before
+            .take_while(move |(_, its_end)| **its_end > start)
+            .map(|(start, end)| Pages {
+                start: *start,
+                end: *end,
+            })
+    }
+
+    /// Takes out the ranges that meet those pages.
+    fn take(&mut self, pages: Pages) -> Vec<Pages> {
+        let met: Vec<Pages> = self.meeting(pages).collect();
+        for range in &met {
+            self.0.remove(&range.start);
+        }
+        met
+    }
+
     pub(crate) fn remove(&mut self, pages: Pages) {
         if pages.is_empty() {
             return;
         }
-        let kept = self.0.iter().flat_map(|range| range.without(pages));
-        self.0 = kept.filter(|range| !range.is_empty()).collect();
+        for met in self.take(pages) {
+            for rest in met.without(pages) {
+                if !rest.is_empty() {
+                    self.0.insert(rest.start, rest.end);
+                }
+            }
+        }
     }
 
     pub(crate) fn add(&mut self, pages: Pages) {
         if pages.is_empty() {
             return;
         }
-        let touches = |range: &Pages| range.start <= pages.end && pages.start <= range.end;
+        // One page more at either end, so that ranges which only touch are met too.
+        let around = Pages {
+            start: pages.start.saturating_sub(1),
+            end: pages.end + 1,
+        };
         let mut whole = pages;
-        for range in self.0.iter().filter(|range| touches(range)) {
-            whole.start = whole.start.min(range.start);
-            whole.end = whole.end.max(range.end);
+        for met in self.take(around) {
+            whole.start = whole.start.min(met.start);
+            whole.end = whole.end.max(met.end);
         }
-        self.0.retain(|range| !touches(range));
-        let at = self.0.partition_point(|range| range.start < whole.start);
-        self.0.insert(at, whole);
+        self.0.insert(whole.start, whole.end);
     }
 
     pub(crate) fn meets(&self, pages: Pages) -> bool {
-        let at = self.0.partition_point(|range| range.end <= pages.start);
-        self.0.get(at).is_some_and(|range| range.start < pages.end)
+        !pages.is_empty() && self.meeting(pages).next().is_some()
     }
 
-    /// The parts of the set that lie in that range.
+    /// The parts of the set that lie in that range, in order.
     pub(crate) fn within(&self, pages: Pages) -> Vec<Pages> {
-        let parts = self.0.iter().map(|range| range.common(pages));
-        parts.filter(|part| !part.is_empty()).collect()
+        if pages.is_empty() {
+            return Vec::new();
+        }
+        let mut parts: Vec<Pages> = self
+            .meeting(pages)
+            .map(|range| range.common(pages))
+            .collect();
+        parts.reverse();
+        parts
     }
 
     pub(crate) fn clear(&mut self) {
@@ -181,9 +216,11 @@ mod tests {
         set.add(pages(30, 40));
         assert!(set.meets(pages(19, 25)) && !set.meets(pages(20, 30)));
         set.add(pages(20, 30));
-        assert_eq!(set.0, [pages(10, 40)]);
+        assert_eq!(set.within(Pages::ALL), [pages(10, 40)]);
+        set.add(pages(41, 42));
         set.remove(pages(15, 16));
-        assert_eq!(set.0, [pages(10, 15), pages(16, 40)]);
+        let left = [pages(10, 15), pages(16, 40), pages(41, 42)];
+        assert_eq!(set.within(Pages::ALL), left);
         assert_eq!(set.within(pages(14, 17)), [pages(14, 15), pages(16, 17)]);
         set.remove(pages(0, 100));
         assert!(!set.meets(Pages::ALL));

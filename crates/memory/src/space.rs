@@ -2,7 +2,7 @@
 
 use crate::mappings::Mappings;
 use crate::pages::PageSet;
-use crate::{Mapping, Pages, Rights};
+use crate::{Backing, Mapping, Pages, Rights};
 use broadleaf_policy::{BackingKind, Coverage};
 use broadleaf_units::{FileId, SpaceId};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub struct Facts {
 pub(crate) struct Space {
     pub(crate) id: SpaceId,
     pub(crate) mappings: Mappings,
-    /// Whether the trace tells this space's mappings. Where it does not, every block is taken for covered.
+    /// Whether the trace tells this space's mappings. Where it does not, one mapping of all pages is assumed.
     pub(crate) told: bool,
     /// Whether it was ever referenced.
     pub(crate) visited: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Space {
 
 impl Space {
     pub(crate) fn new(id: SpaceId, told: bool) -> Self {
-        Self {
+        let mut space = Self {
             id,
             mappings: Mappings::default(),
             told,
@@ -49,6 +49,30 @@ impl Space {
             heap: None,
             advised_against: PageSet::default(),
             generation: 1,
+        };
+        space.assume(Pages::ALL);
+        space
+    }
+
+    /// Where the trace does not tell mappings, nothing tells of those that follow an `munmap(2)` or stand where no event
+    /// was seen either: memory that can be read and written is taken to be there.
+    pub(crate) fn assume(&mut self, pages: Pages) {
+        if !self.told {
+            self.mappings.put(Mapping {
+                pages,
+                rights: Rights::READ_WRITE,
+                shared: false,
+                backing: Backing::Anonymous,
+            });
+        }
+    }
+
+    /// The trace tells the mappings: nothing is assumed any more.
+    pub(crate) fn tell(&mut self) {
+        if !self.told {
+            self.told = true;
+            self.mappings.clear();
+            self.generation += 1;
         }
     }
 
@@ -62,41 +86,21 @@ impl Space {
     pub(crate) fn unmap(&mut self, pages: Pages) {
         self.advised_against.remove(pages);
         self.mappings.cut(pages);
+        self.assume(pages);
     }
 
     /// Forgets everything, as at the start of another program.
     pub(crate) fn clear(&mut self) {
         self.mappings.clear();
+        self.assume(Pages::ALL);
         self.heap = None;
         self.advised_against.clear();
         self.generation += 1;
     }
 
-    /// The parts of a range whose rights change, if they become these.
-    pub(crate) fn protect(&mut self, pages: Pages, rights: Rights) -> Vec<Pages> {
-        if self.told {
-            return self.mappings.protect(pages, rights);
-        }
-        // The one mapping that is assumed can be read and written; it stays so.
-        if rights == Rights::READ_WRITE || pages.is_empty() {
-            Vec::new()
-        } else {
-            vec![pages]
-        }
-    }
-
     /// What is known about a block, seen from one of its pages.
     pub(crate) fn facts(&self, block: Pages, page: u64, files: &BTreeMap<FileId, u64>) -> Facts {
         let advised_against = self.advised_against.meets(block);
-        if !self.told {
-            return Facts {
-                coverage: Coverage::Covered,
-                backing: BackingKind::Anonymous,
-                writable: true,
-                advised_against,
-                reservable: true,
-            };
-        }
         let here = self.mappings.at(page);
         let coverage = self.coverage(block, files);
         Facts {
@@ -115,7 +119,7 @@ impl Space {
         let mut mixed = false;
         for mapping in self.mappings.meeting(block) {
             let size = match mapping.backing {
-                crate::Backing::File { file, .. } => files.get(&file).copied(),
+                Backing::File { file, .. } => files.get(&file).copied(),
                 _ => None,
             };
             if mapping.can_hold(block, size) {

@@ -2,7 +2,7 @@
 
 use crate::space::{Facts, Space};
 use crate::{
-    Backing, Change, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, PageMap, Pages, Region, Rights, Span,
+    Backing, Change, Extent, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, PageMap, Pages, Rights, Span,
 };
 use broadleaf_units::{BlockNumber, FileId, PageNumber, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,10 +155,7 @@ impl AddressSpaces {
     pub fn tell(&mut self, space: SpaceId) -> bool {
         let space = self.space(space);
         let in_time = space.told || !space.visited;
-        if !space.told {
-            space.told = true;
-            space.generation += 1;
-        }
+        space.tell();
         in_time
     }
 
@@ -171,7 +168,7 @@ impl AddressSpaces {
     }
 
     /// The blocks of a range that are known.
-    fn region(&self, id: SpaceId, pages: Pages) -> Region {
+    fn extent(&self, id: SpaceId, pages: Pages) -> Extent {
         let mut spans = Vec::new();
         if let Some(space) = self.numbers.get(&id)
             && !pages.is_empty()
@@ -188,7 +185,7 @@ impl AddressSpaces {
                 });
             }
         }
-        Region {
+        Extent {
             space: id,
             pages,
             spans,
@@ -196,7 +193,7 @@ impl AddressSpaces {
     }
 
     fn release(&self, space: SpaceId, pages: Pages) -> Option<Change> {
-        (!pages.is_empty()).then(|| Change::Release(self.region(space, pages)))
+        (!pages.is_empty()).then(|| Change::Release(self.extent(space, pages)))
     }
 
     /// A mapping came to be, in place of whatever stood there.
@@ -229,10 +226,10 @@ impl AddressSpaces {
     pub fn protect(&mut self, space: SpaceId, pages: Pages, rights: Rights) -> Vec<Change> {
         let target = self.space(space);
         target.generation += 1;
-        let changed = target.protect(pages, rights);
+        let changed = target.mappings.protect(pages, rights);
         changed
             .into_iter()
-            .map(|pages| Change::Protect(self.region(space, pages)))
+            .map(|pages| Change::Protect(self.extent(space, pages)))
             .collect()
     }
 
@@ -332,7 +329,7 @@ impl AddressSpaces {
             .filter_map(|pages| self.release(space, pages))
             .collect();
         changes.push(Change::Relocate(
-            self.region(space, moved),
+            self.extent(space, moved),
             self.moves(space, moved, to),
         ));
         let target = self.space(space);
@@ -342,6 +339,7 @@ impl AddressSpaces {
         target.advised_against.remove(from);
         target.advised_against.remove(to);
         let taken = target.mappings.cut(from);
+        target.assume(from);
         for piece in taken.iter().filter(|piece| piece.pages.start < moved.end) {
             let piece = piece.part(moved);
             target
@@ -402,7 +400,7 @@ impl AddressSpaces {
     /// Which parts of which blocks go where, if a range moves.
     fn moves(&mut self, space: SpaceId, from: Pages, to: Pages) -> Vec<Move> {
         let mut moves = Vec::new();
-        for span in self.region(space, from).spans {
+        for span in self.extent(space, from).spans {
             let first = Pages::of_block(self.place(span.block).1).start;
             let mut offset = span.from;
             while offset < span.to {
@@ -428,6 +426,6 @@ impl AddressSpaces {
             return Vec::new();
         }
         self.space(space).clear();
-        vec![Change::End(self.region(space, Pages::ALL))]
+        vec![Change::End(self.extent(space, Pages::ALL))]
     }
 }

@@ -11,6 +11,7 @@
 
 mod block;
 mod counts;
+mod machine;
 mod mappings;
 mod memory;
 mod policy;
@@ -21,7 +22,8 @@ pub mod split;
 mod tlb;
 
 pub use counts::Counts;
+pub use machine::Machine;
 pub use policy::PolicySpec;
 pub use recording::{Foreknowledge, OwnedItem, Recording, Survey};
-pub use replay::{Machine, Pace, Replay, replay, replay_items};
-pub use tlb::{Found, PageSizeKind, SkylakeTlb};
+pub use replay::{Pace, Replay, replay, replay_items};
+pub use tlb::{AgedTlb, Found, PageSizeKind};

@@ -79,7 +79,7 @@ impl Piece {
 /// The mappings of one address space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings {
-    /// Rule 4: no map event tells of this space, so all of it counts as one anonymous, writable mapping.
+    /// Rule 4: no map event tells of this space, so what nothing else is known of counts as anonymous and writable.
     everything: bool,
     /// In order of address, apart from each other.
     pieces: Vec<Piece>,
@@ -92,9 +92,28 @@ pub(crate) struct Mappings {
 impl Mappings {
     /// A space in which nothing is mapped or, where no map event ever tells of it, `everything`.
     pub(crate) fn new(everything: bool) -> Self {
-        Self {
+        let mut mappings = Self {
             everything,
             ..Self::default()
+        };
+        // As many pages as 64 bits can address.
+        mappings.fall_back(&(0..1 << 52));
+        mappings
+    }
+
+    /// Rule 4: where the space's mappings are not told, `pages` are what all of it was at first.
+    fn fall_back(&mut self, pages: &Range<u64>) {
+        if self.everything {
+            self.put(Piece {
+                pages: pages.clone(),
+                protection: Protection {
+                    read: true,
+                    write: true,
+                    execute: false,
+                },
+                shared: false,
+                backing: Backing::Anonymous,
+            });
         }
     }
 
@@ -124,9 +143,6 @@ impl Mappings {
 
     /// Rule 3.
     pub(crate) fn is_covered(&self, block: u64, files: &FileSizes) -> bool {
-        if self.everything {
-            return true;
-        }
         let wanted = pages_of(block);
         let Some(mapping) = self.mapping_around(wanted.start) else {
             return false;
@@ -196,7 +212,7 @@ impl Mappings {
     }
 
     pub(crate) fn is_writable(&self, page: u64) -> bool {
-        self.everything || self.at(page).is_some_and(|piece| piece.protection.write)
+        self.at(page).is_some_and(|piece| piece.protection.write)
     }
 
     /// Rule 18: a block counts as advised against when any of its pages is.
@@ -268,6 +284,7 @@ impl Mappings {
     /// What was mapped in `pages` is so no longer, and advice to it is gone.
     pub(crate) fn unmap(&mut self, pages: &Range<u64>) {
         self.carve(pages);
+        self.fall_back(pages);
         self.clear_advice(pages);
     }
 
@@ -298,6 +315,7 @@ impl Mappings {
 
     /// The mapping that ends at `end`, if one does, reaches to `new_end`.
     pub(crate) fn extend(&mut self, end: u64, new_end: u64) {
+        self.carve(&(end..new_end));
         if let Some(piece) = self.pieces.iter_mut().find(|piece| piece.pages.end == end) {
             piece.pages.end = new_end;
         }
@@ -358,7 +376,9 @@ impl Mappings {
         for page in advised {
             self.advised_against.insert(page - from.start + to.start);
         }
-        for mut piece in self.carve(from) {
+        let taken = self.carve(from);
+        self.fall_back(from);
+        for mut piece in taken {
             let reaches_end = piece.pages.end == from.end;
             piece.pages =
                 piece.pages.start - from.start + to.start..piece.pages.end - from.start + to.start;

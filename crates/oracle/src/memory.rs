@@ -9,8 +9,8 @@ use broadleaf_units::SpaceId;
 use crate::block::{Block, Fill, Page, Reservation};
 use crate::mappings::{Coverage, FileSizes, Mappings, overlap, pages_of};
 use crate::policy::{PolicySpec, View, decide};
-use crate::tlb::{PageSizeKind, SkylakeTlb};
-use crate::{Counts, Foreknowledge};
+use crate::tlb::{AgedTlb, PageSizeKind};
+use crate::{Counts, Foreknowledge, Machine};
 
 /// An address space and a block of it.
 pub(crate) type BlockKey = (SpaceId, u64);
@@ -18,7 +18,7 @@ pub(crate) type BlockKey = (SpaceId, u64);
 /// The memory of all address spaces under one policy.
 pub(crate) struct Memory {
     policy: PolicySpec,
-    pub(crate) tlb: SkylakeTlb,
+    pub(crate) tlb: AgedTlb,
     pub(crate) counts: Counts,
     known: Foreknowledge,
     /// The blocks that were promoted at any time.
@@ -32,10 +32,10 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(policy: PolicySpec, known: Foreknowledge) -> Self {
+    pub(crate) fn new(policy: PolicySpec, machine: Machine, known: Foreknowledge) -> Self {
         Self {
             policy,
-            tlb: SkylakeTlb::default(),
+            tlb: AgedTlb::new(machine),
             counts: Counts::default(),
             known,
             ever_promoted: BTreeSet::new(),

@@ -8,15 +8,7 @@ use broadleaf_units::SpaceId;
 use crate::mappings::pages_in;
 use crate::memory::{BlockKey, Memory};
 use crate::tlb::Found;
-use crate::{Counts, Foreknowledge, PolicySpec, Recording, Survey};
-
-/// The machine whose TLBs are modelled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Machine {
-    /// Zhu 2018, section 4.
-    #[default]
-    Skylake,
-}
+use crate::{Counts, Foreknowledge, Machine, PolicySpec, Recording, Survey};
 
 /// How a run of equal references is gone through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,12 +41,12 @@ impl Replay {
     pub fn new(
         grain: Grain,
         policy: PolicySpec,
-        Machine::Skylake: Machine,
+        machine: Machine,
         pace: Pace,
         known: &Foreknowledge,
     ) -> Self {
         Self {
-            memory: Memory::new(policy, known.clone()),
+            memory: Memory::new(policy, machine, known.clone()),
             grain,
             pace,
             space: SpaceId(0),

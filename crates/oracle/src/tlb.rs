@@ -1,8 +1,11 @@
-//! The TLBs of Skylake as Zhu 2018 describes them (section 4; `seeds` 10.5), with an age on every entry.
+//! TLBs as Zhu 2018 describes Skylake's (section 4; `seeds` 10.5), with an age on every entry.
 
 use std::ops::Range;
 
 use broadleaf_units::SpaceId;
+
+use crate::Machine;
+use crate::machine::Structure;
 
 /// The size of the page that an entry translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,44 +73,59 @@ impl Set {
     }
 }
 
-fn sets(count: usize, ways: usize) -> Vec<Set> {
-    (0..count)
-        .map(|_| Set {
-            ways: vec![None; ways],
-        })
-        .collect()
+/// A structure with its sets.
+struct Filled {
+    structure: Structure,
+    sets: Vec<Set>,
 }
 
-/// The three data TLBs: 64 entries for base pages, 32 for superpages, 1536 behind them for both.
-pub struct SkylakeTlb {
-    dtlb_4k: Vec<Set>,
-    dtlb_2m: Vec<Set>,
-    stlb: Vec<Set>,
+fn empty(structures: Vec<Structure>) -> Vec<Filled> {
+    let filled = |structure: Structure| Filled {
+        structure,
+        sets: (0..structure.sets)
+            .map(|_| Set {
+                ways: vec![None; structure.ways],
+            })
+            .collect(),
+    };
+    structures.into_iter().map(filled).collect()
 }
 
-impl Default for SkylakeTlb {
-    fn default() -> Self {
+/// The set of a level that `key` belongs to.
+fn set_of(level: &mut [Filled], (_, size, number): Key) -> &mut Set {
+    for Filled { structure, sets } in level {
+        let index = match size {
+            PageSizeKind::Base => structure.base,
+            PageSizeKind::Super => structure.large,
+        };
+        if let Some(index) = index {
+            return &mut sets[index(number) as usize];
+        }
+    }
+    unreachable!("every level of every machine holds both sizes")
+}
+
+/// The data TLBs of a machine.
+pub struct AgedTlb {
+    first: Vec<Filled>,
+    second: Vec<Filled>,
+}
+
+impl AgedTlb {
+    /// Those of `machine`, with nothing in them.
+    pub fn new(machine: Machine) -> Self {
         Self {
-            dtlb_4k: sets(16, 4),
-            dtlb_2m: sets(8, 4),
-            stlb: sets(128, 12),
-        }
-    }
-}
-
-impl SkylakeTlb {
-    fn first_level(&mut self, (_, size, number): Key) -> &mut Set {
-        match size {
-            PageSizeKind::Base => &mut self.dtlb_4k[(number % 16) as usize],
-            PageSizeKind::Super => &mut self.dtlb_2m[(number / 2 % 8) as usize],
+            first: empty(machine.first_level()),
+            second: empty(machine.second_level()),
         }
     }
 
-    fn second_level(&mut self, (_, size, number): Key) -> &mut Set {
-        match size {
-            PageSizeKind::Base => &mut self.stlb[((number % 128) ^ (number / 128 % 128)) as usize],
-            PageSizeKind::Super => &mut self.stlb[(number % 128) as usize],
-        }
+    fn first_level(&mut self, key: Key) -> &mut Set {
+        set_of(&mut self.first, key)
+    }
+
+    fn second_level(&mut self, key: Key) -> &mut Set {
+        set_of(&mut self.second, key)
     }
 
     /// Looks `page` (a base-page number) up; `leaf` is the size of the page that a walk would find.
@@ -134,12 +152,8 @@ impl SkylakeTlb {
     }
 
     fn remove(&mut self, goes: impl Fn(Key) -> bool) {
-        for set in self
-            .dtlb_4k
-            .iter_mut()
-            .chain(&mut self.dtlb_2m)
-            .chain(&mut self.stlb)
-        {
+        let structures = self.first.iter_mut().chain(&mut self.second);
+        for set in structures.flat_map(|filled| &mut filled.sets) {
             for way in &mut set.ways {
                 if way.is_some_and(|entry| goes(entry.key)) {
                     *way = None;
@@ -167,7 +181,7 @@ mod tests {
 
     /// Misses at each level over the second half of many rounds through `pages`.
     fn chase(pages: &[u64], leaf: PageSizeKind) -> (u64, u64) {
-        let mut tlb = SkylakeTlb::default();
+        let mut tlb = AgedTlb::new(Machine::Skylake);
         let (mut first, mut second) = (0, 0);
         for round in 0..20 {
             for &page in pages {
@@ -255,9 +269,33 @@ mod tests {
         assert_eq!(chase(&strided(13, 1 << 14), PageSizeKind::Base), (130, 130));
     }
 
+    // One structure for both sizes: base pages push superpages out, and both have 4 bits of their own number as index.
+    #[test]
+    fn a_unified_first_level_is_shared() {
+        for (machine, ways) in [
+            (Machine::SkylakeUnified64, 4),
+            (Machine::SkylakeUnified96, 6),
+        ] {
+            let mut tlb = AgedTlb::new(machine);
+            let space = SpaceId(0);
+            assert_eq!(tlb.lookup(space, 0, PageSizeKind::Super), Found::Walk);
+            for page in 1..ways {
+                tlb.lookup(space, (page << 14) + 512 * 16, PageSizeKind::Base);
+            }
+            assert_eq!(tlb.lookup(space, 1, PageSizeKind::Super), Found::FirstLevel);
+            for page in ways..2 * ways {
+                tlb.lookup(space, (page << 14) + 512 * 16, PageSizeKind::Base);
+            }
+            assert_eq!(
+                tlb.lookup(space, 1, PageSizeKind::Super),
+                Found::SecondLevel
+            );
+        }
+    }
+
     #[test]
     fn the_least_recent_entry_goes_and_an_empty_way_first() {
-        let mut tlb = SkylakeTlb::default();
+        let mut tlb = AgedTlb::new(Machine::Skylake);
         let space = SpaceId(0);
         let mut look = |page: u64| tlb.lookup(space, page << 14, PageSizeKind::Base);
         for page in 0..4 {
@@ -279,7 +317,7 @@ mod tests {
 
     #[test]
     fn spaces_do_not_see_each_other_and_sizes_coexist() {
-        let mut tlb = SkylakeTlb::default();
+        let mut tlb = AgedTlb::new(Machine::Skylake);
         assert_eq!(tlb.lookup(SpaceId(0), 7, PageSizeKind::Base), Found::Walk);
         assert_eq!(tlb.lookup(SpaceId(1), 7, PageSizeKind::Base), Found::Walk);
         // A promotion leaves the base-page entry, which still hits; a neighbour walks to the superpage.

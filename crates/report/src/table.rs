@@ -1,6 +1,7 @@
 //! The table of a comparison: what each policy saves, beside what it costs.
 
 use broadleaf_metrics::{CellResult, Comparison};
+use broadleaf_units::PageSize;
 
 use crate::advice::{BASELINE, REFERENCE, RULE, added_bytes, added_share, advise};
 use crate::grid::{Align, Cell, Grid, wrap};
@@ -10,7 +11,7 @@ use crate::number::{
 use crate::{Style, View};
 
 /// Base page in the figures of a result.
-const PAGE: u64 = 4096;
+const PAGE: u64 = PageSize::SIZE_4K.bytes();
 
 /// What the marks mean.
 const LEGEND: &str = "* best, ! worst of a column (unmarked where many share it), > chosen";

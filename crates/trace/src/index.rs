@@ -1,6 +1,6 @@
 //! The index: where every chunk is and what it comes to, without reading them.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 
 use crate::chunk::{
     CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, END, TRAILER_BYTES, Totals, check_agrees,
@@ -243,7 +243,6 @@ fn scan(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StreamStart {
     pub(crate) totals: Totals,
-    pub(crate) clock: u64,
     /// How many bytes they take.
     pub(crate) length: usize,
 }
@@ -251,42 +250,17 @@ pub(crate) struct StreamStart {
 impl StreamStart {
     pub(crate) fn parse(body: &[u8]) -> Result<Self, &'static str> {
         let mut from = Cursor::new(body);
+        let totals = Totals {
+            executions: from.number()?,
+            loads: from.number()?,
+            stores: from.number()?,
+            instructions: from.number()?,
+        };
+        // When the chunk was finished, which nothing asks yet.
+        from.number()?;
         Ok(Self {
-            totals: Totals {
-                executions: from.number()?,
-                loads: from.number()?,
-                stores: from.number()?,
-                instructions: from.number()?,
-            },
-            clock: from.number()?,
+            totals,
             length: from.position(),
         })
     }
-}
-
-/// Reads one chunk whole: what [`ChunkReader`](crate::ChunkReader) and [`Definitions`](crate::Definitions) take is its body.
-///
-/// # Errors
-/// Where there is no whole chunk at `offset`, its check does not agree, or it cannot be read.
-pub fn read_body<R: Read + Seek>(mut from: R, offset: u64) -> Result<Vec<u8>, TraceError> {
-    let read = |from: &mut R, count: usize| -> Result<Vec<u8>, TraceError> {
-        let mut bytes = Vec::new();
-        from.take(count as u64).read_to_end(&mut bytes)?;
-        if bytes.len() < count {
-            let size = from.seek(SeekFrom::End(0))?;
-            return Err(TraceError::Truncated { offset, size });
-        }
-        Ok(bytes)
-    };
-    from.seek(SeekFrom::Start(offset))?;
-    let mut whole = read(&mut from, CHUNK_HEAD_BYTES)?;
-    let head = whole.first_chunk().ok_or(io::ErrorKind::UnexpectedEof);
-    let head = ChunkHead::parse(head.map_err(io::Error::from)?).map_err(|bad| bad.at(offset))?;
-    whole.extend(read(&mut from, head.whole_length() - CHUNK_HEAD_BYTES)?);
-    if !check_agrees(&whole) {
-        return Err(TraceError::BadCheck { offset });
-    }
-    whole.truncate(CHUNK_HEAD_BYTES + head.length);
-    whole.drain(..CHUNK_HEAD_BYTES);
-    Ok(whole)
 }

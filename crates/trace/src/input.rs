@@ -44,10 +44,6 @@ impl<R: Read> Input<R> {
         self.offset += count as u64;
     }
 
-    pub(crate) const fn get_ref(&self) -> &R {
-        &self.from
-    }
-
     pub(crate) fn get_mut(&mut self) -> &mut R {
         &mut self.from
     }

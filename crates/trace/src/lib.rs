@@ -33,7 +33,7 @@ pub use error::{Bad, Section, TraceError, WriteError};
 pub use event::{Advice, Backing, Event, Mapping, Protection, Range};
 pub use event_bytes::EventEncoder;
 pub use header::{Header, Options, Program};
-pub use index::{ChunkInfo, TraceIndex, read_body};
+pub use index::{ChunkInfo, TraceIndex};
 pub use read::{Lost, MOST_DEFINED, ReadOptions, TraceReader};
 pub use visit::{Grain, Lead, Visit};
 pub use write::{PackedChunk, SECTIONS, StreamChunk, TraceWriter};

@@ -147,11 +147,6 @@ impl<R: Read> TraceReader<R> {
         self.input.offset()
     }
 
-    /// Nanoseconds since the recording began when the present chunk was finished.
-    pub const fn clock(&self) -> u64 {
-        self.chunk.clock()
-    }
-
     /// Whether the trace was read to its end, and has one: what a killed recording left has none.
     pub const fn complete(&self) -> bool {
         self.complete
@@ -163,11 +158,6 @@ impl<R: Read> TraceReader<R> {
             totals: self.lost_totals,
             ..self.lost
         }
-    }
-
-    /// What the trace is read from.
-    pub const fn get_ref(&self) -> &R {
-        self.input.get_ref()
     }
 
     /// What the trace is read from. Some of it was read ahead.

@@ -19,6 +19,9 @@ const SIZE_BITS: u32 = 4;
 /// How many bits of a page number an entry keeps: all that canonical addresses of 57 bits have.
 const PAGE_BITS: u32 = u64::BITS - TAG_BITS - SIZE_BITS;
 
+/// The bits of a base-page number that are above those, and set in canonical addresses of the upper half.
+const UPPER: u64 = ((1 << 52) - 1) & !(u64::MAX >> (u64::BITS - PAGE_BITS));
+
 impl SpaceTag {
     /// How many different tags there are.
     pub const COUNT: usize = 1 << TAG_BITS;
@@ -192,6 +195,10 @@ impl Tlb {
 
     /// Removes the entry of that size for the page that holds this base page.
     pub fn invalidate(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
+        // No entry is of a page that cannot be translated, though one may look the same in the bits that it keeps.
+        if !Self::can_translate(page) {
+            return;
+        }
         if let Some(sized) = self.sizes.iter().find(|sized| sized.size == size) {
             sized.first.remove(&mut self.entries, tag, page);
             if let Some(second) = sized.second {
@@ -211,8 +218,7 @@ impl Tlb {
             }
             return;
         }
-        let bits = u64::MAX >> (u64::BITS - PAGE_BITS);
-        let (first, last) = (start.0 & bits, (start.0.saturating_add(pages - 1)) & bits);
+        let last = start.0.saturating_add(pages - 1);
         let spans: Vec<(u64, u64)> = self
             .sizes
             .iter()
@@ -227,9 +233,9 @@ impl Tlb {
             let span = spans
                 .iter()
                 .find(|(code, _)| *code == entry & ((1 << SIZE_BITS) - 1));
-            let page = entry >> (TAG_BITS + SIZE_BITS);
+            let page = page_of(entry);
             tag_of(entry) == tag
-                && span.is_some_and(|(_, span)| page <= last && page + (span - 1) >= first)
+                && span.is_some_and(|(_, span)| page <= last && page + (span - 1) >= start.0)
         });
     }
 
@@ -291,4 +297,15 @@ impl Tlb {
 
 fn tag_of(entry: Entry) -> SpaceTag {
     SpaceTag(((entry >> SIZE_BITS) & ((1 << TAG_BITS) - 1)) as u16)
+}
+
+/// The first base page of what an entry translates, with the upper bits that the entry does not keep: all as the highest
+/// one that it keeps, as canonical addresses have them.
+fn page_of(entry: Entry) -> u64 {
+    let kept = entry >> (TAG_BITS + SIZE_BITS);
+    if kept >> (PAGE_BITS - 1) == 0 {
+        kept
+    } else {
+        kept | UPPER
+    }
 }

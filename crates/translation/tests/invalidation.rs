@@ -61,6 +61,38 @@ fn ranges_small_and_large() {
 }
 
 #[test]
+fn ranges_do_not_wrap() {
+    const LOWER_END: u64 = 1 << 44;
+    const UPPER_START: u64 = (1 << 52) - (1 << 44);
+    let remove = |start: u64, pages: u64| {
+        let mut tlb = filled();
+        for page in [LOWER_END - 1, UPPER_START, UPPER_START + 7, (1 << 52) - 1] {
+            tlb.fill(tag(1), PageNumber(page), PageSize::SIZE_4K);
+        }
+        tlb.invalidate_range(tag(1), PageNumber(start), pages);
+        tlb.check();
+        move |page| present(&tlb, 1, page)
+    };
+    // 2^57 bytes and two pages: all of the lower half, and what lies behind it is not canonical.
+    for pages in [LOWER_END, 2 * LOWER_END + 2, UPPER_START] {
+        let left = remove(0, pages);
+        assert!(!left(0) && !left(29) && !left(777) && !left(LOWER_END - 1));
+        assert!(left(UPPER_START) && left((1 << 52) - 1), "{pages}");
+    }
+    let left = remove(20, UPPER_START - 20 + 1);
+    assert!(left(19) && !left(20) && !left(LOWER_END - 1));
+    assert!(!left(UPPER_START) && left(UPPER_START + 7));
+    let left = remove(UPPER_START + 1, u64::MAX);
+    assert!(left(0) && left(777) && left(UPPER_START));
+    assert!(!left(UPPER_START + 7) && !left((1 << 52) - 1));
+    // Pages that nothing translates look like others in the bits that an entry keeps.
+    for (start, pages) in [(2 * LOWER_END, 8), (2 * LOWER_END, 1 << 20), (1 << 52, 8)] {
+        let left = remove(start, pages);
+        assert!((0..30).all(left), "{start:#x}");
+    }
+}
+
+#[test]
 fn a_whole_space() {
     let mut tlb = filled();
     let before = tlb.occupied();

@@ -177,8 +177,9 @@ fn errors_name_the_line_and_the_key() {
             .2
             .contains("one word")
     );
-    assert!(
-        wrong("[[tlb]]", "[[tlb").2.contains("unclosed") || !wrong("[[tlb]]", "[[tlb").2.is_empty()
+    assert_eq!(
+        wrong("[[tlb]]", "[[tlb").2,
+        "unclosed array table, expected `]]`"
     );
     assert!(
         Machine::from_toml("")
@@ -195,10 +196,7 @@ fn a_page_size_needs_one_first_level_structure() {
         "index = { 2m = \"va[24:22]\" }",
         "index = { 1g = \"va[32:30]\" }",
     );
-    assert!(
-        message.contains("no tlb of level 1 holds 2m pages") || message.contains("1g"),
-        "{message}"
-    );
+    assert_eq!(message, "no tlb of level 1 holds 2m pages");
     let (_, _, message) = wrong("name = \"stlb\"\nlevel = 2", "name = \"stlb\"\nlevel = 1");
     assert!(
         message.contains("holds 4k pages at level 1 already"),

@@ -1,8 +1,8 @@
-//! Skylake's TLBs against the oracle's, which keeps an age on every entry, on random lookups and removals.
+//! Every built-in machine's TLBs against the oracle's, which keep an age on every entry, on random lookups and removals.
 
 use broadleaf_oracle::random::Rng;
-use broadleaf_oracle::{Found, PageSizeKind, SkylakeTlb};
-use broadleaf_translation::{Lookup, SpaceTag, Tlb, machine};
+use broadleaf_oracle::{AgedTlb, Found, Machine, PageSizeKind};
+use broadleaf_translation::{Lookup, SpaceTag, Tlb, machine, machine_names};
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
 /// Pages that fall into few sets: `number` picks one of many, in strides that one structure or another cannot tell apart.
@@ -12,14 +12,23 @@ fn page(rng: &mut Rng) -> u64 {
 }
 
 #[test]
-fn skylake_hits_and_misses_as_the_oracle_does() {
-    let design = machine("skylake")
-        .expect("a machine that is built in")
-        .design;
+fn every_machine_hits_and_misses_as_the_oracle_says() {
+    let told: Vec<String> = Machine::ALL.iter().map(Machine::to_string).collect();
+    assert_eq!(
+        machine_names().collect::<Vec<_>>(),
+        told,
+        "the oracle has to be told of each machine"
+    );
+    Machine::ALL.into_iter().for_each(compare);
+}
+
+fn compare(slow_machine: Machine) {
+    let name = slow_machine.to_string();
+    let design = machine(&name).expect("a machine that is built in").design;
     let mut seen = [0u64; 3];
     for seed in 0..60 {
         let mut rng = Rng::new(seed);
-        let (mut ours, mut slow) = (Tlb::new(&design), SkylakeTlb::default());
+        let (mut ours, mut slow) = (Tlb::new(&design), AgedTlb::new(slow_machine));
         // Which blocks are superpages now.
         let mut promoted = std::collections::BTreeSet::new();
         for step in 0..6000 {
@@ -63,11 +72,11 @@ fn skylake_hits_and_misses_as_the_oracle_does() {
                         Found::SecondLevel => Lookup::Second,
                         Found::Walk => Lookup::Miss,
                     };
-                    assert_eq!(found, wanted, "seed {seed}, step {step}");
+                    assert_eq!(found, wanted, "{name}, seed {seed}, step {step}");
                     seen[wanted as usize] += 1;
                 }
             }
         }
     }
-    assert!(seen.iter().all(|&count| count > 20_000), "{seen:?}");
+    assert!(seen.iter().all(|&count| count > 20_000), "{name}: {seen:?}");
 }

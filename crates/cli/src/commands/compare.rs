@@ -196,9 +196,9 @@ fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
     outcome.map_err(|error| match error {
         Error::Source(error) => error.into(),
         Error::Stopped => Failure::failed("stopped"),
-        error @ (Error::Address { .. } | Error::TooManySpaces { .. }) => {
-            Failure::Wrong(format!("{}: {error}", trace.name()))
-        }
+        error @ (Error::Address { .. }
+        | Error::TooManySpaces { .. }
+        | Error::TooManyBlocks { .. }) => Failure::Wrong(format!("{}: {error}", trace.name())),
     })
 }
 

@@ -176,7 +176,7 @@ impl Writer {
             return;
         }
         self.event(Event::Advise(bytes(&pages), advice));
-        if advice == Advice::NoHugePage && within.start == ARENA && self.space().told {
+        if advice == Advice::NoHugePage && within.start == ARENA {
             // Does the advice go where its pages go?
             match rng.below(4) {
                 0 => {

@@ -8,7 +8,7 @@ use super::ranges::{ARENA, ARENA_PAGES, STACK_END};
 pub(super) struct Space {
     /// Whether it has map events.
     pub(super) told: bool,
-    /// For each page of the arena the number of the `Map` event that it comes from, 0 where nothing is mapped.
+    /// For each page of the arena the number of the `Map` event that it comes from, [`Space::free`] where there is none.
     arena: Vec<u32>,
     maps: u32,
     pub(super) heap: Option<Range<u64>>,
@@ -20,12 +20,18 @@ impl Space {
     pub(super) fn new(told: bool) -> Self {
         Self {
             told,
-            arena: vec![0; ARENA_PAGES as usize],
+            arena: vec![Self::free(told); ARENA_PAGES as usize],
             maps: 0,
             heap: None,
             stack: None,
             wide: false,
         }
+    }
+
+    /// What stands for a page that no event maps: 0 for nothing; 1 in a space without map events, all of which is taken for
+    /// one mapping.
+    fn free(told: bool) -> u32 {
+        u32::from(!told)
     }
 
     fn slots(pages: &Range<u64>) -> Range<usize> {
@@ -43,7 +49,7 @@ impl Space {
     }
 
     pub(super) fn set_unmapped(&mut self, pages: &Range<u64>) {
-        self.arena[Self::slots(pages)].fill(0);
+        self.arena[Self::slots(pages)].fill(Self::free(self.told));
     }
 
     /// The longest beginning of `pages` that comes from one `Map` event.

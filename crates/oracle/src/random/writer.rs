@@ -64,12 +64,13 @@ impl Writer {
             Action::Leave => self.leave(rng),
             Action::Noise => self.noise(rng),
             Action::Advise => self.advise(rng),
-            _ if !told => self.fill(rng),
-            Action::Map => self.map(rng),
-            Action::Tile => self.tile(rng),
             Action::Unmap => self.unmap(rng),
             Action::Protect => self.protect(rng),
             Action::Remap => self.remap(rng),
+            // The others tell a mapping.
+            _ if !told => self.fill(rng),
+            Action::Map => self.map(rng),
+            Action::Tile => self.tile(rng),
             Action::Brk => self.brk(rng),
             Action::StackGrow => self.stack_grow(rng),
         }

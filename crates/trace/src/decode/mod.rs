@@ -42,7 +42,6 @@ pub struct ChunkReader {
     visits: Visits,
     /// What the chunk says that it comes to.
     totals: Totals,
-    clock: u64,
     /// What was made of it so far.
     made: Totals,
     /// The sizes of the definitions that the chunk was begun with.
@@ -72,7 +71,6 @@ impl ChunkReader {
             tables: Tables::default(),
             visits: Visits::default(),
             totals: Totals::default(),
-            clock: 0,
             made: Totals::default(),
             sizes: (0, 0),
             current: NO_PATTERN,
@@ -85,8 +83,7 @@ impl ChunkReader {
         }
     }
 
-    /// Begins a stream chunk, given its body (see [`read_body`](crate::read_body)) and the patterns of its process.
-    /// Answers what it says that it comes to.
+    /// Begins a stream chunk, given its body and the patterns of its process. Answers what it says that it comes to.
     ///
     /// # Errors
     /// Where the body is not that of a stream chunk.
@@ -94,7 +91,6 @@ impl ChunkReader {
         self.ended = true;
         let start = self.sections.unpack(body, &mut self.unpacker)?;
         self.totals = start.totals;
-        self.clock = start.clock;
         self.made = Totals::default();
         self.sizes = (definitions.patterns(), definitions.references());
         self.current = self.tables.empty(definitions);
@@ -106,11 +102,6 @@ impl ChunkReader {
         self.find_event()?;
         self.ended = false;
         Ok(self.totals)
-    }
-
-    /// Nanoseconds since the recording began when this chunk was finished.
-    pub const fn clock(&self) -> u64 {
-        self.clock
     }
 
     /// The next visits (there may be none in a piece that only took long) or event of the chunk; `None` at its end. The

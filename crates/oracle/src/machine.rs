@@ -1,0 +1,97 @@
+//! The machines that are built in, told a second time: sets, ways, and which set a page belongs to.
+
+use std::fmt;
+
+/// Which set a page belongs to, by its number in units of its size.
+pub(crate) type Index = fn(u64) -> u64;
+
+/// One TLB structure: what it holds, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Structure {
+    pub(crate) sets: usize,
+    pub(crate) ways: usize,
+    /// The index of base pages; `None` where it holds none.
+    pub(crate) base: Option<Index>,
+    /// The index of superpages; `None` where it holds none.
+    pub(crate) large: Option<Index>,
+}
+
+/// The machine whose TLBs are modelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Machine {
+    /// Zhu 2018, section 4.
+    #[default]
+    Skylake,
+    /// Skylake with the lowest bits of a superpage's number as its first-level index.
+    SkylakeVa23,
+    /// Skylake with one first-level structure of 64 entries (decision 11: 16 sets of 4 ways).
+    SkylakeUnified64,
+    /// Skylake with one first-level structure of 96 entries (decision 11: 16 sets of 6 ways).
+    SkylakeUnified96,
+}
+
+impl Machine {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Skylake,
+        Self::SkylakeVa23,
+        Self::SkylakeUnified64,
+        Self::SkylakeUnified96,
+    ];
+
+    /// The first level. A page size is held by one of its structures.
+    pub(crate) fn first_level(self) -> Vec<Structure> {
+        let split = |large: Index| {
+            vec![
+                Structure {
+                    sets: 16,
+                    ways: 4,
+                    base: Some(|number| number % 16),
+                    large: None,
+                },
+                Structure {
+                    sets: 8,
+                    ways: 4,
+                    base: None,
+                    large: Some(large),
+                },
+            ]
+        };
+        let unified = |ways| {
+            vec![Structure {
+                sets: 16,
+                ways,
+                base: Some(|number| number % 16),
+                large: Some(|number| number % 16),
+            }]
+        };
+        match self {
+            // va[24:22]: bit 21 is not used.
+            Self::Skylake => split(|number| number / 2 % 8),
+            Self::SkylakeVa23 => split(|number| number % 8),
+            Self::SkylakeUnified64 => unified(4),
+            Self::SkylakeUnified96 => unified(6),
+        }
+    }
+
+    /// The second level, which all of them have alike: 1536 entries for both sizes.
+    pub(crate) fn second_level(self) -> Vec<Structure> {
+        vec![Structure {
+            sets: 128,
+            ways: 12,
+            base: Some(|number| (number % 128) ^ (number / 128 % 128)),
+            large: Some(|number| number % 128),
+        }]
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Skylake => "skylake",
+            Self::SkylakeVa23 => "skylake-va23",
+            Self::SkylakeUnified64 => "skylake-unified-64",
+            Self::SkylakeUnified96 => "skylake-unified-96",
+        })
+    }
+}
