@@ -17,7 +17,10 @@ extern SysRes VG_(am_munmap_valgrind)(Addr start, SizeT length);
 Bool               bl_recording = False;
 ThreadId           bl_running = VG_INVALID_THREADID;
 static WireHeader* ring;
-static UChar*      segment; /* the one that is being filled */
+/* Translated code fills a segment of the tool's own, which stays in its core's cache, and it is copied to the ring whole: memory that the other core has just
+   read is slow to write to, word by word. */
+static UChar       filling[WIRE_SEGMENT_BYTES] __attribute__((aligned(64)));
+static UChar*      segment; /* `filling` or `nowhere` */
 static UChar       nowhere[WIRE_SEGMENT_BYTES] __attribute__((aligned(8))); /* a segment that nobody reads */
 static ULong       chunk_weight;
 
@@ -84,15 +87,18 @@ static void futex_wake(volatile UInt* word)
    VG_(do_syscall)(__NR_futex, (UWord)word, FUTEX_WAKE, 0x7fffffff, 0, 0, 0, 0, 0);
 }
 
-/* Waits until the reader has emptied a segment. If it is gone, so is the use of recording. */
+/* Waits, where the ring is full, until the reader has emptied some segments. If it is gone, so is the use of recording. */
 static void wait_for_room(void)
 {
    static const Int reader_gone_after = 50; /* tenths of a second without progress before the parent is looked for */
    Int              waits = 0;
+   UInt             enough = WIRE_SEGMENTS - 1;
    for (;;) {
       UInt tail = ring->tail;
-      if (ring->head - tail < WIRE_SEGMENTS)
+      if (ring->head - tail <= enough)
          return;
+      enough = WIRE_SEGMENTS - WIRE_A_WHILE;
+      __atomic_store_n(&ring->wake_tool_at, ring->head - enough, __ATOMIC_SEQ_CST);
       struct vki_timespec tenth = {0, 100000000};
       VG_(do_syscall)(__NR_futex, (UWord)&ring->tail, FUTEX_WAIT, tail, (UWord)&tenth, 0, 0, 0, 0);
       if (ring->tail == tail && ++waits >= reader_gone_after) {
@@ -110,19 +116,28 @@ static void wait_for_room(void)
    }
 }
 
+static void copy(void* to, const void* from, SizeT bytes)
+{
+   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+
 static void publish(Shadow s)
 {
    UInt words = s.at - (UInt*)segment;
    UInt numbers = (ULong*)(segment + WIRE_SEGMENT_BYTES) - numbers_end(s);
    if (words == 0)
       return;
+   UChar* to = segment_at(ring->head);
+   copy(to, segment, words * sizeof(UInt));
+   copy(to + WIRE_SEGMENT_BYTES - numbers * sizeof(ULong), numbers_end(s), numbers * sizeof(ULong));
    ring->words[ring->head % WIRE_SEGMENTS] = words;
    ring->numbers[ring->head % WIRE_SEGMENTS] = numbers;
-   __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE);
-   futex_wake(&ring->head);
+   __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_SEQ_CST);
+   if (ring->head == ring->wake_reader_at)
+      futex_wake(&ring->head);
    chunk_weight += words + NUMBER_WEIGHT * (ULong)numbers;
    wait_for_room();
-   begin_segment(bl_recording ? segment_at(ring->head) : nowhere);
+   begin_segment(bl_recording ? filling : nowhere);
 }
 
 void bl_ring_flush(void)
@@ -265,7 +280,7 @@ void bl_ring_open(const HChar* directory)
    }
    VG_(close)(sr_Res(fd));
    bl_recording = True;
-   begin_segment(segment_at(0));
+   begin_segment(filling);
 }
 
 void bl_ring_close(UInt ended)

@@ -6,13 +6,15 @@
 
 #define WIRE_MAGIC 0x424c5631u /* "BLV1" */
 #define WIRE_SEGMENTS 16u
+#define WIRE_A_WHILE 8u /* segments */
 #define WIRE_SEGMENT_BYTES (64u * 1024u)
 #define WIRE_HEADER_BYTES 4096u
 #define WIRE_MAX_STEPS 1024
 #define NO_PATTERN 0u
 
 /* The first page of the ring. `head` counts the segments that the tool filled, `tail` those that the reader has emptied;
-   both only grow, and wrap around at 2^32. Each side sleeps on the other's counter (futex). */
+   both only grow, and wrap around at 2^32. Each side sleeps on the other's counter (futex), until
+   there is work for a while: to fall asleep and to be woken takes as long as to fill a segment. */
 typedef struct {
    UInt magic;
    UInt segments;
@@ -24,6 +26,8 @@ typedef struct {
    volatile UInt tail;
    UInt words[WIRE_SEGMENTS];   /* used in each segment */
    UInt numbers[WIRE_SEGMENTS]; /* the same */
+   volatile UInt wake_reader_at; /* the `head` at which the reader wants to be woken */
+   volatile UInt wake_tool_at;   /* the `tail` at which the tool does */
 } WireHeader;
 
 /* An execution: its pattern (from 1, below 2^22), and WIRE_LEFT if one of its references may have left the unit where it was made the last time. Only then

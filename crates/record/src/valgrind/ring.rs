@@ -6,11 +6,11 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use super::wire::{HEADER_BYTES, MAGIC, RING_BYTES, SEGMENT_BYTES, SEGMENTS, header};
+use super::wire::{A_WHILE, HEADER_BYTES, MAGIC, RING_BYTES, SEGMENT_BYTES, SEGMENTS, header};
 
 /// One process's ring, mapped here.
 pub(super) struct Ring {
@@ -69,25 +69,33 @@ impl Ring {
         self.word(header::PID).load(Ordering::Relaxed)
     }
 
-    /// Waits for a segment to be filled, a tenth of a second at most.
+    /// Waits, where no segment is filled, for some to be, a tenth of a second at most.
     pub(super) fn wait(&self) -> Wait {
-        let head = self.word(header::HEAD).load(Ordering::Acquire);
-        if head != self.word(header::TAIL).load(Ordering::Relaxed) {
+        let tail = self.word(header::TAIL).load(Ordering::Relaxed);
+        let head = || self.word(header::HEAD).load(Ordering::SeqCst);
+        let ended = || self.word(header::ENDED).load(Ordering::Acquire) != 0;
+        if head() != tail {
             return Wait::Full;
         }
-        if self.word(header::ENDED).load(Ordering::Acquire) != 0 {
+        let enough = tail.wrapping_add(A_WHILE);
+        self.word(header::WAKE_READER_AT)
+            .store(enough, Ordering::SeqCst);
+        let until = Instant::now() + Duration::from_millis(100);
+        loop {
+            let seen = head();
             // The last segment may have come between the two looks.
-            return if self.word(header::HEAD).load(Ordering::Acquire) == head {
-                Wait::Ended
-            } else {
-                Wait::Full
-            };
-        }
-        futex_wait(self.word(header::HEAD), head, Duration::from_millis(100));
-        if self.word(header::HEAD).load(Ordering::Acquire) != head {
-            Wait::Full
-        } else {
-            Wait::Idle
+            if ended() && head() == tail {
+                return Wait::Ended;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if seen.wrapping_sub(tail) >= A_WHILE || ended() || left.is_zero() {
+                return if head() == tail {
+                    Wait::Idle
+                } else {
+                    Wait::Full
+                };
+            }
+            futex_wait(self.word(header::HEAD), seen, left);
         }
     }
 
@@ -114,9 +122,11 @@ impl Ring {
             std::ptr::copy_nonoverlapping(from.cast(), into.numbers.as_mut_ptr(), numbers);
             into.numbers.set_len(numbers);
         }
-        self.word(header::TAIL)
-            .store(tail.wrapping_add(1), Ordering::Release);
-        futex_wake(self.word(header::TAIL));
+        let tail = tail.wrapping_add(1);
+        self.word(header::TAIL).store(tail, Ordering::SeqCst);
+        if tail == self.word(header::WAKE_TOOL_AT).load(Ordering::SeqCst) {
+            futex_wake(self.word(header::TAIL));
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use broadleaf_units::{FileId, ThreadId, VirtAddr};
 
 pub(super) const MAGIC: u32 = 0x424c_5631;
 pub(super) const SEGMENTS: usize = 16;
+/// How many segments are worth waking up for.
+pub(super) const A_WHILE: u32 = 8;
 pub(super) const SEGMENT_BYTES: usize = 64 * 1024;
 pub(super) const HEADER_BYTES: usize = 4096;
 pub(super) const RING_BYTES: usize = HEADER_BYTES + SEGMENTS * SEGMENT_BYTES;
@@ -19,6 +21,8 @@ pub(super) mod header {
     pub(in super::super) const TAIL: usize = 28;
     pub(in super::super) const WORDS: usize = 32;
     pub(in super::super) const NUMBERS: usize = WORDS + 4 * super::SEGMENTS;
+    pub(in super::super) const WAKE_READER_AT: usize = NUMBERS + 4 * super::SEGMENTS;
+    pub(in super::super) const WAKE_TOOL_AT: usize = WAKE_READER_AT + 4;
 }
 
 /// In place of the address of a reference whose guard was false.
