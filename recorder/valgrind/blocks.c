@@ -27,8 +27,6 @@ static UWord hash(const ULong* items, UInt words)
    return h;
 }
 
-#define NOWHERE (1ULL << 63) /* in no unit that a program can reach */
-
 static void tell(const Block* b)
 {
    ULong* payload = VG_(malloc)("bl.block.record", (2 + b->words) * sizeof(ULong));
@@ -63,7 +61,6 @@ UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* refe
    if (patterns_used + exits > MAX_PATTERNS || references_used + steps > MAX_REFERENCES) {
       if (bl_recording)
          VG_(umsg)("recorder: the program has more kinds of blocks than the recorder's tables; the recording ends here\n");
-      bl_end_chunk();
       bl_ring_close(2);
       return NO_PATTERN;
    }

@@ -219,8 +219,25 @@ static void handles(Int signal, const struct vki_sigaction_base* action)
       bl_be_precise();
 }
 
+/* Calls in which a program may wait for long: what it did before them is handed over, so that a recording that is killed meanwhile has it. */
+static Bool may_wait(UInt number)
+{
+   switch (number) {
+      case __NR_read: case __NR_readv: case __NR_recvfrom: case __NR_recvmsg: case __NR_accept: case __NR_accept4: case __NR_connect:
+      case __NR_poll: case __NR_ppoll: case __NR_select: case __NR_pselect6: case __NR_epoll_wait: case __NR_epoll_pwait:
+      case __NR_nanosleep: case __NR_clock_nanosleep: case __NR_pause: case __NR_futex: case __NR_flock:
+      case __NR_wait4: case __NR_waitid: case __NR_rt_sigsuspend: case __NR_rt_sigtimedwait:
+      case __NR_msgrcv: case __NR_semop: case __NR_semtimedop: case __NR_io_getevents:
+         return True;
+      default:
+         return False;
+   }
+}
+
 static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
 {
+   if (bl_recording && may_wait(number))
+      bl_ring_flush();
    bl_placement_expect_nothing();
    bl_misplaced = False;
    switch (number) {

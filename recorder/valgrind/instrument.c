@@ -192,8 +192,8 @@ static void look(Walk* w, const Reference* r, UInt step, IRExpr* base, IRExpr* g
       or_left(w, binop(w, Iop_Xor64, high, tmp(end)));
       store(w, cell(w, r->other), high);
    }
-   if (guard)
-      low = tmp(assign(w, Ity_I64, IRExpr_ITE(guard, low, tmp(before))));
+   if (guard) /* a reader that begins a new chunk cannot say where it was: it has to be told the next time */
+      low = tmp(assign(w, Ity_I64, IRExpr_ITE(guard, low, u64(NOWHERE))));
    store(w, cell(w, step), low);
 }
 

@@ -40,7 +40,6 @@ static void start(void)
 static void finish(Int always_zero)
 {
    ULong word = bl_exit_status;
-   bl_end_chunk();
    bl_record(REC_EXIT, &word, bl_exit_status >= 0 ? 1 : 0);
    bl_ring_close(1);
 }

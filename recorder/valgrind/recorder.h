@@ -48,10 +48,11 @@ extern ThreadId bl_running; /* VG_INVALID_THREADID before the first */
 #define MAX_PATTERNS ((1u << 22) - 1)
 #define MAX_REFERENCES (1u << 23)
 extern ULong bl_last[]; /* for each reference that translated code looks at, where it was made the last time */
+#define NOWHERE (1ULL << 63) /* in no unit that a program can reach */
 /* The first pattern of the block that does these items; its first reference goes to `reference`. NO_PATTERN if the tables are full. */
 UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* reference);
 void bl_fault(void);  /* the block that runs ends here: what it did so far is told */
-void bl_forget(void); /* all references forget their units */
+void bl_forget(void); /* for a reader that knows nothing: all references forget their units */
 void bl_tell_blocks_again(void);
 
 /* ring.c. Nothing is written while `bl_recording` is False; translated code then writes into a segment that nobody reads. */
@@ -62,7 +63,6 @@ void bl_ring_abandon(void);     /* in a forked child: the ring is the parent's *
 void bl_ring_flush(void);       /* hands over what there is */
 void bl_next_segment(void);     /* called by translated code when a segment is full */
 void bl_thread_runs(ThreadId t);/* the shadow goes with the thread that runs */
-void bl_end_chunk(void);
 void bl_rewind(Shadow where);   /* the next execution is written here, over what was written since in the same segment */
 void bl_execution(UInt pattern, const ULong* bases, UInt n);
 void bl_park(void);             /* before a signal's frame is made or left */

@@ -10,10 +10,6 @@ extern SysRes VG_(am_munmap_valgrind)(Addr start, SizeT length);
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 
-/* A chunk ends when its executions, with eight for each number that came with them, come to so many: a number makes for more bytes. */
-#define CHUNK_WEIGHT (64u << 20)
-#define NUMBER_WEIGHT 8
-
 Bool               bl_recording = False;
 ThreadId           bl_running = VG_INVALID_THREADID;
 static WireHeader* ring;
@@ -22,7 +18,6 @@ static WireHeader* ring;
 static UChar       filling[WIRE_SEGMENT_BYTES] __attribute__((aligned(64)));
 static UChar*      segment; /* `filling` or `nowhere` */
 static UChar       nowhere[WIRE_SEGMENT_BYTES] __attribute__((aligned(8))); /* a segment that nobody reads */
-static ULong       chunk_weight;
 
 /* The shadow's content, where no thread's shadow holds it. A thread's shadow is *parked* when it does not: then its `full` is NULL, and the next block
    that runs fetches it. */
@@ -135,7 +130,6 @@ static void publish(Shadow s)
    __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_SEQ_CST);
    if (ring->head == ring->wake_reader_at)
       futex_wake(&ring->head);
-   chunk_weight += words + NUMBER_WEIGHT * (ULong)numbers;
    wait_for_room();
    begin_segment(bl_recording ? filling : nowhere);
 }
@@ -149,13 +143,6 @@ void bl_ring_flush(void)
       begin_segment(nowhere);
 }
 
-void bl_end_chunk(void)
-{
-   chunk_weight = 0;
-   bl_record(REC_RESET, NULL, 0);
-   bl_forget();
-}
-
 void bl_next_segment(void)
 {
    Shadow s = shadow();
@@ -163,8 +150,6 @@ void bl_next_segment(void)
    if ((UChar*)s.at <= s.full)
       return; /* it was only parked */
    bl_ring_flush();
-   if (chunk_weight >= CHUNK_WEIGHT)
-      bl_end_chunk();
 }
 
 static SizeT room(Shadow s) { return (UChar*)numbers_end(s) - (UChar*)s.at; }

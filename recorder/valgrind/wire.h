@@ -40,7 +40,6 @@ typedef struct {
 #define WIRE_RECORD 0x80000000u
 enum {
    REC_BLOCK = 1,   /* first pattern, first reference, then items: see below */
-   REC_RESET,       /* all references forget their units: the next chunk begins here */
    REC_MAP,         /* start, length, protection, flags, backing, file, offset */
    REC_UNMAP,       /* start, length */
    REC_PROTECT,     /* start, length, protection */

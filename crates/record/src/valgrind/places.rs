@@ -9,8 +9,8 @@ const PLACE: u8 = 255;
 /// A reference of a block.
 #[derive(Clone, Copy)]
 struct Reference {
-    /// Where the unit begins in which it was made the last time in this chunk.
-    begin: u64,
+    /// Where it was made the last time.
+    before: u64,
     /// From the base to its first byte, or its address if there is no base.
     offset: u64,
     /// How many bytes it touches behind its first.
@@ -19,6 +19,8 @@ struct Reference {
     /// Whether it has one.
     based: bool,
     store: bool,
+    /// In which chunk a pattern that has it was executed for the first time, the last time that one was.
+    told_in: u32,
 }
 
 /// In a unit that no program can reach, and another than `ABSENT`.
@@ -33,6 +35,8 @@ pub(super) struct Places {
     references: Vec<Reference>,
     recent: [u64; 256],
     last_told: u64,
+    /// The chunk that is being made; counts from 1.
+    chunk: u32,
     pub(super) stack: Stack,
     /// The stack has grown since this was last made false.
     pub(super) stack_grew: bool,
@@ -50,6 +54,7 @@ impl Places {
             references: Vec::new(),
             recent: [0; 256],
             last_told: 0,
+            chunk: 1,
             stack: Stack::default(),
             stack_grew: false,
         }
@@ -63,12 +68,13 @@ impl Places {
     /// A reference of a block that is being described.
     pub(super) fn add(&mut self, reference: &wire::Reference) {
         self.references.push(Reference {
-            begin: NOWHERE,
+            before: NOWHERE,
             offset: reference.offset,
             last_byte: reference.bytes.saturating_sub(1),
             base: reference.base.unwrap_or(0),
             based: reference.base.is_some(),
             store: reference.store,
+            told_in: 0,
         });
     }
 
@@ -85,14 +91,14 @@ impl Places {
         totals: &mut Totaler,
     ) -> u8 {
         let shift = self.unit_shift & 63;
-        let references = &mut self.references[first..first + steps.min(LANES)];
         // Which they are is found out first, without a branch for each: it cannot be foreseen.
         let mut addresses = [0; LANES];
         let mut mask = 0;
+        let references = &self.references[first..first + steps.min(LANES)];
         for (i, (reference, kept)) in references.iter().zip(&mut addresses).enumerate() {
             let address = reference.address(bases);
             let last = address.wrapping_add(u64::from(reference.last_byte));
-            let left = ((address ^ reference.begin) | (last ^ reference.begin)) >> shift != 0;
+            let left = ((address ^ reference.before) | (last ^ reference.before)) >> shift != 0;
             mask |= u8::from(left) << i;
             *kept = address;
         }
@@ -100,65 +106,106 @@ impl Places {
         while rest != 0 {
             let i = rest.trailing_zeros() as usize % LANES;
             rest &= rest - 1;
-            let (reference, address) = (&mut references[i], addresses[i]);
-            let unit = address >> shift;
-            let last = address.wrapping_add(u64::from(reference.last_byte)) >> shift;
-            let place = place_of(unit);
-            let recent = &mut self.recent[usize::from(place)];
-            let same = unit == self.last_told;
-            let known = (same | (*recent == unit)) & (last == unit);
-            let told = if same { 0 } else { place };
-            streams
-                .units
-                .put_if(end, true, [if known { told } else { PLACE }]);
-            if !known {
-                if address == ABSENT {
-                    totals.absent(reference.store);
-                    streams.places.varint(1);
-                    streams.places.varint(0);
-                    continue;
-                }
-                if self.stack.grows_by(address) {
-                    self.stack.grow(address);
-                    self.stack_grew = true;
-                }
-                let delta = unit.wrapping_sub(self.last_told) as i64;
-                let zigzag = ((delta << 1) ^ (delta >> 63)) as u64;
-                let reach = last.wrapping_sub(unit);
-                streams.places.varint(zigzag << 1 | u64::from(reach != 0));
-                if reach != 0 {
-                    streams.places.varint(reach);
-                }
-            }
-            reference.begin = unit << shift;
-            *recent = unit;
-            self.last_told = unit;
+            self.tell(first + i, addresses[i], end, streams, totals);
         }
         mask
     }
 
-    /// Tells where those of up to eight references are whose address is always the same, if that was not told in this chunk. Answers which.
-    pub(super) fn fixed(
+    /// The same for a pattern that is executed for the first time in this chunk: where references are that stayed has to be told too, unless another
+    /// pattern of the block has told it. `bases` are missing where none left. `None` if a reference stayed that was never made.
+    pub(super) fn first(
         &mut self,
         first: usize,
         steps: usize,
+        bases: Option<&[u64]>,
         end: &mut usize,
         streams: &mut Streams,
         totals: &mut Totaler,
-    ) -> u8 {
+    ) -> Option<u8> {
         let mut mask = 0;
-        for i in 0..steps {
-            let reference = &self.references[first + i];
-            if !reference.based && reference.begin == NOWHERE {
-                mask |= self.left(first + i, 1, &[], end, streams, totals) << i;
+        for i in 0..steps.min(LANES) {
+            let reference = &mut self.references[first + i];
+            let told = std::mem::replace(&mut reference.told_in, self.chunk) == self.chunk;
+            let address = match bases {
+                Some(bases) => reference.address(bases),
+                // All that is known of it is the unit.
+                None if reference.based => reference.before >> self.unit_shift << self.unit_shift,
+                None => reference.offset,
+            };
+            let last = address.wrapping_add(u64::from(reference.last_byte));
+            let left =
+                ((address ^ reference.before) | (last ^ reference.before)) >> self.unit_shift;
+            if address == NOWHERE {
+                return None;
+            } else if address == ABSENT && !told {
+                reference.before = NOWHERE;
+            }
+            if left != 0 && bases.is_some() {
+                mask |= self.left(
+                    first + i,
+                    1,
+                    bases.unwrap_or_default(),
+                    end,
+                    streams,
+                    totals,
+                ) << i;
+            } else if !told {
+                self.tell(first + i, address, end, streams, totals);
+                mask |= 1 << i;
             }
         }
-        mask
+        Some(mask)
     }
 
-    /// The end of a chunk: nobody knows where anything is.
-    pub(super) fn forget(&mut self) {
-        self.references.iter_mut().for_each(|r| r.begin = NOWHERE);
+    /// Tells where one reference goes.
+    #[inline(always)]
+    fn tell(
+        &mut self,
+        which: usize,
+        address: u64,
+        end: &mut usize,
+        streams: &mut Streams,
+        totals: &mut Totaler,
+    ) {
+        let shift = self.unit_shift & 63;
+        let reference = &mut self.references[which];
+        let unit = address >> shift;
+        let last = address.wrapping_add(u64::from(reference.last_byte)) >> shift;
+        let place = place_of(unit);
+        let recent = &mut self.recent[usize::from(place)];
+        let same = unit == self.last_told;
+        let known = (same | (*recent == unit)) & (last == unit);
+        let told = if same { 0 } else { place };
+        streams
+            .units
+            .put_if(end, true, [if known { told } else { PLACE }]);
+        if !known {
+            if address == ABSENT {
+                totals.absent(reference.store);
+                streams.places.varint(1);
+                streams.places.varint(0);
+                return;
+            }
+            if self.stack.grows_by(address) {
+                self.stack.grow(address);
+                self.stack_grew = true;
+            }
+            let delta = unit.wrapping_sub(self.last_told) as i64;
+            let zigzag = ((delta << 1) ^ (delta >> 63)) as u64;
+            let reach = last.wrapping_sub(unit);
+            streams.places.varint(zigzag << 1 | u64::from(reach != 0));
+            if reach != 0 {
+                streams.places.varint(reach);
+            }
+        }
+        reference.before = address;
+        *recent = unit;
+        self.last_told = unit;
+    }
+
+    /// The end of a chunk: the reader of the next knows of no reference where it is.
+    pub(super) const fn forget(&mut self) {
+        self.chunk += 1;
         self.recent = [0; 256];
         self.last_told = 0;
     }

@@ -1,5 +1,7 @@
 //! One process of the recorded program: its words in, definitions, events and chunks out.
 
+use std::time::{Duration, Instant};
+
 use broadleaf_trace::{Event, Totals};
 
 use super::ring::Segment;
@@ -30,12 +32,18 @@ pub(super) enum BadWords {
 
 pub(super) struct Process {
     teller: Teller,
+    /// When the last chunk did.
+    ended: Instant,
 }
+
+/// A program that pauses loses no more than this if its recording is killed.
+const SAFE_AFTER: Duration = Duration::from_secs(1);
 
 impl Process {
     pub(super) fn new(unit_shift: u32) -> Self {
         Self {
             teller: Teller::new(unit_shift),
+            ended: Instant::now(),
         }
     }
 
@@ -60,11 +68,20 @@ impl Process {
             };
             words = rest;
             let payload = payload(&mut numbers).ok_or(BadWords::Short)?;
-            if let Err(e) = self.record(record as u8, payload, sink)? {
-                return Ok(Err(e));
-            }
+            self.record(record as u8, payload, sink)?;
+        }
+        if self.teller.is_enough() {
+            return Ok(self.end_chunk(sink));
         }
         Ok(Ok(()))
+    }
+
+    /// The program has done nothing for a while. What it did before is put where it is safe, unless that has just been done.
+    pub(super) fn idle<S: Sink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
+        if self.ended.elapsed() < SAFE_AFTER {
+            return Ok(());
+        }
+        self.end_chunk(sink)
     }
 
     fn event<S: Sink>(&mut self, event: &Event, sink: &mut S) {
@@ -76,7 +93,7 @@ impl Process {
         record: u8,
         payload: &[u64],
         sink: &mut S,
-    ) -> Result<Result<(), S::Error>, BadWords> {
+    ) -> Result<(), BadWords> {
         let mut read = Payload(payload);
         match record {
             kind::BLOCK => {
@@ -84,7 +101,6 @@ impl Process {
                 self.teller.block(items(words))?;
                 sink.block(items(words));
             }
-            kind::RESET => return Ok(self.end_chunk(sink)),
             kind::STACK => {
                 let (low, top, floor) = (read.number(), read.number(), read.number());
                 self.teller.set_stack(Stack { low, top, floor });
@@ -95,7 +111,7 @@ impl Process {
                 }
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// What was told since the last chunk becomes one.
@@ -103,6 +119,7 @@ impl Process {
         let totals = self.teller.totals();
         sink.chunk(self.teller.streams(), totals)?;
         self.teller.forget();
+        self.ended = Instant::now();
         Ok(())
     }
 }

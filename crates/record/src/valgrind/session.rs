@@ -380,7 +380,11 @@ fn read(ring: &Ring, sink: &mut ProcessSink, replaced: &AtomicBool) -> Result<()
                     break;
                 }
             }
-            Wait::Idle => {}
+            Wait::Idle => {
+                if outcome.is_ok() {
+                    outcome = process.idle(sink).map_err(Unread::Stopped);
+                }
+            }
         }
     }
     outcome.and_then(|()| process.end_chunk(sink).map_err(Unread::Stopped))

@@ -15,6 +15,9 @@ use super::wire::{Item, LEFT, PATTERN};
 const LEFT_SAME: u8 = 1 << 2;
 const LEFT_MASK: u8 = 2 << 2;
 const LONG_RUN: u64 = 15;
+/// A chunk ends from here on. In a smaller one a larger share would be names of patterns; of a larger one more would be lost.
+const ENOUGH_BYTES: usize = 16 << 20;
+const ENOUGH_EXECUTIONS: u64 = 64 << 20;
 
 /// What its references are, and which of them left their unit.
 #[derive(Clone, Copy, Default)]
@@ -24,8 +27,8 @@ struct Pattern {
     bases: u16,
     /// References that left their unit when some last did, in this chunk; for patterns of up to 8.
     mask: u8,
-    /// It has references whose address is always the same.
-    fixed: bool,
+    /// It was executed in this chunk.
+    ran: bool,
 }
 
 /// Executions that do not fit what was told before.
@@ -35,6 +38,8 @@ pub(super) enum BadExecution {
     Unknown(u32),
     #[error("the recorder wrote an execution of pattern {0} without all of its addresses")]
     Short(u32),
+    #[error("the recorder wrote that references of pattern {0} stayed where they never were")]
+    Nowhere(u32),
 }
 
 /// Executions of one process on their way to a chunk.
@@ -79,10 +84,8 @@ impl Teller {
                 Item::Reference(reference) => {
                     self.places.add(&reference);
                     pattern.steps += 1;
-                    match reference.base {
-                        Some(base) => pattern.bases = pattern.bases.max(base.saturating_add(1)),
-                        None => pattern.fixed = true,
-                    }
+                    let bases = reference.base.map_or(0, |base| base.saturating_add(1));
+                    pattern.bases = pattern.bases.max(bases);
                     *if reference.store {
                         &mut made.stores
                     } else {
@@ -168,18 +171,24 @@ impl Teller {
             self.streams
                 .patterns
                 .put_if(&mut ends.patterns, named, [name[0], name[1], name[2]]);
-            let left = if word & LEFT != 0 {
-                let pattern = &self.patterns[number as usize];
+            let pattern = &self.patterns[number as usize];
+            let bases = if word & LEFT == 0 {
+                None
+            } else {
                 let at = numbers.len().checked_sub(pattern.bases.into());
                 let (rest, bases) = numbers.split_at(at.ok_or(BadExecution::Short(number))?);
                 *numbers = rest;
+                Some(bases)
+            };
+            // What ran before in this chunk was named then.
+            let left = if named && !pattern.ran {
+                self.first(number, bases, found, &mut ends)?
+            } else if let Some(bases) = bases {
                 if pattern.steps <= 8 {
                     self.left(number, bases, &mut ends)
                 } else {
                     self.left_many(number, bases, found, &mut ends)
                 }
-            } else if named && self.patterns[number as usize].fixed {
-                self.fixed(number, found, &mut ends)
             } else {
                 0
             };
@@ -257,27 +266,32 @@ impl Teller {
         LEFT_MASK
     }
 
-    /// An execution in which no reference can have left a unit but those that are made for the first time in this chunk, where they always are.
-    #[cold]
-    fn fixed(&mut self, number: u32, found: usize, ends: &mut Ends) -> u8 {
-        let Pattern {
-            first_reference,
-            steps,
-            ..
-        } = self.patterns[number as usize];
-        let (first, steps) = (first_reference as usize, usize::from(steps));
+    /// The first execution of a pattern in this chunk.
+    #[inline(never)]
+    fn first(
+        &mut self,
+        number: u32,
+        bases: Option<&[u64]>,
+        found: usize,
+        ends: &mut Ends,
+    ) -> Result<u8, BadExecution> {
+        let pattern = &mut self.patterns[number as usize];
+        pattern.ran = true;
+        let (first, steps) = (pattern.first_reference as usize, usize::from(pattern.steps));
         ends.make_room(&mut self.streams, found, steps);
         let mut masks = Vec::with_capacity(steps.div_ceil(8));
         for from in (0..steps).step_by(8) {
-            masks.push(self.places.fixed(
+            let mask = self.places.first(
                 first + from,
                 8.min(steps - from),
+                bases,
                 &mut ends.units,
                 &mut self.streams,
                 &mut self.totals,
-            ));
+            );
+            masks.push(mask.ok_or(BadExecution::Nowhere(number))?);
         }
-        match masks[..] {
+        Ok(match masks[..] {
             [mask] => self.tell_mask(number, mask, ends),
             _ if masks.iter().all(|&mask| mask == 0) => 0,
             _ => {
@@ -286,7 +300,7 @@ impl Teller {
                 }
                 LEFT_MASK
             }
-        }
+        })
     }
 
     /// How a head says which of up to eight references left their unit.
@@ -302,6 +316,12 @@ impl Teller {
         if any { told } else { 0 }
     }
 
+    /// Whether the chunk is large enough.
+    pub(super) fn is_enough(&self) -> bool {
+        let bytes: usize = self.streams.sections().iter().map(|s| s.len()).sum();
+        bytes >= ENOUGH_BYTES || self.totals.sum().executions >= ENOUGH_EXECUTIONS
+    }
+
     /// What ran in this chunk.
     pub(super) const fn totals(&self) -> Totals {
         self.totals.sum()
@@ -311,7 +331,10 @@ impl Teller {
     pub(super) fn forget(&mut self) {
         self.streams.clear();
         self.paths.forget();
-        self.patterns.iter_mut().for_each(|p| p.mask = 0);
+        for pattern in &mut self.patterns {
+            pattern.mask = 0;
+            pattern.ran = false;
+        }
         self.places.forget();
         self.totals.forget();
         self.run = 0;

@@ -176,6 +176,14 @@ impl Tool {
         self.numbers.extend(payload.iter().rev());
     }
 
+    fn segment(mut self) -> Segment {
+        self.numbers.reverse();
+        Segment {
+            words: self.words,
+            numbers: self.numbers,
+        }
+    }
+
     fn execution(&mut self, block: &mut Block, run: &Run, fold: &mut Fold, out: &mut Vec<Visit>) {
         let exit = run.exit.index(block.exits.len());
         let (mut left, mut bases) = (false, Vec::new());
@@ -194,6 +202,7 @@ impl Tool {
             }
             let Some(first) = address else {
                 left = true;
+                block.last[i] = None;
                 continue;
             };
             let last = first + r.bytes.saturating_sub(1);
@@ -249,8 +258,8 @@ fn header() -> Header {
     header
 }
 
-/// The trace that a segment becomes.
-fn recorded(segment: &Segment) -> Vec<u8> {
+/// The trace that segments become, a chunk each.
+fn recorded(segments: &[Segment]) -> Vec<u8> {
     let shared = Shared::new(TraceWriter::new(Vec::new(), &header()).unwrap(), 1);
     let (chunks, to_write) = mpsc::sync_channel(1 << 10);
     let (written, emptied) = mpsc::channel();
@@ -261,8 +270,10 @@ fn recorded(segment: &Segment) -> Vec<u8> {
     };
     let mut sink = ProcessSink::new(setting, chunks, emptied);
     let mut process = Process::new(12);
-    process.segment(segment, &mut sink).unwrap().unwrap();
-    process.end_chunk(&mut sink).unwrap();
+    for segment in segments {
+        process.segment(segment, &mut sink).unwrap().unwrap();
+        process.end_chunk(&mut sink).unwrap();
+    }
     sink.finish().unwrap();
     shared.pack(0, &to_write, &written).unwrap();
     shared.into_writer().finish().unwrap()
@@ -276,7 +287,7 @@ proptest! {
     ) {
         let (mut tool, mut known) = (Tool::default(), Vec::<Block>::new());
         let (mut fold, mut expected) = (Fold::new(Grain::Page), Vec::new());
-        let mut patterns = 1;
+        let (mut segments, mut patterns) = (Vec::new(), 1);
         for run in &runs {
             let which = run.block.index(blocks.len());
             while known.len() <= which {
@@ -289,13 +300,12 @@ proptest! {
             }
             tool.execution(&mut known[which], run, &mut fold, &mut expected);
             if run.ends_chunk {
-                tool.record(kind::RESET, &[]);
-                known.iter_mut().for_each(|block| block.last.fill(None));
+                segments.push(std::mem::take(&mut tool).segment());
             }
         }
         fold.finish(&mut expected);
-        tool.numbers.reverse();
-        let trace = recorded(&Segment { words: tool.words, numbers: tool.numbers });
+        segments.push(tool.segment());
+        let trace = recorded(&segments);
         let mut reader = TraceReader::new(&trace[..]).unwrap();
         let mut visits = Vec::new();
         while let Some(piece) = reader.next_item().unwrap() {

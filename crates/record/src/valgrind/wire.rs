@@ -39,23 +39,22 @@ pub(super) const PATTERNS: usize = 1 << 22;
 /// Kinds of records.
 pub(super) mod kind {
     pub(in super::super) const BLOCK: u8 = 1;
-    pub(in super::super) const RESET: u8 = 2;
-    pub(in super::super) const MAP: u8 = 3;
-    pub(in super::super) const UNMAP: u8 = 4;
-    pub(in super::super) const PROTECT: u8 = 5;
-    pub(in super::super) const REMAP: u8 = 6;
-    pub(in super::super) const ADVISE: u8 = 7;
-    pub(in super::super) const BRK: u8 = 8;
-    pub(in super::super) const STACK: u8 = 9;
-    pub(in super::super) const FILE: u8 = 10;
-    pub(in super::super) const MISPLACED: u8 = 11;
-    pub(in super::super) const PROCESS: u8 = 12;
-    pub(in super::super) const FORK: u8 = 13;
-    pub(in super::super) const EXEC: u8 = 14;
-    pub(in super::super) const EXIT: u8 = 15;
-    pub(in super::super) const THREAD_START: u8 = 16;
-    pub(in super::super) const THREAD_RUN: u8 = 17;
-    pub(in super::super) const THREAD_END: u8 = 18;
+    pub(in super::super) const MAP: u8 = 2;
+    pub(in super::super) const UNMAP: u8 = 3;
+    pub(in super::super) const PROTECT: u8 = 4;
+    pub(in super::super) const REMAP: u8 = 5;
+    pub(in super::super) const ADVISE: u8 = 6;
+    pub(in super::super) const BRK: u8 = 7;
+    pub(in super::super) const STACK: u8 = 8;
+    pub(in super::super) const FILE: u8 = 9;
+    pub(in super::super) const MISPLACED: u8 = 10;
+    pub(in super::super) const PROCESS: u8 = 11;
+    pub(in super::super) const FORK: u8 = 12;
+    pub(in super::super) const EXEC: u8 = 13;
+    pub(in super::super) const EXIT: u8 = 14;
+    pub(in super::super) const THREAD_START: u8 = 15;
+    pub(in super::super) const THREAD_RUN: u8 = 16;
+    pub(in super::super) const THREAD_END: u8 = 17;
 }
 
 /// What a block does, one thing after the other.
