@@ -1,5 +1,6 @@
 //! References as the cells take them: visits with everything found out that is the same for every policy.
 
+use crate::filter::Filter;
 use broadleaf_memory::BlockId;
 use broadleaf_translation::SpaceTag;
 use broadleaf_units::PageNumber;
@@ -38,9 +39,20 @@ impl PageVisit {
 pub(crate) struct Batch {
     pub(crate) tag: SpaceTag,
     pub(crate) visits: Vec<PageVisit>,
+    /// Which of them may change something.
+    pub(crate) kept: Vec<u32>,
+    /// Accesses before its end.
+    pub(crate) end: u64,
 }
 
 impl Batch {
+    /// Nothing, in an address space of this tag.
+    pub(crate) fn begin(&mut self, tag: SpaceTag) {
+        self.tag = tag;
+        self.visits.clear();
+        self.kept.clear();
+    }
+
     /// Adds a visit, to the one before where that is on the same page: what comes between two visits to one page is nothing,
     /// so both are one, and a straddling access between them stays inside the page.
     #[inline]
@@ -54,6 +66,15 @@ impl Batch {
                 last.accesses += visit.accesses;
             }
             _ => self.visits.push(visit),
+        }
+    }
+
+    /// Finds out which visits may change something.
+    pub(crate) fn sift(&mut self, filter: &mut Filter) {
+        for (at, visit) in self.visits.iter().enumerate() {
+            if !filter.changes_nothing(visit) {
+                self.kept.push(at as u32);
+            }
         }
     }
 }

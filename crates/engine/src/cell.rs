@@ -149,25 +149,55 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Replays a batch.
-    pub(crate) fn replay(&mut self, batch: &Batch, stream: &Stream) {
+    /// Replays a batch. Says whether entries were shot down, after which visits that the batch leaves out may change something: those of the batch
+    /// have been replayed.
+    pub(crate) fn replay(&mut self, batch: &Batch, stream: &Stream) -> bool {
         self.memory.make_room(stream.spaces.blocks());
-        let mut rest = batch.visits.as_slice();
+        let visits = batch.visits.as_slice();
+        let kept = batch.kept.iter().map(|at| *at as usize);
+        let disturbed = self.replay_some(visits, kept, batch.tag, stream, true);
+        if let Some(at) = disturbed {
+            let rest = at + 1..visits.len();
+            self.replay_some(visits, rest, batch.tag, stream, false);
+        }
+        if let Some(last) = batch.end.checked_sub(1) {
+            self.ask_due(last, stream);
+        }
+        disturbed.is_some()
+    }
+
+    /// Replays these visits, or up to one that shoots entries down, if that is to stop it: the answer is which.
+    fn replay_some(
+        &mut self,
+        visits: &[PageVisit],
+        mut which: impl Iterator<Item = usize> + Clone,
+        tag: SpaceTag,
+        stream: &Stream,
+        stops: bool,
+    ) -> Option<usize> {
         loop {
             // Most visits change no memory. A run of them is looked up by one machine after another, in a loop that does
             // nothing else.
-            let quiet = rest.iter().take_while(|visit| self.is_quiet(visit)).count();
-            let (run, others) = rest.split_at(quiet);
+            let run = which.clone();
+            let mut quiet = 0;
+            let mut next = None;
+            for at in which.by_ref() {
+                if !self.is_quiet(&visits[at]) {
+                    next = Some(at);
+                    break;
+                }
+                quiet += 1;
+            }
             for translation in &mut self.translations {
-                for visit in run {
-                    translation.look_up(batch.tag, visit, &self.memory);
+                for at in run.clone().take(quiet) {
+                    translation.look_up(tag, &visits[at], &self.memory);
                 }
             }
-            let Some((visit, after)) = others.split_first() else {
-                return;
-            };
-            self.visit(visit, batch.tag, stream);
-            rest = after;
+            let at = next?;
+            let disturbs = self.visit(&visits[at], tag, stream);
+            if disturbs && stops {
+                return Some(at);
+            }
         }
     }
 
@@ -188,21 +218,25 @@ impl<'a> Cell<'a> {
 
     /// A visit during which something may be decided. Only a first reference, a first store, and deadlines count; all
     /// other accesses hit what the first lookup brought, unless a shootdown took that away.
-    fn visit(&mut self, visit: &PageVisit, tag: SpaceTag, stream: &Stream) {
-        let mut translated = false;
+    /// Says whether entries were shot down.
+    fn visit(&mut self, visit: &PageVisit, tag: SpaceTag, stream: &Stream) -> bool {
+        let (mut translated, mut disturbed) = (false, false);
         let mut reference = |cell: &mut Self, time: u64, store: bool| {
             let shot_down = cell.reference(visit, time, store, stream);
+            disturbed |= shot_down;
             if !translated || shot_down {
                 cell.look_up(visit, tag);
                 translated = true;
             }
         };
         if visit.leads {
-            // Its access was the last one before.
-            reference(self, visit.time.saturating_sub(1), visit.leads_with_store);
+            // Its access was the last one before; the visit that it was counted in may have been left out.
+            let time = visit.time.saturating_sub(1);
+            self.ask_due(time, stream);
+            reference(self, time, visit.leads_with_store);
         }
         if visit.accesses == 0 {
-            return;
+            return disturbed;
         }
         self.ask_due(visit.time, stream);
         reference(
@@ -216,6 +250,7 @@ impl<'a> Cell<'a> {
             reference(self, time, true);
         }
         self.ask_due(visit.time + visit.accesses - 1, stream);
+        disturbed
     }
 
     /// What has to be decided before a page is translated. Says whether TLB entries of its block were removed.

@@ -11,6 +11,7 @@ mod cell;
 mod checked;
 mod deadlines;
 mod events;
+mod filter;
 mod plan;
 mod result;
 mod run;

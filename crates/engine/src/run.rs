@@ -3,12 +3,13 @@
 use crate::batch::Batch;
 use crate::cell::{Cell, Promoted};
 use crate::events::tells_a_mapping;
+use crate::filter::Filter;
 use crate::stream::{Refused, Stream, TooLate};
 use crate::{Plan, Source, result};
 use broadleaf_memory::{Change, GEOMETRY};
 use broadleaf_metrics::{CellResult, TraceSummary};
 use broadleaf_trace::{Event, Item};
-use broadleaf_translation::SpaceTag;
+use broadleaf_translation::{Machine, SpaceTag};
 use broadleaf_units::SpaceId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -96,6 +97,7 @@ pub fn run<S: Source>(
         },
         told: BTreeSet::new(),
         most_blocks: plan.most_blocks(),
+        machines: plan.machines(),
     };
     let foresight = foresee(&mut passes, plan)?;
     loop {
@@ -167,6 +169,8 @@ struct Passes<'a, S> {
     told: BTreeSet<SpaceId>,
     /// How many blocks the cells may keep together.
     most_blocks: usize,
+    /// All that any cell has.
+    machines: &'a [Machine],
 }
 
 impl<S: Source> Passes<'_, S> {
@@ -177,7 +181,8 @@ impl<S: Source> Passes<'_, S> {
             self.source.rewind().map_err(Error::Source)?;
         }
         self.state.pass += 1;
-        let mut stream = Stream::new(self.source.grain(), self.told.clone());
+        let filter = Filter::new(self.machines);
+        let mut stream = Stream::new(self.source.grain(), self.told.clone(), filter);
         let mut batch = Batch::default();
         while let Some(item) = self.source.next().map_err(Error::Source)? {
             match item {
@@ -187,9 +192,13 @@ impl<S: Source> Passes<'_, S> {
                     for visits in visits.chunks(BATCH) {
                         stream.take(visits, &mut batch).map_err(refused)?;
                         has_room(&stream, cells.len(), self.most_blocks)?;
-                        cells
-                            .iter_mut()
-                            .for_each(|cell| cell.replay(&batch, &stream));
+                        let mut disturbed = false;
+                        for cell in &mut *cells {
+                            disturbed |= cell.replay(&batch, &stream);
+                        }
+                        if disturbed {
+                            stream.disturb();
+                        }
                         self.state.accesses = stream.now();
                         if (self.progress)(self.state).is_break() {
                             return Err(Error::Stopped);
@@ -231,6 +240,9 @@ impl<S: Source> Passes<'_, S> {
 }
 
 fn apply(changes: &[Change], cells: &mut [Cell<'_>], stream: &mut Stream) {
+    if !changes.is_empty() {
+        stream.disturb();
+    }
     for change in changes {
         cells.iter_mut().for_each(|cell| cell.apply(change, stream));
         if let Change::End(extent) = change {

@@ -1,6 +1,7 @@
 //! The trace as all cells see it: address spaces, time, and what the trace comes to.
 
 use crate::batch::{Batch, PageVisit};
+use crate::filter::Filter;
 use crate::tags::Tags;
 use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY};
 use broadleaf_metrics::TraceSummary;
@@ -39,6 +40,7 @@ const NOTHING: Recent = Recent {
 
 /// The trace as all cells see it.
 pub(crate) struct Stream {
+    filter: Filter,
     pub(crate) spaces: AddressSpaces,
     pub(crate) tags: Tags,
     pub(crate) summary: TraceSummary,
@@ -58,8 +60,9 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(grain: Grain, told: BTreeSet<SpaceId>) -> Self {
+    pub(crate) fn new(grain: Grain, told: BTreeSet<SpaceId>, filter: Filter) -> Self {
         Self {
+            filter,
             spaces: AddressSpaces::new(told),
             tags: Tags::default(),
             summary: TraceSummary::default(),
@@ -76,6 +79,11 @@ impl Stream {
     /// Accesses so far.
     pub(crate) const fn now(&self) -> u64 {
         self.summary.accesses
+    }
+
+    /// Something was taken away from a cell, or from all.
+    pub(crate) fn disturb(&mut self) {
+        self.filter.forget();
     }
 
     /// Another space runs.
@@ -111,8 +119,7 @@ impl Stream {
 
     /// Takes visits in: finds their blocks, sums them up, and leaves them in `batch` for the cells.
     pub(crate) fn take(&mut self, visits: &[Visit], batch: &mut Batch) -> Result<(), Refused> {
-        batch.visits.clear();
-        batch.tag = self.tags.give(self.running).ok_or(Refused::Space)?;
+        batch.begin(self.tags.give(self.running).ok_or(Refused::Space)?);
         for visit in visits {
             self.summary.instructions += u64::from(visit.instructions);
             if visit.fetch || visit.lookups() == 0 {
@@ -137,6 +144,8 @@ impl Stream {
             self.summary.stores += u64::from(visit.stores);
             self.summary.accesses += visit.accesses();
         }
+        batch.end = self.summary.accesses;
+        batch.sift(&mut self.filter);
         Ok(())
     }
 
@@ -167,6 +176,7 @@ impl Stream {
 
     /// What an event changes for every memory; `Err` where it is the first to tell a space's mappings and comes too late.
     pub(crate) fn event(&mut self, event: &Event) -> Result<Vec<Change>, TooLate> {
+        self.disturb();
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == NOTHING.epoch {
             self.recent.fill(NOTHING);

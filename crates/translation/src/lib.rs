@@ -10,6 +10,7 @@ mod design;
 mod error;
 mod index;
 mod machine;
+mod recency;
 mod set;
 mod tlb;
 
@@ -20,4 +21,5 @@ pub use design::{Design, Structure};
 pub use error::MachineError;
 pub use index::{BitField, IndexFunction};
 pub use machine::{Machine, WalkCosts};
+pub use recency::Recency;
 pub use tlb::{Lookup, SpaceTag, Tlb};

@@ -264,6 +264,12 @@ impl Tlb {
         }
     }
 
+    /// Whether both hold the same in the same order.
+    #[cfg(test)]
+    pub(crate) fn is_as(&self, other: &Self) -> bool {
+        self.entries == other.entries
+    }
+
     /// How many entries are in use.
     pub fn occupied(&self) -> usize {
         self.entries.iter().filter(|entry| **entry != 0).count()
