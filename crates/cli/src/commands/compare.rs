@@ -15,13 +15,17 @@ use broadleaf_translation::Machine;
 use super::names;
 use crate::args::{Compare, CompareFormat};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, refuse_input};
 use crate::progress::Progress;
 use crate::provenance::provenance;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
+    if let Some(output) = &options.output {
+        let machines = options.machine.iter().map(Path::new);
+        refuse_input(output, machines.chain([options.trace.as_path()]))?;
+    }
     let machines = machines(&options.machine)?;
     let policies = policies(&options.policy)?;
     let mut out = Output::create(options.output.as_deref(), options.force)?;

@@ -13,7 +13,7 @@ use broadleaf_trace::DEFAULT_LEVEL;
 use crate::args::{Engine, Record};
 use crate::failure::{Failure, reason};
 use crate::interrupt::LeftToChild;
-use crate::output::{Direct, Named};
+use crate::output::{Direct, Named, refuse_input};
 use crate::progress::Progress;
 
 pub(crate) fn run(options: &Record) -> Result<(), Failure> {
@@ -30,6 +30,8 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
         Some(path) => path.clone(),
         None => free_name(&options.command[0]),
     };
+    // A program that is named by a path, and whatever files its arguments name.
+    refuse_input(&path, options.command.iter().map(Path::new))?;
     let what = match options.engine {
         Engine::Valgrind => Options {
             command: options.command.clone(),
