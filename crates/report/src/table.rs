@@ -16,6 +16,10 @@ const PAGE: u64 = PageSize::SIZE_4K.bytes();
 /// What the marks mean.
 const LEGEND: &str = "* best, ! worst of a column (unmarked where many share it), > chosen";
 
+/// What stands in the recommendation's place where there is nothing to choose from.
+const NO_ADVICE: &str = "No recommendation: what was compared here looks into the future, and no kernel can run it. \
+    Add policies that can be run, with --policy.";
+
 /// What the table needs to know beside the comparison itself.
 pub struct Context<'a> {
     /// The results of [`BASELINE`] and [`REFERENCE`] on each machine, whether they were asked for or not.
@@ -97,6 +101,7 @@ fn machine_table(
     let mut figures = figures(results, baseline, reference);
     // What does not fit goes: first digits, then the figures that matter least.
     let mut exact = true;
+    let mut left_out = Vec::new();
     let grid = loop {
         let grid = grid(results, &figures, chosen, exact);
         if view.width.is_none_or(|width| grid.width() <= width) {
@@ -109,7 +114,7 @@ fn machine_table(
             if figures[least].leave_out_first == 0 {
                 break grid;
             }
-            figures.remove(least);
+            left_out.push(figures.remove(least).heading);
         } else {
             break grid;
         }
@@ -120,9 +125,19 @@ fn machine_table(
         ..view
     }));
     out.push_str(&paragraph(LEGEND, Style::Faint, view));
-    out.push('\n');
+    if !left_out.is_empty() {
+        let text = format!(
+            "No room for: {}. A wider terminal shows them, and so does --format json",
+            left_out.join(", ")
+        );
+        out.push_str(&paragraph(&text, Style::Faint, view));
+    }
     if let Some(advice) = advice {
+        out.push('\n');
         out.push_str(&paragraph(&advice.sentence, Style::Strong, view));
+    } else if baseline.is_some() {
+        out.push('\n');
+        out.push_str(&paragraph(NO_ADVICE, Style::Plain, view));
     }
     out
 }
@@ -408,6 +423,12 @@ mod tests {
                 text.contains("walk cycles") && text.contains("added"),
                 "{text}"
             );
+            // What there is no room for is named.
+            let joined = text.replace('\n', " ");
+            for heading in ["resident", "false dirty", "peak", "L2 misses"] {
+                assert!(joined.contains(heading), "{heading} at {width}\n{text}");
+            }
+            assert_eq!(width < 150, joined.contains("No room for: "), "{text}");
         }
     }
 
@@ -452,6 +473,18 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_can_be_run_that_is_said() {
+        let comparison = sample();
+        let context = Context {
+            references: &comparison.results[..2],
+            can_be_run: &|_| false,
+        };
+        let text = comparison_table(&comparison, &context, View::default());
+        assert!(text.contains("\n\nNo recommendation: "), "{text}");
+        assert!(!text.contains("\n\n\n"), "{text}");
+    }
+
+    #[test]
     fn without_a_baseline_there_is_no_advice() {
         let comparison = sample();
         let context = Context {
@@ -463,5 +496,6 @@ mod tests {
             !text.contains("Choose") && !text.contains("added  "),
             "{text}"
         );
+        assert!(!text.contains("\n\n\n"), "{text}");
     }
 }
