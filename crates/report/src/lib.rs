@@ -21,4 +21,4 @@ pub use grid::{Align, Cell, Grid, wrap};
 pub use nearest::nearest;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
-pub use table::{Context, comparison_table};
+pub use table::{Context, comparison_table, recommendations};

@@ -1,6 +1,6 @@
 //! The table of a comparison: what each policy saves, beside what it costs.
 
-use broadleaf_metrics::{CellResult, Comparison};
+use broadleaf_metrics::{CellResult, Comparison, Recommendation};
 use broadleaf_units::PageSize;
 
 use crate::advice::{BASELINE, REFERENCE, RULE, added_bytes, added_share, advise};
@@ -28,33 +28,60 @@ pub struct Context<'a> {
     pub can_be_run: &'a dyn Fn(&str) -> bool,
 }
 
-/// One table for each machine, its advice, the rule and the notes.
-pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: View) -> String {
-    let mut out = heading(comparison, view);
+/// What the tables recommend, for programs: one entry for each machine on which there is something to choose.
+pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Recommendation> {
+    let on = |machine: &&str| {
+        let advice = advise(
+            &of_machine(comparison, machine),
+            context.reference(BASELINE, machine)?,
+            context.can_be_run,
+        )?;
+        Some(Recommendation {
+            machine: (*machine).to_owned(),
+            policy: advice.policy,
+            sentence: advice.sentence,
+        })
+    };
+    machines(comparison).iter().filter_map(on).collect()
+}
+
+impl Context<'_> {
+    fn reference(&self, policy: &str, machine: &str) -> Option<&CellResult> {
+        self.references
+            .iter()
+            .find(|other| other.policy == policy && other.machine == machine)
+    }
+}
+
+/// The machines of a comparison, in its order.
+fn machines(comparison: &Comparison) -> Vec<&str> {
     let mut machines: Vec<&str> = Vec::new();
     for result in &comparison.results {
         if !machines.contains(&result.machine.as_str()) {
             machines.push(&result.machine);
         }
     }
-    for machine in machines {
-        let results: Vec<&CellResult> = comparison
-            .results
-            .iter()
-            .filter(|result| result.machine == machine)
-            .collect();
-        let reference = |policy| {
-            context
-                .references
-                .iter()
-                .find(|other| other.policy == policy && other.machine == machine)
-        };
+    machines
+}
+
+fn of_machine<'a>(comparison: &'a Comparison, machine: &str) -> Vec<&'a CellResult> {
+    comparison
+        .results
+        .iter()
+        .filter(|result| result.machine == machine)
+        .collect()
+}
+
+/// One table for each machine, its advice, the rule and the notes.
+pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: View) -> String {
+    let mut out = heading(comparison, view);
+    for machine in machines(comparison) {
         out.push('\n');
         out.push_str(&machine_table(
             machine,
-            &results,
-            reference(BASELINE),
-            reference(REFERENCE),
+            &of_machine(comparison, machine),
+            context.reference(BASELINE, machine),
+            context.reference(REFERENCE, machine),
             context,
             view,
         ));
