@@ -189,7 +189,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
 }
 
 fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
-    let size = trace.size();
+    let work = trace.work();
     let meter = trace.meter();
     let mut shown: Option<(u32, Progress)> = None;
     let mut show = |state: broadleaf_engine::Progress| {
@@ -199,7 +199,7 @@ fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
             } else {
                 "comparing".to_owned()
             };
-            shown = Some((state.pass, Progress::new(&doing, size)));
+            shown = Some((state.pass, Progress::new(&doing, work)));
         }
         if let Some((_, bar)) = &shown {
             bar.set(meter.bytes(), state.accesses);

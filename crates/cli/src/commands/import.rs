@@ -11,7 +11,7 @@ use super::record::made_by;
 use crate::args::{Format, Import};
 use crate::failure::Failure;
 use crate::output::{Output, refuse_input};
-use crate::progress::Progress;
+use crate::progress::{Progress, Work};
 use crate::source::measured::{Measured, Meter};
 use crate::source::origin::{Origin, Passes};
 
@@ -26,7 +26,10 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
         ));
     }
     let meter = Meter::default();
-    let bar = Progress::new("importing", origin.size());
+    let bar = Progress::new(
+        "importing",
+        origin.size().map_or(Work::Unknown, Work::Bytes),
+    );
     let bytes = origin
         .bytes()
         .map_err(|error| Failure::reading(origin.name(), &error))?;

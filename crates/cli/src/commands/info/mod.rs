@@ -27,7 +27,7 @@ pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
     };
     let mut trace = Trace::open(&options.trace, reading)?;
     let mut gathered = Gathered::new(trace.grain());
-    let bar = Progress::new("reading", trace.size());
+    let bar = Progress::new("reading", trace.work());
     let meter = trace.meter();
     while let Some(item) = trace.next()? {
         gathered.add(item);
