@@ -187,6 +187,9 @@ impl Trace {
         let damage = self.damage.as_ref()?;
         Some(match damage {
             Damage::CutShort { .. } => format!("{damage}, and all of that was read"),
+            Damage::Recording(_) if self.lost == Some(0) => format!(
+                "{damage}; no access was lost, because that is the index or stands behind it"
+            ),
             Damage::Recording(_) | Damage::Lackey(_) => format!(
                 "{damage}; it was read up to there, and {} of its {} bytes, with {}, were lost",
                 grouped(self.bytes.saturating_sub(damage.offset())),
@@ -224,9 +227,14 @@ impl Trace {
         }
         if let Decoder::Recording(reader) = &self.decoder {
             let read = reader.totals().accesses();
-            if self.damage.is_some() {
-                let all = self.holds.filter(|holds| holds.is_all);
-                self.lost = all.map(|holds| holds.accesses.saturating_sub(read));
+            if let Some(damage) = &self.damage {
+                // A reader that met the index has met all that stands before.
+                self.lost = if reader.complete() || self.index_begins_at(damage.offset()) {
+                    Some(0)
+                } else {
+                    let all = self.holds.filter(|holds| holds.is_all);
+                    all.map(|holds| holds.accesses.saturating_sub(read))
+                };
             } else if !reader.complete() {
                 let damage = Damage::CutShort { size: self.bytes };
                 if !self.reading.keep_going {
@@ -237,6 +245,11 @@ impl Trace {
             }
         }
         Ok(())
+    }
+
+    fn index_begins_at(&self, offset: u64) -> bool {
+        let file = self.origin.file();
+        file.is_some_and(|file| TraceIndex::begins_at(file, offset).unwrap_or(false))
     }
 }
 
