@@ -201,6 +201,12 @@ impl Direct {
 }
 
 impl Named {
+    /// One that has its name.
+    #[cfg(test)]
+    pub(crate) fn yes() -> Self {
+        Self(Arc::new(AtomicBool::new(true)))
+    }
+
     /// Whether it has.
     pub(crate) fn is(&self) -> bool {
         self.0.load(Ordering::Acquire)
