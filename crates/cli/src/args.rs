@@ -223,7 +223,7 @@ pub(crate) struct Compare {
     /// The trace: a file, or `-` for standard input
     pub(crate) trace: PathBuf,
 
-    /// A policy to replay; may be given several times [default: all that `broadleaf list policies` names]
+    /// A policy to replay, or several with commas; may be given several times [default: all that `broadleaf list policies` names]
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Vec<String>,
 
@@ -262,14 +262,17 @@ pub(crate) enum CompareFormat {
 }
 
 /// List what there is: policies, machines, metrics and so on
+///
+/// Without a name, everything. `broadleaf explain NAME` says more about each.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
+  broadleaf list
   broadleaf list policies
   broadleaf list metrics --format json")]
 pub(crate) struct List {
-    /// What to list
-    pub(crate) what: Catalogue,
+    /// What to list [default: everything]
+    pub(crate) what: Option<Catalogue>,
 
     /// How to print it
     #[arg(long, default_value = "table")]
@@ -291,9 +294,11 @@ pub(crate) enum Catalogue {
     Formats,
     /// The figures of a result
     Metrics,
+    /// Why a block was not promoted
+    Refusals,
 }
 
-/// Explain one policy, machine, metric, refusal, TLB, page table or format
+/// Explain one policy, machine, metric, column, refusal, TLB, page table or format
 ///
 /// Says what it does, which parameters it takes and where it comes from.
 #[derive(Debug, Args)]
@@ -302,6 +307,7 @@ Examples:
   broadleaf explain pop-64
   broadleaf explain skylake
   broadleaf explain false_dirty_pages
+  broadleaf explain \"of freebsd\"             a column of the comparison's table
   broadleaf explain not_covered            a reason for not promoting, as results count it")]
 pub(crate) struct Explain {
     /// Its name

@@ -5,13 +5,14 @@ mod support;
 use serde_json::Value;
 use support::{run, succeeded};
 
-const LISTS: [&str; 6] = [
+const LISTS: [&str; 7] = [
     "policies",
     "machines",
     "tlbs",
     "page-tables",
     "formats",
     "metrics",
+    "refusals",
 ];
 
 #[test]
@@ -33,6 +34,32 @@ fn whatever_is_listed_can_be_explained() {
                 assert!(text.lines().count() >= 3, "{text}");
             }
         }
+    }
+}
+
+#[test]
+fn without_a_name_everything_is_listed() {
+    let table = succeeded(&run(&["list"]));
+    let all: Value = serde_json::from_str(&succeeded(&run(&["list", "--format", "json"]))).unwrap();
+    assert_eq!(all.as_object().unwrap().len(), LISTS.len());
+    for list in LISTS {
+        assert!(table.contains(&succeeded(&run(&["list", list]))), "{list}");
+        let one = succeeded(&run(&["list", list, "--format", "json"]));
+        assert_eq!(all[list], serde_json::from_str::<Value>(&one).unwrap());
+    }
+}
+
+#[test]
+fn columns_of_the_table_can_be_explained() {
+    for (column, says) in [
+        ("L1 misses", "first-level"),
+        ("of freebsd", "divided by those of the policy freebsd"),
+        ("added", "peak_resident_pages"),
+        ("resident", "held at the end"),
+        ("Peak", "at any one time"),
+    ] {
+        let text = succeeded(&run(&["explain", column]));
+        assert!(text.contains(says), "{text}");
     }
 }
 

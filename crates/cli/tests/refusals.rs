@@ -73,6 +73,10 @@ fn unknown_names_are_answered_with_the_nearest() {
         (["--policy", "pup-64"], "pop-64"),
         (["--policy", "pop"], "pop-64"),
         (["--policy", "pup-77"], "did you mean pop-77"),
+        (["--policy", "pop64"], "did you mean pop-64?"),
+        (["--policy", "life5e5"], "did you mean life-5e5?"),
+        (["--policy", "thp"], "did you mean thp-always?"),
+        (["--policy", "4k,gredy"], "did you mean greedy?"),
         (["--policy", "nonsense"], "broadleaf list policies"),
         (["--policy", "pop-0"], "1 to 512"),
         (["--machine", "skylark"], "skylake"),
@@ -83,6 +87,7 @@ fn unknown_names_are_answered_with_the_nearest() {
     }
     for (name, says) in [
         ("greddy", "greedy"),
+        ("pop64", "did you mean pop-64?"),
         ("walk_cycle", "walk_cycles"),
         ("skylak", "skylake"),
         ("not-covered", "not_covered"),

@@ -460,6 +460,19 @@ mod tests {
     }
 
     #[test]
+    fn every_heading_is_explained() {
+        let mut comparison = sample();
+        let result = comparison.results.last_mut().unwrap();
+        (result.extra_zeroed_pages, result.extra_disk_read_pages) = (1, 1);
+        let results: Vec<&CellResult> = comparison.results.iter().collect();
+        for figure in figures(&results, Some(results[0]), Some(results[1])) {
+            // The share of what is added stands without a heading beside it.
+            let is_known = crate::heading_named(figure.heading).is_some();
+            assert!(is_known || figure.heading.is_empty(), "{}", figure.heading);
+        }
+    }
+
+    #[test]
     fn pages_filled_for_nothing_are_shown_where_there_are_any() {
         let show = |comparison: &Comparison| {
             let context = Context {

@@ -223,7 +223,7 @@ pub(crate) fn policies(names: &[String]) -> Result<Vec<Box<dyn Policy>>, Failure
         return broadleaf_policy::examples().map_err(Failure::failed);
     }
     let mut policies: Vec<Box<dyn Policy>> = Vec::new();
-    for name in names {
+    for name in names.iter().flat_map(|names| names::apart(names)) {
         let policy = names::policy(name)?;
         // The same policy twice would be the same result twice.
         if policies.iter().all(|other| other.name() != policy.name()) {
