@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::offered;
 use crate::terminal::Color;
 
 /// Which page sizes should a program run with, and what would that cost?
@@ -224,11 +225,17 @@ pub(crate) struct Compare {
     pub(crate) trace: PathBuf,
 
     /// A policy to replay, or several with commas; may be given several times [default: all that `broadleaf list policies` names]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = offered::policies(), hide_possible_values = true)]
     pub(crate) policy: Vec<String>,
 
     /// A machine to replay on, by name or as a TOML file; may be given several times
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "skylake")]
+    #[arg(
+        long,
+        value_name = "NAME|FILE.toml",
+        default_value = "skylake",
+        value_parser = offered::machines(),
+        hide_possible_values = true
+    )]
     pub(crate) machine: Vec<String>,
 
     /// How to print the results
@@ -311,6 +318,7 @@ Examples:
   broadleaf explain not_covered            a reason for not promoting, as results count it")]
 pub(crate) struct Explain {
     /// Its name
+    #[arg(value_parser = offered::everything(), hide_possible_values = true)]
     pub(crate) name: String,
 }
 

@@ -116,12 +116,35 @@ fn completions_and_manual_pages_come_from_the_same_table() {
             "{shell}"
         );
     }
+    // Names are offered, and do not crowd the help.
+    for shell in ["bash", "zsh", "fish"] {
+        let script = succeeded(&run(&["completions", shell]));
+        for name in ["pop-461", "skylake-va23"] {
+            assert!(script.contains(name), "{name} in {shell}");
+        }
+        // Scripts for fish offer no values of arguments without a flag.
+        assert!(
+            shell == "fish" || script.contains("false_dirty_pages"),
+            "{shell}"
+        );
+    }
+    assert!(!succeeded(&run(&["compare", "--help"])).contains("pop-461"));
     assert!(succeeded(&run(&["man"])).starts_with(".ie"));
-    assert!(succeeded(&run(&["man", "compare"])).contains("keep"));
+    let page = succeeded(&run(&["man", "compare"]));
+    for part in [
+        r"[\fB\-\-policy\fR \fINAME\fR]...",
+        ".SH \"EXAMPLES\"\n.nf\nbroadleaf compare gzip.bl\n",
+        ".SH \"EXIT STATUS\"\n.nf\n0  done\n",
+    ] {
+        assert!(page.contains(part), "{part} is missing in\n{page}");
+    }
     let folder = support::folder("man");
     let folder_name = folder.to_str().unwrap();
     succeeded(&run(&["man", "-o", folder_name]));
     assert!(folder.join("broadleaf-compare.1").exists());
+    assert!(!folder.join("broadleaf-help.1").exists());
+    let general = std::fs::read_to_string(folder.join("broadleaf.1")).unwrap();
+    assert!(!general.contains(r"broadleaf\-help"), "{general}");
     let pages = || std::fs::read_dir(&folder).unwrap().count();
     let all = pages();
     // One page that is there already, and none is written.
