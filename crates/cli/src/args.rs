@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::offered;
 use crate::terminal::Color;
 
 /// Which page sizes should a program run with, and what would that cost?
@@ -223,12 +224,18 @@ pub(crate) struct Compare {
     /// The trace: a file, or `-` for standard input
     pub(crate) trace: PathBuf,
 
-    /// A policy to replay; may be given several times [default: all that `broadleaf list policies` names]
-    #[arg(long, value_name = "NAME")]
+    /// A policy to replay, or several with commas; may be given several times [default: all that `broadleaf list policies` names]
+    #[arg(long, value_name = "NAME", value_parser = offered::policies(), hide_possible_values = true)]
     pub(crate) policy: Vec<String>,
 
     /// A machine to replay on, by name or as a TOML file; may be given several times
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "skylake")]
+    #[arg(
+        long,
+        value_name = "NAME|FILE.toml",
+        default_value = "skylake",
+        value_parser = offered::machines(),
+        hide_possible_values = true
+    )]
     pub(crate) machine: Vec<String>,
 
     /// How to print the results
@@ -262,14 +269,17 @@ pub(crate) enum CompareFormat {
 }
 
 /// List what there is: policies, machines, metrics and so on
+///
+/// Without a name, everything. `broadleaf explain NAME` says more about each.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
+  broadleaf list
   broadleaf list policies
   broadleaf list metrics --format json")]
 pub(crate) struct List {
-    /// What to list
-    pub(crate) what: Catalogue,
+    /// What to list [default: everything]
+    pub(crate) what: Option<Catalogue>,
 
     /// How to print it
     #[arg(long, default_value = "table")]
@@ -291,9 +301,11 @@ pub(crate) enum Catalogue {
     Formats,
     /// The figures of a result
     Metrics,
+    /// Why a block was not promoted
+    Refusals,
 }
 
-/// Explain one policy, machine, metric, refusal, TLB, page table or format
+/// Explain one policy, machine, metric, column, refusal, TLB, page table or format
 ///
 /// Says what it does, which parameters it takes and where it comes from.
 #[derive(Debug, Args)]
@@ -302,9 +314,11 @@ Examples:
   broadleaf explain pop-64
   broadleaf explain skylake
   broadleaf explain false_dirty_pages
+  broadleaf explain \"of freebsd\"             a column of the comparison's table
   broadleaf explain not_covered            a reason for not promoting, as results count it")]
 pub(crate) struct Explain {
     /// Its name
+    #[arg(value_parser = offered::everything(), hide_possible_values = true)]
     pub(crate) name: String,
 }
 

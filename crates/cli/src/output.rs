@@ -201,6 +201,12 @@ impl Direct {
 }
 
 impl Named {
+    /// One that has its name.
+    #[cfg(test)]
+    pub(crate) fn yes() -> Self {
+        Self(Arc::new(AtomicBool::new(true)))
+    }
+
     /// Whether it has.
     pub(crate) fn is(&self) -> bool {
         self.0.load(Ordering::Acquire)
@@ -223,6 +229,38 @@ impl Write for Direct {
     fn flush(&mut self) -> io::Result<()> {
         self.file()?.flush()
     }
+}
+
+/// Refuses an output that is one of the files that are read: `--force` is permission to lose a result, not what it is made of.
+///
+/// # Errors
+/// [`Failure::Wrong`] where one of `inputs` names the file that stands at `output`; `-` is the file that is standard input.
+pub(crate) fn refuse_input<'a>(
+    output: &Path,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), Failure> {
+    use std::os::unix::fs::MetadataExt;
+    // What is no file (a device, a pipe) may be read and written at once, and loses nothing.
+    let Some(there) = output.metadata().ok().filter(std::fs::Metadata::is_file) else {
+        return Ok(());
+    };
+    let is_there = |input: &Path| {
+        let input = if input.as_os_str() == "-" {
+            Path::new("/dev/stdin")
+        } else {
+            input
+        };
+        input
+            .metadata()
+            .is_ok_and(|input| (input.dev(), input.ino()) == (there.dev(), there.ino()))
+    };
+    if inputs.into_iter().any(is_there) {
+        return Err(Failure::Wrong(format!(
+            "{}: is read by this command, and would be written over: give another name with -o",
+            output.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Where a file can come to stand.

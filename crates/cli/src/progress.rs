@@ -1,34 +1,63 @@
 //! How far long work has come: a bar on a terminal, nothing on a pipe.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use broadleaf_report::number::short;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// A bar on standard error that knows bytes read, of how many, and accesses done.
+/// Work that is done sooner needs no bar: it would only flash.
+const LONG: Duration = Duration::from_millis(500);
+
+/// How much work there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// So many accesses.
+    Accesses(u64),
+    /// So many bytes to read: of what has no index. Bytes are read ahead of the work, and come to different numbers of accesses.
+    Bytes(u64),
+    /// Nobody knows.
+    Unknown,
+}
+
+/// A bar on standard error that knows bytes read or written and accesses done.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
+    work: Work,
     accesses: Arc<AtomicU64>,
+    /// Whether it may be drawn and has not been yet.
+    waits: AtomicBool,
 }
 
 impl Progress {
-    /// A bar for reading `bytes` bytes, where that is known. On a pipe it shows nothing.
-    pub(crate) fn new(doing: &str, bytes: Option<u64>) -> Self {
+    /// A bar for `work`. On a pipe it shows nothing, nor while the work is not yet [`LONG`].
+    pub(crate) fn new(doing: &str, work: Work) -> Self {
+        Self::begin(doing, work, true)
+    }
+
+    /// A bar for a recording, which has no end to foresee. It is not shown where `shown` says so: the program that is
+    /// recorded may write to the same terminal.
+    pub(crate) fn of_recording(doing: &str, shown: bool) -> Self {
+        Self::begin(doing, Work::Unknown, shown)
+    }
+
+    fn begin(doing: &str, work: Work, shown: bool) -> Self {
         let accesses = Arc::new(AtomicU64::new(0));
-        let target = ProgressDrawTarget::stderr_with_hz(10);
-        let (bar, template) = match bytes {
-            Some(bytes) => (
-                ProgressBar::with_draw_target(Some(bytes), target),
+        // Hidden from the start: a bar that is hidden later has been drawn once.
+        let hidden = ProgressDrawTarget::hidden();
+        let (length, template) = match work {
+            Work::Accesses(length) | Work::Bytes(length) => (
+                Some(length),
                 "{msg} {wide_bar} {percent:>3} %  {accesses} accesses  {rate}/s  {eta} left",
             ),
-            None => (
-                ProgressBar::with_draw_target(None, target),
+            Work::Unknown => (
+                None,
                 "{msg} {spinner} {binary_bytes}  {accesses} accesses  {rate}/s  {elapsed}",
             ),
         };
+        let bar = ProgressBar::with_draw_target(length, hidden);
         let (count, rated) = (Arc::clone(&accesses), Arc::clone(&accesses));
         let style = ProgressStyle::with_template(template)
             .expect("the templates above are well formed")
@@ -49,29 +78,58 @@ impl Progress {
             );
         bar.set_style(style);
         bar.set_message(doing.to_owned());
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, accesses }
-    }
-
-    /// A bar for a recording, which has no end to foresee. It is not shown where `shown` says so: the program that is
-    /// recorded may write to the same terminal.
-    pub(crate) fn of_recording(doing: &str, shown: bool) -> Self {
-        let bar = Self::new(doing, None);
-        if !shown {
-            bar.bar.set_draw_target(ProgressDrawTarget::hidden());
+        Self {
+            bar,
+            work,
+            accesses,
+            waits: AtomicBool::new(shown),
         }
-        bar
     }
 
     /// So many bytes were read or written and so many accesses done, since the start.
     pub(crate) fn set(&self, bytes: u64, accesses: u64) {
         self.accesses.store(accesses, Ordering::Relaxed);
-        self.bar.set_position(bytes);
+        self.bar.set_position(match self.work {
+            Work::Accesses(_) => accesses,
+            Work::Bytes(_) | Work::Unknown => bytes,
+        });
+        if self.waits.load(Ordering::Relaxed) && self.bar.elapsed() >= LONG {
+            self.waits.store(false, Ordering::Relaxed);
+            self.bar
+                .set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+            self.bar.enable_steady_tick(Duration::from_millis(200));
+        }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_goes_by_the_accesses_where_they_are_known() {
+        let bar = Progress::new("reading", Work::Accesses(1000));
+        bar.set(900, 100);
+        assert_eq!(bar.bar.position(), 100);
+        let bar = Progress::new("reading", Work::Bytes(1000));
+        bar.set(900, 100);
+        assert_eq!(bar.bar.position(), 900);
+    }
+
+    #[test]
+    fn short_work_and_a_recorded_program_s_terminal_show_no_bar() {
+        let bar = Progress::new("reading", Work::Bytes(1000));
+        bar.set(900, 100);
+        assert!(bar.bar.is_hidden() && bar.waits.load(Ordering::Relaxed));
+        let bar = Progress::of_recording("recording", false);
+        std::thread::sleep(LONG);
+        bar.set(900, 100);
+        assert!(bar.bar.is_hidden() && !bar.waits.load(Ordering::Relaxed));
     }
 }

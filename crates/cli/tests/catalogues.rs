@@ -5,13 +5,14 @@ mod support;
 use serde_json::Value;
 use support::{run, succeeded};
 
-const LISTS: [&str; 6] = [
+const LISTS: [&str; 7] = [
     "policies",
     "machines",
     "tlbs",
     "page-tables",
     "formats",
     "metrics",
+    "refusals",
 ];
 
 #[test]
@@ -33,6 +34,32 @@ fn whatever_is_listed_can_be_explained() {
                 assert!(text.lines().count() >= 3, "{text}");
             }
         }
+    }
+}
+
+#[test]
+fn without_a_name_everything_is_listed() {
+    let table = succeeded(&run(&["list"]));
+    let all: Value = serde_json::from_str(&succeeded(&run(&["list", "--format", "json"]))).unwrap();
+    assert_eq!(all.as_object().unwrap().len(), LISTS.len());
+    for list in LISTS {
+        assert!(table.contains(&succeeded(&run(&["list", list]))), "{list}");
+        let one = succeeded(&run(&["list", list, "--format", "json"]));
+        assert_eq!(all[list], serde_json::from_str::<Value>(&one).unwrap());
+    }
+}
+
+#[test]
+fn columns_of_the_table_can_be_explained() {
+    for (column, says) in [
+        ("L1 misses", "first-level"),
+        ("of freebsd", "divided by those of the policy freebsd"),
+        ("added", "peak_resident_pages"),
+        ("resident", "held at the end"),
+        ("Peak", "at any one time"),
+    ] {
+        let text = succeeded(&run(&["explain", column]));
+        assert!(text.contains(says), "{text}");
     }
 }
 
@@ -89,12 +116,35 @@ fn completions_and_manual_pages_come_from_the_same_table() {
             "{shell}"
         );
     }
+    // Names are offered, and do not crowd the help.
+    for shell in ["bash", "zsh", "fish"] {
+        let script = succeeded(&run(&["completions", shell]));
+        for name in ["pop-461", "skylake-va23"] {
+            assert!(script.contains(name), "{name} in {shell}");
+        }
+        // Scripts for fish offer no values of arguments without a flag.
+        assert!(
+            shell == "fish" || script.contains("false_dirty_pages"),
+            "{shell}"
+        );
+    }
+    assert!(!succeeded(&run(&["compare", "--help"])).contains("pop-461"));
     assert!(succeeded(&run(&["man"])).starts_with(".ie"));
-    assert!(succeeded(&run(&["man", "compare"])).contains("keep"));
+    let page = succeeded(&run(&["man", "compare"]));
+    for part in [
+        r"[\fB\-\-policy\fR \fINAME\fR]...",
+        ".SH \"EXAMPLES\"\n.nf\nbroadleaf compare gzip.bl\n",
+        ".SH \"EXIT STATUS\"\n.nf\n0  done\n",
+    ] {
+        assert!(page.contains(part), "{part} is missing in\n{page}");
+    }
     let folder = support::folder("man");
     let folder_name = folder.to_str().unwrap();
     succeeded(&run(&["man", "-o", folder_name]));
     assert!(folder.join("broadleaf-compare.1").exists());
+    assert!(!folder.join("broadleaf-help.1").exists());
+    let general = std::fs::read_to_string(folder.join("broadleaf.1")).unwrap();
+    assert!(!general.contains(r"broadleaf\-help"), "{general}");
     let pages = || std::fs::read_dir(&folder).unwrap().count();
     let all = pages();
     // One page that is there already, and none is written.

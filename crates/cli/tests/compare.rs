@@ -4,6 +4,7 @@ mod support;
 
 use std::process::Stdio;
 
+use broadleaf_policy::Refusal;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
@@ -25,9 +26,7 @@ fn json_has_the_promised_shape_and_true_counts() {
         "compare",
         &path,
         "--policy",
-        "pop-64",
-        "--policy",
-        "4k",
+        "pop-64,4k",
         "--machine",
         "skylake-va23",
         "--machine",
@@ -89,6 +88,18 @@ fn json_has_the_promised_shape_and_true_counts() {
         PAGES
     );
     assert_eq!(pop["resident_pages"], PAGES.div_ceil(512) * 512);
+
+    let advice = answer["advice"].as_array().unwrap();
+    let chosen: Vec<(&str, &str)> = advice
+        .iter()
+        .map(|advice| {
+            let text = |field: &str| advice[field].as_str().unwrap();
+            assert!(text("sentence").starts_with("Choose pop-64: "), "{advice}");
+            (text("machine"), text("policy"))
+        })
+        .collect();
+    assert_eq!(chosen, [("skylake-va23", "pop-64"), ("skylake", "pop-64")]);
+    assert_eq!(answer["damage"], Value::Null);
 
     let provenance = &answer["provenance"];
     assert_eq!(provenance["version"], env!("CARGO_PKG_VERSION"));
@@ -180,6 +191,11 @@ fn csv_and_parquet_hold_the_same_figures_as_json() {
     let fields = answer["results"][0].as_object().unwrap();
     for field in fields.keys().filter(|field| *field != "refusals") {
         assert!(rows[0].contains(&field.as_str()), "{field} has no column");
+    }
+    // Whatever the trace, the columns are the same.
+    for refusal in Refusal::ALL {
+        let name = format!("refusal_{}", refusal.name());
+        assert!(rows[0].contains(&name.as_str()), "{name} has no column");
     }
     for (row, result) in rows[1..].iter().zip(answer["results"].as_array().unwrap()) {
         for (name, cell) in rows[0].iter().zip(row) {
@@ -276,6 +292,8 @@ fn damage_is_passed_over_on_demand_and_said() {
     ]));
     assert_eq!(answer["trace"]["accesses"], 200);
     let notes = answer["notes"].to_string();
+    let damage = answer["damage"].as_str().unwrap();
+    assert!(damage.contains("line 404"), "{damage}");
     assert!(
         notes.contains("line 404") && notes.contains("garbage"),
         "{notes}"

@@ -136,6 +136,44 @@ fn a_damaged_recording_is_read_up_to_the_damage_and_no_further() {
 }
 
 #[test]
+fn damage_of_the_index_alone_loses_no_access() {
+    let folder = folder("damage-index");
+    let whole = recording();
+    let (_, index) = offsets(&whole);
+    let size = whole.len();
+    // In the index's head and body, in the pointer to it, in the mark behind that; and cut off inside the index.
+    for (at, cut) in [
+        (index + 1, size),
+        (index + 20, size),
+        (size - 16, size),
+        (size - 3, size),
+        (size - 30, size - 20),
+    ] {
+        let mut bytes = whole[..cut].to_vec();
+        if cut == size {
+            bytes[at] ^= 4;
+        }
+        let path = file(&folder, "x.bl", &bytes);
+        let answer = json(&compare(&path, "json"));
+        assert_eq!(answer["trace"]["accesses"], 700);
+        let damage = answer["damage"].as_str().expect("it is damaged");
+        assert!(damage.contains("no access was lost"), "{at}: {damage}");
+        let info = json(&run(&["info", &path, "--keep-going", "--format", "json"]));
+        assert_eq!(info["trace"]["damage"], damage);
+    }
+    // A chunk that only says it is the index is not taken for it.
+    let (streams, _) = offsets(&whole);
+    let mut bytes = whole;
+    bytes[streams[2] + 4] = bytes[index + 4];
+    let path = file(&folder, "x.bl", &bytes);
+    let answer = json(&compare(&path, "json"));
+    assert!(
+        answer["damage"].to_string().contains("400 accesses"),
+        "{answer}"
+    );
+}
+
+#[test]
 fn where_nothing_is_left_the_loss_is_said() {
     let folder = folder("damage-all");
     let (streams, _) = offsets(&recording());

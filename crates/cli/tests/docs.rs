@@ -1,10 +1,13 @@
 //! The documents do not lie: every `console` block of the README and the book is run.
 //!
 //! A line that begins with `$ ` is a command, with the lines that a backslash continues it by; the lines below it are what it
-//! prints, on standard output and standard error together. In these, `...` alone on a line stands for any lines, and
-//! `[..]` inside one for any text. A command with no lines below it may print anything; each has to succeed. The blocks of one
-//! document are run one after the other in one temporary folder, with `broadleaf` on `PATH`. Blocks of another language (`sh`,
-//! `text`) are not run.
+//! prints, on standard output and standard error together. A command with no lines below it may print anything; each has to
+//! succeed. The blocks of one document are run one after the other in one temporary folder, with `broadleaf` on `PATH`. Blocks
+//! of another language (`sh`, `text`) are not run.
+//!
+//! Where the last command of a block prints what differs from machine to machine, a comment that readers do not see follows
+//! the block: `<!-- prints`, the lines, `-->`. In these, `...` alone on a line stands for any lines, and `[..]` inside one for
+//! any text.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,8 +24,17 @@ fn steps(document: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut inside = false;
     let mut continued = false;
+    let mut hidden = false;
     for (index, line) in document.lines().enumerate() {
-        if line.starts_with("```") {
+        if line == "<!-- prints" {
+            hidden = true;
+        } else if hidden {
+            hidden = line != "-->";
+            let step = steps.last_mut().expect("a comment follows a block");
+            if hidden {
+                step.prints.push(line.to_string());
+            }
+        } else if line.starts_with("```") {
             inside = !inside && line == "```console";
             continued = false;
         } else if !inside {
@@ -42,6 +54,8 @@ fn steps(document: &str) -> Vec<Step> {
                 prints: Vec::new(),
             });
         } else if let Some(step) = steps.last_mut() {
+            let is_pattern = line == "..." || line.contains("[..]");
+            assert!(!is_pattern, "line {}: readers see a pattern", index + 1);
             step.prints.push(line.trim_end().to_string());
         }
     }
@@ -179,7 +193,8 @@ fn patterns_match_what_they_say() {
 
 #[test]
 fn blocks_are_found() {
-    let document = "```sh\n$ no\n```\n```console\n$ one \\\n  more\nout\n$ two\n```\n$ no\n";
+    let document = "```sh\n$ no\n```\n```console\n$ one \\\n  more\nout\n$ two\n```\n$ no\n\
+        <!-- prints\nx [..]\n...\n-->\n";
     let found: Vec<_> = steps(document)
         .into_iter()
         .map(|step| (step.line, step.command, step.prints))
@@ -188,7 +203,11 @@ fn blocks_are_found() {
         found,
         [
             (5, "one \\\n  more".to_string(), vec!["out".to_string()]),
-            (8, "two".to_string(), vec![])
+            (
+                8,
+                "two".to_string(),
+                vec!["x [..]".to_string(), "...".to_string()]
+            )
         ]
     );
 }

@@ -86,6 +86,25 @@ fn a_program_that_is_not_there_is_refused_and_leaves_no_file() {
 }
 
 #[test]
+fn a_recording_that_nothing_was_written_of_promises_nothing() {
+    let output = run(&["record", "-o", "/dev/full", "--", "true"]);
+    let line = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{line}");
+    assert!(
+        line.contains("No space left on device; nothing can be read") && !line.contains("os error"),
+        "{line}"
+    );
+    let line = refused(&run(&[
+        "record",
+        "-o",
+        "/no-such-folder/x.bl",
+        "--",
+        "true",
+    ]));
+    assert!(line.contains("No such file or directory"), "{line}");
+}
+
+#[test]
 fn a_recording_that_does_not_start_leaves_what_it_was_to_replace() {
     let folder = folder("record-not-started");
     let kept = folder.join("keep.bl");

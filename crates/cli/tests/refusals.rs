@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{file, folder, lackey, refused, run, run_with};
+use support::{broadleaf, file, folder, lackey, refused, run, run_with};
 
 #[test]
 fn things_that_are_no_trace() {
@@ -73,6 +73,10 @@ fn unknown_names_are_answered_with_the_nearest() {
         (["--policy", "pup-64"], "pop-64"),
         (["--policy", "pop"], "pop-64"),
         (["--policy", "pup-77"], "did you mean pop-77"),
+        (["--policy", "pop64"], "did you mean pop-64?"),
+        (["--policy", "life5e5"], "did you mean life-5e5?"),
+        (["--policy", "thp"], "did you mean thp-always?"),
+        (["--policy", "4k,gredy"], "did you mean greedy?"),
         (["--policy", "nonsense"], "broadleaf list policies"),
         (["--policy", "pop-0"], "1 to 512"),
         (["--machine", "skylark"], "skylake"),
@@ -83,6 +87,7 @@ fn unknown_names_are_answered_with_the_nearest() {
     }
     for (name, says) in [
         ("greddy", "greedy"),
+        ("pop64", "did you mean pop-64?"),
         ("walk_cycle", "walk_cycles"),
         ("skylak", "skylake"),
         ("not-covered", "not_covered"),
@@ -114,6 +119,43 @@ fn usage_is_refused_by_clap_with_the_same_status() {
     }
     let output = run(&["compar", "x"]);
     assert!(support::stderr(&output).contains("compare"));
+}
+
+#[test]
+fn what_is_read_is_not_overwritten_even_by_force() {
+    let folder = folder("own-input");
+    let path = file(&folder, "x.lackey", lackey(10).as_bytes());
+    let machine = file(&folder, "m.toml", b"precious");
+    let link = folder.join("link.bl").display().to_string();
+    std::fs::hard_link(&path, &link).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    for arguments in [
+        &["compare", &path, "-o", &path, "--force"][..],
+        &["compare", &path, "-o", &path],
+        &["compare", &path, "-o", &link, "--force"],
+        &["import", "lackey", &path, "-o", &link, "--force"],
+        &["record", "-o", &path, "--force", "--", "cat", &path],
+    ] {
+        let line = refused(&run(arguments));
+        assert!(line.contains("is read by this command"), "{line}");
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+    // From standard input, and a machine's file.
+    let input = std::fs::File::open(&path).unwrap();
+    let arguments = ["compare", "-", "-o", &path, "--force"];
+    let line = refused(&broadleaf(&arguments).stdin(input).output().unwrap());
+    assert!(line.contains("is read by this command"), "{line}");
+    let arguments = [
+        "compare",
+        &path,
+        "--machine",
+        &machine,
+        "-o",
+        &machine,
+        "--force",
+    ];
+    refused(&run(&arguments));
+    assert_eq!(std::fs::read(&machine).unwrap(), b"precious");
 }
 
 #[test]

@@ -9,5 +9,7 @@ mod record;
 mod walks;
 
 pub use catalogue::{METRICS, Metric, metric};
-pub use record::{COMPARE_SCHEMA, CellResult, Comparison, Provenance, TraceSummary};
+pub use record::{
+    COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
+};
 pub use walks::Walks;

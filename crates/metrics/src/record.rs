@@ -85,6 +85,17 @@ pub struct Provenance {
     pub host: String,
 }
 
+/// Which policy to choose on one machine, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Recommendation {
+    /// The machine's name.
+    pub machine: String,
+    /// The chosen policy's name.
+    pub policy: String,
+    /// Why, for people.
+    pub sentence: String,
+}
+
 /// The whole answer of `compare`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
@@ -94,6 +105,10 @@ pub struct Comparison {
     pub trace: TraceSummary,
     /// One entry for each policy and machine: policies in the order asked, machines inside.
     pub results: Vec<CellResult>,
+    /// One entry for each machine for which there is something to choose; empty until the host fills it in.
+    pub advice: Vec<Recommendation>,
+    /// What of the trace could not be read, where it is damaged; `None` until the host fills it in.
+    pub damage: Option<String>,
     /// What a reader has to know about the trace and the model to take the numbers rightly.
     pub notes: Vec<String>,
     /// Who made this.
@@ -112,6 +127,8 @@ impl Comparison {
             schema: COMPARE_SCHEMA.to_string(),
             trace,
             results,
+            advice: Vec::new(),
+            damage: None,
             notes,
             provenance,
         }
@@ -189,7 +206,7 @@ mod tests {
         );
         let value = serde_json::to_value(&comparison).unwrap();
         assert_eq!(value["schema"], COMPARE_SCHEMA);
-        for part in ["trace", "results", "notes", "provenance"] {
+        for part in ["trace", "results", "advice", "notes", "provenance"] {
             assert!(!value[part].is_null(), "{part}");
         }
         for field in [

@@ -39,10 +39,10 @@ impl Values {
     }
 }
 
-/// The columns of `results`: the fields in the order of a result, then one for each refusal that occurs in any of them.
-/// A size of page that only some of the results walked for, and a refusal that only some of them counted, is zero in
-/// the others.
-pub fn columns(results: &[CellResult]) -> Vec<Column> {
+/// The columns of `results`: the fields in the order of a result, then one for each of `refusals`, the reasons that there
+/// are. Those that did not occur have a column too: which columns there are must not depend on what was counted, or two
+/// files could not be put together. A size of page that only some of the results walked for is zero in the others.
+pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
     let text = |name: &str, of: fn(&CellResult) -> &String| Column {
         name: name.to_owned(),
         values: Values::Text(results.iter().map(|result| of(result).clone()).collect()),
@@ -78,7 +78,7 @@ pub fn columns(results: &[CellResult]) -> Vec<Column> {
         count("peak_resident_pages", |result| result.peak_resident_pages),
         count("regions", |result| result.regions),
     ]);
-    columns.extend(refusals(results));
+    columns.extend(refused(results, refusals));
     columns
 }
 
@@ -95,12 +95,14 @@ fn walks(results: &[CellResult]) -> Vec<Column> {
     sizes.into_iter().map(column).collect()
 }
 
-fn refusals(results: &[CellResult]) -> Vec<Column> {
-    let names: BTreeSet<&String> = results
+fn refused(results: &[CellResult], known: &[&str]) -> Vec<Column> {
+    // A reason that the caller does not know is not lost.
+    let unknown: BTreeSet<&str> = results
         .iter()
-        .flat_map(|result| result.refusals.keys())
+        .flat_map(|result| result.refusals.keys().map(String::as_str))
+        .filter(|name| !known.contains(name))
         .collect();
-    let column = |name: &String| Column {
+    let column = |name: &str| Column {
         name: format!("refusal_{name}"),
         values: Values::Count(
             results
@@ -109,7 +111,7 @@ fn refusals(results: &[CellResult]) -> Vec<Column> {
                 .collect(),
         ),
     };
-    names.into_iter().map(column).collect()
+    known.iter().copied().chain(unknown).map(column).collect()
 }
 
 #[cfg(test)]
@@ -120,7 +122,7 @@ mod tests {
     #[test]
     fn every_metric_has_its_column_in_the_catalogue_s_order() {
         let results = [CellResult::default()];
-        let names: Vec<String> = columns(&results)
+        let names: Vec<String> = columns(&results, &[])
             .into_iter()
             .map(|column| column.name)
             .collect();
@@ -144,7 +146,7 @@ mod tests {
             policy: "b".to_owned(),
             ..CellResult::default()
         };
-        let columns = columns(&[one, two]);
+        let columns = columns(&[one, two], &["not_covered", "too_young"]);
         let of = |name: &str| {
             columns
                 .iter()
@@ -154,6 +156,7 @@ mod tests {
                 .clone()
         };
         assert_eq!(of("refusal_too_young"), Values::Count(vec![3, 0]));
+        assert_eq!(of("refusal_not_covered"), Values::Count(vec![0, 0]));
         assert_eq!(of("walks_1g"), Values::Count(vec![7, 0]));
         assert_eq!(of("policy").text(1), "b");
     }

@@ -10,8 +10,8 @@ use crate::columns;
 ///
 /// # Errors
 /// Where `out` fails.
-pub fn write_csv(results: &[CellResult], out: &mut dyn Write) -> io::Result<()> {
-    let columns = columns(results);
+pub fn write_csv(results: &[CellResult], refusals: &[&str], out: &mut dyn Write) -> io::Result<()> {
+    let columns = columns(results, refusals);
     let header: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
     writeln!(out, "{}", header.join(","))?;
     for row in 0..results.len() {
@@ -51,18 +51,18 @@ mod tests {
             ..CellResult::default()
         };
         let mut out = Vec::new();
-        write_csv(&[one, two], &mut out).unwrap();
+        write_csv(&[one, two], &["not_covered", "too_few_resident"], &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with(
             "policy,machine,accesses,l1_misses,l2_misses,walks_4k,walks_2m,walk_cycles,"
         ));
-        assert!(lines[0].ends_with(",regions,refusal_too_few_resident"));
+        assert!(lines[0].ends_with(",regions,refusal_not_covered,refusal_too_few_resident"));
         assert!(
             lines[1].starts_with("pop-64,,5,0,")
                 && lines[1].contains(",-2,")
-                && lines[1].ends_with(",3")
+                && lines[1].ends_with(",0,3")
         );
         assert!(lines[2].starts_with("\"odd,\"\"name\"\"\",,0,"));
     }

@@ -8,6 +8,7 @@ mod columns;
 mod csv;
 mod distance;
 mod grid;
+mod headings;
 mod nearest;
 pub mod number;
 mod paint;
@@ -18,7 +19,8 @@ pub use advice::{Advice, BASELINE, REFERENCE, RULE, added_bytes, added_share, ad
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
 pub use grid::{Align, Cell, Grid, wrap};
+pub use headings::{HEADINGS, Heading, Meaning, heading_named};
 pub use nearest::nearest;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
-pub use table::{Context, comparison_table};
+pub use table::{Context, comparison_table, recommendations};

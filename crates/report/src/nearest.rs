@@ -4,7 +4,7 @@ use crate::distance::edit_distance;
 
 /// The known names nearest to `unknown`, nearest first, three at most; none where nothing is near.
 ///
-/// A name is near where it begins with what was typed (or the other way round), or where turning one into the other
+/// A name is near where it begins with what was typed (or the other way round) or holds it, or where turning one into the other
 /// takes no more changes than a third of the longer one's letters.
 pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     const SHOWN: usize = 3;
@@ -15,9 +15,10 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> V
             let candidate = plain(name);
             let begins = wanted.len() >= 2
                 && (candidate.starts_with(&wanted) || wanted.starts_with(&candidate));
+            let holds = wanted.len() >= 3 && candidate.contains(&wanted);
             let changes = edit_distance(&wanted, &candidate);
             let allowed = wanted.len().max(candidate.len()).div_ceil(3);
-            (begins || changes <= allowed).then_some((changes, name))
+            (begins || holds || changes <= allowed).then_some((changes, name))
         })
         .collect();
     // Stable: names that are equally near keep the catalogue's order.
@@ -61,6 +62,7 @@ mod tests {
             ("greddy", "greedy"),
             ("pop64", "pop-64"),
             ("thp", "thp-always"),
+            ("lway", "thp-always"),
             ("thp_always", "thp-always"),
             ("4kb", "4k"),
             ("dirty-64k", "dirty-64"),

@@ -20,15 +20,16 @@ use crate::{Column, Values, columns};
 pub struct WriteParquetError(#[from] ParquetError);
 
 /// Writes the results of `comparison` as one row group. Counts are 64-bit integers; the file's metadata hold the keys
-/// `broadleaf.schema`, `broadleaf.trace`, `broadleaf.notes` and `broadleaf.provenance`.
+/// `broadleaf.schema`, `broadleaf.trace`, `broadleaf.advice`, `broadleaf.damage`, `broadleaf.notes` and `broadleaf.provenance`.
 ///
 /// # Errors
 /// Where `out` fails, or a value does not fit the format.
 pub fn write_parquet(
     comparison: &Comparison,
+    refusals: &[&str],
     out: impl Write + Send,
 ) -> Result<(), WriteParquetError> {
-    let columns = columns(&comparison.results);
+    let columns = columns(&comparison.results, refusals);
     let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(
         Type::group_type_builder("comparison")
@@ -112,6 +113,14 @@ fn metadata(comparison: &Comparison) -> Result<Vec<KeyValue>, ParquetError> {
             json(serde_json::to_string(&comparison.trace))?,
         ),
         KeyValue::new(
+            "broadleaf.advice".to_owned(),
+            json(serde_json::to_string(&comparison.advice))?,
+        ),
+        KeyValue::new(
+            "broadleaf.damage".to_owned(),
+            json(serde_json::to_string(&comparison.damage))?,
+        ),
+        KeyValue::new(
             "broadleaf.notes".to_owned(),
             json(serde_json::to_string(&comparison.notes))?,
         ),
@@ -148,7 +157,7 @@ mod tests {
         };
         let comparison = Comparison::new(trace, vec![one, two], vec![], Provenance::default());
         let mut out = Vec::new();
-        write_parquet(&comparison, &mut out).unwrap();
+        write_parquet(&comparison, &["not_covered"], &mut out).unwrap();
 
         let file = SerializedFileReader::new(bytes::Bytes::from(out)).unwrap();
         let metadata = file.metadata().file_metadata();

@@ -1,6 +1,6 @@
 //! The table of a comparison: what each policy saves, beside what it costs.
 
-use broadleaf_metrics::{CellResult, Comparison};
+use broadleaf_metrics::{CellResult, Comparison, Recommendation};
 use broadleaf_units::PageSize;
 
 use crate::advice::{BASELINE, REFERENCE, RULE, added_bytes, added_share, advise};
@@ -16,6 +16,10 @@ const PAGE: u64 = PageSize::SIZE_4K.bytes();
 /// What the marks mean.
 const LEGEND: &str = "* best, ! worst of a column (unmarked where many share it), > chosen";
 
+/// What stands in the recommendation's place where there is nothing to choose from.
+const NO_ADVICE: &str = "No recommendation: what was compared here looks into the future, and no kernel can run it. \
+    Add policies that can be run, with --policy.";
+
 /// What the table needs to know beside the comparison itself.
 pub struct Context<'a> {
     /// The results of [`BASELINE`] and [`REFERENCE`] on each machine, whether they were asked for or not.
@@ -24,33 +28,60 @@ pub struct Context<'a> {
     pub can_be_run: &'a dyn Fn(&str) -> bool,
 }
 
-/// One table for each machine, its advice, the rule and the notes.
-pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: View) -> String {
-    let mut out = heading(comparison, view);
+/// What the tables recommend, for programs: one entry for each machine on which there is something to choose.
+pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Recommendation> {
+    let on = |machine: &&str| {
+        let advice = advise(
+            &of_machine(comparison, machine),
+            context.reference(BASELINE, machine)?,
+            context.can_be_run,
+        )?;
+        Some(Recommendation {
+            machine: (*machine).to_owned(),
+            policy: advice.policy,
+            sentence: advice.sentence,
+        })
+    };
+    machines(comparison).iter().filter_map(on).collect()
+}
+
+impl Context<'_> {
+    fn reference(&self, policy: &str, machine: &str) -> Option<&CellResult> {
+        self.references
+            .iter()
+            .find(|other| other.policy == policy && other.machine == machine)
+    }
+}
+
+/// The machines of a comparison, in its order.
+fn machines(comparison: &Comparison) -> Vec<&str> {
     let mut machines: Vec<&str> = Vec::new();
     for result in &comparison.results {
         if !machines.contains(&result.machine.as_str()) {
             machines.push(&result.machine);
         }
     }
-    for machine in machines {
-        let results: Vec<&CellResult> = comparison
-            .results
-            .iter()
-            .filter(|result| result.machine == machine)
-            .collect();
-        let reference = |policy| {
-            context
-                .references
-                .iter()
-                .find(|other| other.policy == policy && other.machine == machine)
-        };
+    machines
+}
+
+fn of_machine<'a>(comparison: &'a Comparison, machine: &str) -> Vec<&'a CellResult> {
+    comparison
+        .results
+        .iter()
+        .filter(|result| result.machine == machine)
+        .collect()
+}
+
+/// One table for each machine, its advice, the rule and the notes.
+pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: View) -> String {
+    let mut out = heading(comparison, view);
+    for machine in machines(comparison) {
         out.push('\n');
         out.push_str(&machine_table(
             machine,
-            &results,
-            reference(BASELINE),
-            reference(REFERENCE),
+            &of_machine(comparison, machine),
+            context.reference(BASELINE, machine),
+            context.reference(REFERENCE, machine),
             context,
             view,
         ));
@@ -97,6 +128,7 @@ fn machine_table(
     let mut figures = figures(results, baseline, reference);
     // What does not fit goes: first digits, then the figures that matter least.
     let mut exact = true;
+    let mut left_out = Vec::new();
     let grid = loop {
         let grid = grid(results, &figures, chosen, exact);
         if view.width.is_none_or(|width| grid.width() <= width) {
@@ -109,7 +141,7 @@ fn machine_table(
             if figures[least].leave_out_first == 0 {
                 break grid;
             }
-            figures.remove(least);
+            left_out.push(figures.remove(least).heading);
         } else {
             break grid;
         }
@@ -120,9 +152,19 @@ fn machine_table(
         ..view
     }));
     out.push_str(&paragraph(LEGEND, Style::Faint, view));
-    out.push('\n');
+    if !left_out.is_empty() {
+        let text = format!(
+            "No room for: {}. A wider terminal shows them, and so does --format json",
+            left_out.join(", ")
+        );
+        out.push_str(&paragraph(&text, Style::Faint, view));
+    }
     if let Some(advice) = advice {
+        out.push('\n');
         out.push_str(&paragraph(&advice.sentence, Style::Strong, view));
+    } else if baseline.is_some() {
+        out.push('\n');
+        out.push_str(&paragraph(NO_ADVICE, Style::Plain, view));
     }
     out
 }
@@ -408,6 +450,25 @@ mod tests {
                 text.contains("walk cycles") && text.contains("added"),
                 "{text}"
             );
+            // What there is no room for is named.
+            let joined = text.replace('\n', " ");
+            for heading in ["resident", "false dirty", "peak", "L2 misses"] {
+                assert!(joined.contains(heading), "{heading} at {width}\n{text}");
+            }
+            assert_eq!(width < 150, joined.contains("No room for: "), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_heading_is_explained() {
+        let mut comparison = sample();
+        let result = comparison.results.last_mut().unwrap();
+        (result.extra_zeroed_pages, result.extra_disk_read_pages) = (1, 1);
+        let results: Vec<&CellResult> = comparison.results.iter().collect();
+        for figure in figures(&results, Some(results[0]), Some(results[1])) {
+            // The share of what is added stands without a heading beside it.
+            let is_known = crate::heading_named(figure.heading).is_some();
+            assert!(is_known || figure.heading.is_empty(), "{}", figure.heading);
         }
     }
 
@@ -452,6 +513,18 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_can_be_run_that_is_said() {
+        let comparison = sample();
+        let context = Context {
+            references: &comparison.results[..2],
+            can_be_run: &|_| false,
+        };
+        let text = comparison_table(&comparison, &context, View::default());
+        assert!(text.contains("\n\nNo recommendation: "), "{text}");
+        assert!(!text.contains("\n\n\n"), "{text}");
+    }
+
+    #[test]
     fn without_a_baseline_there_is_no_advice() {
         let comparison = sample();
         let context = Context {
@@ -463,5 +536,6 @@ mod tests {
             !text.contains("Choose") && !text.contains("added  "),
             "{text}"
         );
+        assert!(!text.contains("\n\n\n"), "{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! The index: where every chunk is and what it comes to, without reading them.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::chunk::{
     CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, END, TRAILER_BYTES, Totals, check_agrees,
@@ -120,6 +120,32 @@ impl TraceIndex {
             size,
             cut: size - end,
         })
+    }
+
+    /// Whether the index is what begins at `offset`, even where it is damaged or cut off: then no reference stands behind.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn begins_at<R: Read + Seek>(mut from: R, offset: u64) -> io::Result<bool> {
+        let size = from.seek(SeekFrom::End(0))?;
+        if let Some(at) = size.checked_sub(TRAILER_BYTES as u64) {
+            let mut trailer = [0; TRAILER_BYTES];
+            from.seek(SeekFrom::Start(at))?;
+            from.read_exact(&mut trailer)?;
+            if trailer[8..] == END {
+                return Ok(trailer[..8] == offset.to_le_bytes());
+            }
+        }
+        let mut head = Vec::new();
+        from.seek(SeekFrom::Start(offset))?;
+        from.take(CHUNK_HEAD_BYTES as u64).read_to_end(&mut head)?;
+        let head = head
+            .first_chunk()
+            .and_then(|head| ChunkHead::parse(head).ok());
+        // Without the last bytes, only a chunk that the file's end cuts off is taken at its word.
+        Ok(head.is_some_and(|head| {
+            head.kind == ChunkKind::Index && offset + head.whole_length() as u64 > size
+        }))
     }
 
     /// What all stream chunks come to.

@@ -6,22 +6,26 @@ use std::path::{Path, PathBuf};
 
 use broadleaf_engine::{Error, Outcome, Plan};
 use broadleaf_metrics::{CellResult, Comparison};
-use broadleaf_policy::Policy;
+use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
-    BASELINE, Context, REFERENCE, View, comparison_table, write_csv, write_parquet,
+    BASELINE, Context, REFERENCE, View, comparison_table, recommendations, write_csv, write_parquet,
 };
 use broadleaf_translation::Machine;
 
 use super::names;
 use crate::args::{Compare, CompareFormat};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, refuse_input};
 use crate::progress::Progress;
 use crate::provenance::provenance;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
+    if let Some(output) = &options.output {
+        let machines = options.machine.iter().map(Path::new);
+        refuse_input(output, machines.chain([options.trace.as_path()]))?;
+    }
     let machines = machines(&options.machine)?;
     let policies = policies(&options.policy)?;
     let mut out = Output::create(options.output.as_deref(), options.force)?;
@@ -58,6 +62,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
 /// The answer in one of its shapes.
 fn render(answer: &Answer, format: CompareFormat, view: View) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
+    let refusals: Vec<&str> = Refusal::ALL.iter().map(|refusal| refusal.name()).collect();
     match format {
         CompareFormat::Table => bytes = table(answer, view).into_bytes(),
         CompareFormat::Json => {
@@ -66,10 +71,10 @@ fn render(answer: &Answer, format: CompareFormat, view: View) -> Result<Vec<u8>,
             bytes.push(b'\n');
         }
         CompareFormat::Csv => {
-            write_csv(&answer.comparison.results, &mut bytes).map_err(Failure::failed)?
+            write_csv(&answer.comparison.results, &refusals, &mut bytes).map_err(Failure::failed)?
         }
         CompareFormat::Parquet => {
-            write_parquet(&answer.comparison, &mut bytes).map_err(Failure::failed)?
+            write_parquet(&answer.comparison, &refusals, &mut bytes).map_err(Failure::failed)?
         }
     }
     Ok(bytes)
@@ -91,14 +96,21 @@ pub(crate) struct Answer {
     can_be_run: Vec<String>,
 }
 
+impl Answer {
+    /// Tells `of` what a report needs to know beside the comparison.
+    fn with_context<T>(&self, of: impl FnOnce(&Comparison, &Context<'_>) -> T) -> T {
+        let can_be_run = |policy: &str| self.can_be_run.iter().any(|name| name == policy);
+        let context = Context {
+            references: &self.references,
+            can_be_run: &can_be_run,
+        };
+        of(&self.comparison, &context)
+    }
+}
+
 /// The answer as a table.
 pub(crate) fn table(answer: &Answer, view: View) -> String {
-    let can_be_run = |policy: &str| answer.can_be_run.iter().any(|name| name == policy);
-    let context = Context {
-        references: &answer.references,
-        can_be_run: &can_be_run,
-    };
-    comparison_table(&answer.comparison, &context, view)
+    answer.with_context(|comparison, context| comparison_table(comparison, context, view))
 }
 
 /// Replays the trace under every policy asked for, and under those of `extra` (names of the catalogue) as well.
@@ -166,15 +178,18 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         .collect();
     let mut results = outcome.results;
     results.retain(|result| asked.contains(&result.policy));
-    Ok(Answer {
+    let mut answer = Answer {
         comparison: Comparison::new(summary, results, notes, provenance(&configuration)),
         references,
         can_be_run,
-    })
+    };
+    answer.comparison.advice = answer.with_context(recommendations);
+    answer.comparison.damage = trace.damage();
+    Ok(answer)
 }
 
 fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
-    let size = trace.size();
+    let work = trace.work();
     let meter = trace.meter();
     let mut shown: Option<(u32, Progress)> = None;
     let mut show = |state: broadleaf_engine::Progress| {
@@ -184,7 +199,7 @@ fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
             } else {
                 "comparing".to_owned()
             };
-            shown = Some((state.pass, Progress::new(&doing, size)));
+            shown = Some((state.pass, Progress::new(&doing, work)));
         }
         if let Some((_, bar)) = &shown {
             bar.set(meter.bytes(), state.accesses);
@@ -208,7 +223,7 @@ pub(crate) fn policies(names: &[String]) -> Result<Vec<Box<dyn Policy>>, Failure
         return broadleaf_policy::examples().map_err(Failure::failed);
     }
     let mut policies: Vec<Box<dyn Policy>> = Vec::new();
-    for name in names {
+    for name in names.iter().flat_map(|names| names::apart(names)) {
         let policy = names::policy(name)?;
         // The same policy twice would be the same result twice.
         if policies.iter().all(|other| other.name() != policy.name()) {

@@ -1,12 +1,12 @@
 //! `explain`: one thing of the catalogues, in full.
 
-use broadleaf_metrics::{METRICS, metric};
+use broadleaf_metrics::{METRICS, Metric, metric};
 use broadleaf_policy::{Entry, ParseError, Refusal};
-use broadleaf_report::{Style, View, wrap};
+use broadleaf_report::{HEADINGS, Heading, Meaning, Style, View, heading_named, wrap};
 use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
 
 use super::list::FORMATS;
-use super::names::unknown;
+use super::names::{known_policies, unknown};
 use crate::args::Explain;
 use crate::failure::Failure;
 use crate::output::print;
@@ -89,18 +89,10 @@ fn find(name: &str) -> Result<Explanation, Failure> {
         return Ok(of_machine(&machine(name).map_err(Failure::failed)?));
     }
     if let Some(metric) = metric(name) {
-        let better = match metric.less_is_better {
-            Some(true) => "less is better",
-            Some(false) => "more is better",
-            None => "a fact, neither good nor bad",
-        };
-        return Ok(Explanation {
-            heading: metric.name.to_owned(),
-            kind: "metric",
-            summary: format!("counted in {}", metric.unit),
-            paragraphs: vec![metric.sentence.to_owned()],
-            facts: vec![("reading", better.to_owned())],
-        });
+        return Ok(of_metric(metric, metric.name));
+    }
+    if let Some(heading) = heading_named(name) {
+        return Ok(of_heading(heading));
     }
     let refusal_name = name.strip_prefix("refusal_").unwrap_or(name);
     if let Some(refusal) = Refusal::ALL
@@ -135,15 +127,53 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             facts: vec![("source", format.source.to_owned())],
         });
     }
-    let known = broadleaf_policy::catalogue()
-        .iter()
-        .flat_map(|entry| entry.examples.iter().copied().chain([entry.name]))
-        .chain(machine_names())
+    let others = machine_names()
         .chain(METRICS.iter().map(|metric| metric.name))
+        .chain(HEADINGS.iter().map(|heading| heading.name))
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
         .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
         .chain(FORMATS.iter().map(|format| format.name));
+    let mut known = known_policies(name);
+    known.extend(others.map(str::to_owned));
+    let known = known.iter().map(String::as_str);
     Err(unknown("nothing", name, known, "broadleaf list"))
+}
+
+/// A metric, under its own name or that of a table's column.
+fn of_metric(metric: &Metric, heading: &str) -> Explanation {
+    let better = match metric.less_is_better {
+        Some(true) => "less is better",
+        Some(false) => "more is better",
+        None => "a fact, neither good nor bad",
+    };
+    Explanation {
+        heading: heading.to_owned(),
+        kind: "metric",
+        summary: format!("counted in {}", metric.unit),
+        paragraphs: vec![metric.sentence.to_owned()],
+        facts: vec![("reading", better.to_owned())],
+    }
+}
+
+fn of_heading(heading: &Heading) -> Explanation {
+    let text = match heading.means {
+        Meaning::Derived(text) => text,
+        Meaning::Metric(name) => match metric(name) {
+            Some(metric) => {
+                let mut explanation = of_metric(metric, heading.name);
+                explanation.facts.push(("field", name.to_owned()));
+                return explanation;
+            }
+            None => name,
+        },
+    };
+    Explanation {
+        heading: heading.name.to_owned(),
+        kind: "column",
+        summary: "a column of the tables".to_owned(),
+        paragraphs: vec![text.to_owned()],
+        facts: vec![],
+    }
 }
 
 /// Whether a name that parses is one of this entry's family.

@@ -10,13 +10,14 @@ use broadleaf_trace::{Encoder, Header, Options, WriteError};
 use super::record::made_by;
 use crate::args::{Format, Import};
 use crate::failure::Failure;
-use crate::output::Output;
-use crate::progress::Progress;
+use crate::output::{Output, refuse_input};
+use crate::progress::{Progress, Work};
 use crate::source::measured::{Measured, Meter};
 use crate::source::origin::{Origin, Passes};
 
 pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     let path = output_path(options)?;
+    refuse_input(&path, [options.input.as_path()])?;
     let mut origin = Origin::open(&options.input, Passes::One)?;
     let out = Output::create(Some(&path), options.force)?;
     if out.is_terminal() {
@@ -25,7 +26,10 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
         ));
     }
     let meter = Meter::default();
-    let bar = Progress::new("importing", origin.size());
+    let bar = Progress::new(
+        "importing",
+        origin.size().map_or(Work::Unknown, Work::Bytes),
+    );
     let bytes = origin
         .bytes()
         .map_err(|error| Failure::reading(origin.name(), &error))?;

@@ -1,8 +1,10 @@
 //! `list`: what the catalogues hold.
 
 use broadleaf_metrics::METRICS;
+use broadleaf_policy::Refusal;
 use broadleaf_report::{Align, Grid, View};
 use broadleaf_translation::{PAGE_TABLES, TLBS, machine, machine_names};
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::args::{Catalogue, List, TableOrJson};
@@ -39,21 +41,41 @@ pub(crate) const FORMATS: &[TraceFormat] = &[
 ];
 
 pub(crate) fn run(options: &List, view: View) -> Result<(), Failure> {
-    let listed = match options.what {
+    let text = match (options.what, options.format) {
+        (Some(what), TableOrJson::Table) => listed(what)?.grid.render(view),
+        (Some(what), TableOrJson::Json) => json_text(&Value::Array(listed(what)?.json))?,
+        (None, TableOrJson::Table) => {
+            let tables = Catalogue::value_variants()
+                .iter()
+                .map(|&what| Ok(listed(what)?.grid.render(view)));
+            tables.collect::<Result<Vec<_>, Failure>>()?.join("\n")
+        }
+        (None, TableOrJson::Json) => {
+            let catalogues = Catalogue::value_variants().iter().filter_map(|&what| {
+                let name = what.to_possible_value()?.get_name().to_owned();
+                Some(listed(what).map(|listed| (name, Value::Array(listed.json))))
+            });
+            json_text(&Value::Object(catalogues.collect::<Result<_, Failure>>()?))?
+        }
+    };
+    print(&text)
+}
+
+fn json_text(value: &Value) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
+    Ok(format!("{text}\n"))
+}
+
+fn listed(what: Catalogue) -> Result<Listed, Failure> {
+    Ok(match what {
         Catalogue::Policies => policies(),
         Catalogue::Machines => machines()?,
-        Catalogue::Tlbs => described(TLBS),
-        Catalogue::PageTables => described(PAGE_TABLES),
+        Catalogue::Tlbs => described("TLB", TLBS),
+        Catalogue::PageTables => described("page table", PAGE_TABLES),
         Catalogue::Formats => formats(),
         Catalogue::Metrics => metrics(),
-    };
-    match options.format {
-        TableOrJson::Table => print(&listed.grid.render(view)),
-        TableOrJson::Json => {
-            let text = serde_json::to_string_pretty(&listed.json).map_err(Failure::failed)?;
-            print(&format!("{text}\n"))
-        }
-    }
+        Catalogue::Refusals => refusals(),
+    })
 }
 
 /// A catalogue, for both kinds of readers.
@@ -103,9 +125,9 @@ fn machines() -> Result<Listed, Failure> {
     Ok(Listed { grid, json })
 }
 
-fn described(entries: &[broadleaf_translation::Described]) -> Listed {
+fn described(kind: &str, entries: &[broadleaf_translation::Described]) -> Listed {
     let mut grid = Grid::new()
-        .column("name", Align::Left)
+        .column(kind, Align::Left)
         .column("what it is", Align::Left);
     let mut json = Vec::new();
     for entry in entries {
@@ -143,6 +165,18 @@ fn metrics() -> Listed {
             json!({ "name": metric.name, "unit": metric.unit, "sentence": metric.sentence,
             "less_is_better": metric.less_is_better }),
         );
+    }
+    Listed { grid, json }
+}
+
+fn refusals() -> Listed {
+    let mut grid = Grid::new()
+        .column("refusal", Align::Left)
+        .column("what it means", Align::Left);
+    let mut json = Vec::new();
+    for reason in Refusal::ALL {
+        grid.row([reason.name(), reason.sentence()]);
+        json.push(json!({ "name": reason.name(), "sentence": reason.sentence() }));
     }
     Listed { grid, json }
 }

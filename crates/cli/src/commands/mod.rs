@@ -8,5 +8,7 @@ pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod man;
+mod manual;
 mod names;
+pub(crate) mod offered;
 pub(crate) mod record;

@@ -18,15 +18,45 @@ pub(crate) fn policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
     })
 }
 
+/// The names that stand in one argument with commas between them. A comma inside brackets is part of its name.
+pub(crate) fn apart(names: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    names
+        .split(|letter| {
+            match letter {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            letter == ',' && depth == 0
+        })
+        .collect()
+}
+
 /// The names that someone may have meant who wrote `name`: those that are ready to use, and every family's member with the
 /// number that was written, so that `pup-77` is answered with `pop-77`.
-fn known_policies(name: &str) -> Vec<String> {
-    let number = name.find(['-', '(']).map_or("", |at| &name[at..]);
+pub(super) fn known_policies(name: &str) -> Vec<String> {
+    // `pop64` lacks its dash.
+    let at = name
+        .find(['-', '('])
+        .or_else(|| name.find(|letter: char| letter.is_ascii_digit()))
+        .unwrap_or(name.len());
+    let (word, number) = name.split_at(at);
+    let number = number.trim_start_matches('-');
     let mut known = Vec::new();
     for entry in catalogue() {
+        let dashed = [entry.name, "-", number].concat();
+        let bracketed = [entry.name, number].concat();
+        let member = parse(&dashed).or_else(|_| parse(&bracketed));
+        let member = member.map(|policy| policy.name());
+        // Whoever writes a family's name and a number means no other number.
+        if entry.name == word && member.is_ok() {
+            return member.into_iter().collect();
+        }
         known.extend(entry.examples.iter().map(|example| (*example).to_owned()));
-        let member = [entry.name, number].concat();
-        known.extend(parse(&member).map(|policy| policy.name()));
+        known.extend(member);
+        // A family's name alone is refused for want of a number, so it is no answer.
+        known.extend(parse(entry.name).map(|policy| policy.name()));
     }
     known
 }
@@ -59,4 +89,17 @@ pub(crate) fn unknown<'a>(
     Failure::Wrong(format!(
         "{nothing} is called {name:?}{near} (`{list}` names all)"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::apart;
+
+    #[test]
+    fn commas_stand_between_names_and_not_inside_them() {
+        assert_eq!(apart("4k,freebsd"), ["4k", "freebsd"]);
+        assert_eq!(apart("f(a, b),4k"), ["f(a, b)", "4k"]);
+        assert_eq!(apart("4k"), ["4k"]);
+        assert_eq!(apart("4k,"), ["4k", ""]);
+    }
 }

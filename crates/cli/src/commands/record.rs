@@ -1,19 +1,20 @@
 //! `record`: run a program and write down what it does.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{IsTerminal, stdout};
+use std::fs::File;
+use std::io::{BufReader, IsTerminal, stdout};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use broadleaf_record::valgrind::{self, Finished, Options, RecordError};
 use broadleaf_report::number::{grouped, size};
-use broadleaf_trace::DEFAULT_LEVEL;
+use broadleaf_trace::{DEFAULT_LEVEL, TraceIndex, WriteError};
 
 use crate::args::{Engine, Record};
 use crate::failure::{Failure, reason};
 use crate::interrupt::LeftToChild;
-use crate::output::{Direct, Named};
+use crate::output::{Direct, Named, refuse_input};
 use crate::progress::Progress;
 
 pub(crate) fn run(options: &Record) -> Result<(), Failure> {
@@ -30,6 +31,8 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
         Some(path) => path.clone(),
         None => free_name(&options.command[0]),
     };
+    // A program that is named by a path, and whatever files its arguments name.
+    refuse_input(&path, options.command.iter().map(Path::new))?;
     let what = match options.engine {
         Engine::Valgrind => Options {
             command: options.command.clone(),
@@ -65,11 +68,7 @@ pub(crate) fn record(
 
 /// What went wrong, and what is left of it.
 fn explain(error: RecordError, path: &Path, named: &Named) -> Failure {
-    let left = if named.is() {
-        "; what was written before can be read with --keep-going"
-    } else {
-        ""
-    };
+    let name = path.display();
     match error {
         RecordError::NoCommand | RecordError::NoProgram(_) | RecordError::Path(_) => {
             Failure::wrong(error)
@@ -77,12 +76,37 @@ fn explain(error: RecordError, path: &Path, named: &Named) -> Failure {
         RecordError::NoValgrind | RecordError::NotBuilt | RecordError::NothingRecorded(_) => {
             Failure::failed(error)
         }
-        RecordError::Io(error) => {
-            Failure::Failed(format!("the recording failed: {}{left}", reason(&error)))
-        }
+        RecordError::Io(error) => Failure::Failed(format!(
+            "the recording failed: {}{}",
+            reason(&error),
+            left(path, named)
+        )),
+        RecordError::Write(WriteError::Io(error)) => Failure::Failed(format!(
+            "{name}: cannot write the trace: {}{}",
+            reason(&error),
+            left(path, named)
+        )),
         RecordError::Write(_) | RecordError::Tool(_) => {
-            Failure::Failed(format!("{}: {error}{left}", path.display()))
+            Failure::Failed(format!("{name}: {error}{}", left(path, named)))
         }
+    }
+}
+
+/// What can be read of a recording that failed: the file itself knows best.
+fn left(path: &Path, named: &Named) -> String {
+    if !named.is() {
+        return String::new();
+    }
+    let saved = File::open(path)
+        .ok()
+        .and_then(|file| TraceIndex::read(BufReader::new(file)).ok())
+        .map_or(0, |index| index.totals().accesses());
+    match saved {
+        0 => "; nothing can be read of it".to_owned(),
+        saved => format!(
+            "; the {} accesses written before can be read with --keep-going",
+            grouped(saved)
+        ),
     }
 }
 
@@ -138,4 +162,47 @@ fn free_name(program: &OsStr) -> PathBuf {
         .map(named)
         .find(|path| path.symlink_metadata().is_err())
         .unwrap_or_else(|| named(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_trace::{Encoder, Grain, Header, Visit};
+
+    fn full(path: &Path) -> String {
+        let error = std::io::Error::from_raw_os_error(28);
+        let named = Named::yes();
+        explain(WriteError::Io(error).into(), path, &named).to_string()
+    }
+
+    #[test]
+    fn a_full_disk_is_told_with_what_can_still_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.bl");
+        let mut encoder = Encoder::new(Vec::new(), &Header::new(Grain::Page)).unwrap();
+        let visit = Visit {
+            unit: 7,
+            loads: 1234,
+            loads_before_store: 1234,
+            ..Visit::default()
+        };
+        encoder.visits(&[visit]).unwrap();
+        let bytes = encoder.finish().unwrap();
+        // The index is what the disk had no room for.
+        std::fs::write(&path, &bytes[..bytes.len() - 20]).unwrap();
+        let said = full(&path);
+        assert!(
+            said.ends_with(
+                "x.bl: cannot write the trace: No space left on device; \
+                 the 1,234 accesses written before can be read with --keep-going"
+            ),
+            "{said}"
+        );
+        // The head alone, or less.
+        for cut in [0, 10, 60] {
+            std::fs::write(&path, &bytes[..cut]).unwrap();
+            let said = full(&path);
+            assert!(said.ends_with("; nothing can be read of it"), "{said}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ use broadleaf_trace::{
 };
 
 use crate::failure::{Failure, reason};
+use crate::progress::Work;
 use damage::{Damage, Stop};
 use measured::{Measured, Meter};
 use origin::{Bytes, Origin, Passes};
@@ -90,6 +91,16 @@ pub(crate) struct Trace {
     bytes: u64,
     lost: Option<u64>,
     visits: Vec<Visit>,
+    /// What a recording holds, where its index or the heads of its chunks tell.
+    holds: Option<Holds>,
+}
+
+/// What a recording's index says.
+#[derive(Clone, Copy, Debug)]
+struct Holds {
+    accesses: u64,
+    /// Whether that is all that was recorded, and not what is whole of it.
+    is_all: bool,
 }
 
 enum Decoder {
@@ -105,6 +116,8 @@ impl Trace {
     pub(crate) fn open(path: &Path, reading: Reading) -> Result<Self, Failure> {
         let mut origin = Origin::open(path, reading.passes)?;
         let kind = kind(path, &origin)?;
+        // Before the decoder, with which this shares a place in the file.
+        let holds = (kind == Kind::Recording).then(|| holds(&origin)).flatten();
         let meter = Meter::default();
         let decoder = decode(kind, reading, &mut origin, &meter)?;
         Ok(Self {
@@ -117,6 +130,7 @@ impl Trace {
             bytes: 0,
             lost: None,
             visits: Vec::new(),
+            holds,
         })
     }
 
@@ -125,9 +139,13 @@ impl Trace {
         self.origin.name()
     }
 
-    /// How many bytes it has, where that is known.
-    pub(crate) const fn size(&self) -> Option<u64> {
-        self.origin.size()
+    /// How much a pass over it has to do.
+    pub(crate) fn work(&self) -> Work {
+        match (&self.holds, self.origin.size()) {
+            (Some(holds), _) => Work::Accesses(holds.accesses),
+            (None, Some(bytes)) => Work::Bytes(bytes),
+            (None, None) => Work::Unknown,
+        }
     }
 
     /// What knows how many bytes of this pass were read.
@@ -169,6 +187,9 @@ impl Trace {
         let damage = self.damage.as_ref()?;
         Some(match damage {
             Damage::CutShort { .. } => format!("{damage}, and all of that was read"),
+            Damage::Recording(_) if self.lost == Some(0) => format!(
+                "{damage}; no access was lost, because that is the index or stands behind it"
+            ),
             Damage::Recording(_) | Damage::Lackey(_) => format!(
                 "{damage}; it was read up to there, and {} of its {} bytes, with {}, were lost",
                 grouped(self.bytes.saturating_sub(damage.offset())),
@@ -206,8 +227,14 @@ impl Trace {
         }
         if let Decoder::Recording(reader) = &self.decoder {
             let read = reader.totals().accesses();
-            if self.damage.is_some() {
-                self.lost = self.accesses().map(|all| all.saturating_sub(read));
+            if let Some(damage) = &self.damage {
+                // A reader that met the index has met all that stands before.
+                self.lost = if reader.complete() || self.index_begins_at(damage.offset()) {
+                    Some(0)
+                } else {
+                    let all = self.holds.filter(|holds| holds.is_all);
+                    all.map(|holds| holds.accesses.saturating_sub(read))
+                };
             } else if !reader.complete() {
                 let damage = Damage::CutShort { size: self.bytes };
                 if !self.reading.keep_going {
@@ -220,10 +247,9 @@ impl Trace {
         Ok(())
     }
 
-    /// How many accesses the whole recording holds, where its index can be read.
-    fn accesses(&self) -> Option<u64> {
-        let index = TraceIndex::read(BufReader::new(self.origin.file()?)).ok()?;
-        index.complete.then(|| index.totals().accesses())
+    fn index_begins_at(&self, offset: u64) -> bool {
+        let file = self.origin.file();
+        file.is_some_and(|file| TraceIndex::begins_at(file, offset).unwrap_or(false))
     }
 }
 
@@ -267,6 +293,15 @@ impl broadleaf_engine::Source for Trace {
         }
         Ok(found)
     }
+}
+
+/// What a recording's index says, or the heads of its chunks where it has none; `None` where neither can be read.
+fn holds(origin: &Origin) -> Option<Holds> {
+    let index = TraceIndex::read(BufReader::new(origin.file()?)).ok()?;
+    Some(Holds {
+        accesses: index.totals().accesses(),
+        is_all: index.complete,
+    })
 }
 
 /// Begins a pass.

@@ -1,5 +1,6 @@
 //! `info`: what a trace holds.
 
+mod family;
 mod gather;
 mod header;
 
@@ -27,7 +28,7 @@ pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
     };
     let mut trace = Trace::open(&options.trace, reading)?;
     let mut gathered = Gathered::new(trace.grain());
-    let bar = Progress::new("reading", trace.size());
+    let bar = Progress::new("reading", trace.work());
     let meter = trace.meter();
     while let Some(item) = trace.next()? {
         gathered.add(item);
@@ -35,6 +36,7 @@ pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
     }
     drop(bar);
     trace.finish()?;
+    gathered.processes = family::parents_first(gathered.processes);
     match options.format {
         TableOrJson::Table => print(&table(&trace, &gathered, view)),
         TableOrJson::Json => {
@@ -161,7 +163,10 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
     for (kind, (count, bytes)) in &gathered.mappings {
         fact(
             "mapped",
-            format!("{kind}: {} times, {} in all", grouped(*count), size(*bytes)),
+            match *count {
+                1 => format!("{kind}: once, {}", size(*bytes)),
+                count => format!("{kind}: {} times, {} in all", grouped(count), size(*bytes)),
+            },
         );
     }
     let mut out = format!("{}\n", view.paint.apply(Style::Strong, trace.name()));
@@ -237,12 +242,46 @@ fn ending(status: i32) -> String {
     }
 }
 
-/// A command on one line, cut where it is long.
+/// A command on one line, as a shell would take it, cut where it is long.
 pub(super) fn shown(command: &[String]) -> String {
     const LONGEST: usize = 120;
-    let line = command.join(" ").replace(char::is_control, "?");
+    let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+    let line = words.join(" ");
     match line.char_indices().nth(LONGEST) {
         Some((cut, _)) => format!("{}...", &line[..cut]),
         None => line,
+    }
+}
+
+/// A word in quotes, where a shell would take it for something else without.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_@%+=:,./-".contains(letter);
+    // A table has one line for a command.
+    let word = word.replace(char::is_control, "?");
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn a_command_can_be_given_to_a_shell() {
+        let show = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            shown(&words)
+        };
+        assert_eq!(
+            show(&["redis-server", "--save", ""]),
+            "redis-server --save ''"
+        );
+        assert_eq!(show(&["sh", "-c", "echo a; b"]), "sh -c 'echo a; b'");
+        assert_eq!(show(&["it's"]), "'it'\\''s'");
+        assert_eq!(show(&["a\nb"]), "'a?b'");
+        assert!(show(&["x"; 200]).ends_with("..."));
     }
 }

@@ -1,0 +1,66 @@
+//! Names of the catalogues, offered to shells that complete an argument.
+
+use broadleaf_metrics::METRICS;
+use broadleaf_policy::{Refusal, catalogue};
+use broadleaf_report::HEADINGS;
+use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+
+use super::list::FORMATS;
+
+/// Takes any text, because there are more names than can be listed (`pop-77`, a machine's file), and offers those that can.
+/// What is wrong with a name, the command says itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Offered(Vec<&'static str>);
+
+/// Names of policies.
+pub(crate) fn policies() -> Offered {
+    Offered(policy_names().collect())
+}
+
+/// Names of machines.
+pub(crate) fn machines() -> Offered {
+    Offered(machine_names().collect())
+}
+
+/// Whatever can be explained.
+pub(crate) fn everything() -> Offered {
+    let mut names: Vec<&str> = policy_names()
+        .chain(machine_names())
+        .chain(METRICS.iter().map(|metric| metric.name))
+        .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
+        .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
+        .chain(FORMATS.iter().map(|format| format.name))
+        .collect();
+    // Scripts for shells do not agree on how a blank inside a name is written.
+    for heading in HEADINGS
+        .iter()
+        .filter(|heading| !heading.name.contains(' '))
+    {
+        if !names.contains(&heading.name) {
+            names.push(heading.name);
+        }
+    }
+    Offered(names)
+}
+
+fn policy_names() -> impl Iterator<Item = &'static str> {
+    catalogue().iter().flat_map(|entry| entry.examples).copied()
+}
+
+impl TypedValueParser for Offered {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().copied().map(PossibleValue::new)))
+    }
+}

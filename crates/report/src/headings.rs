@@ -1,0 +1,100 @@
+//! What the headings of the tables mean, for whoever asks about one.
+
+/// A heading of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// As it stands above its column.
+    pub name: &'static str,
+    /// What stands below it.
+    pub means: Meaning,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// The metric of this name, in other units where that reads better.
+    Metric(&'static str),
+    /// Something that is worked out: in a few sentences.
+    Derived(&'static str),
+}
+
+use Meaning::{Derived, Metric};
+
+/// Every heading of the comparison's table.
+pub const HEADINGS: &[Heading] = &[
+    heading(
+        "policy",
+        Derived(
+            "The rule that says when a block becomes a superpage. `broadleaf list policies` names all.",
+        ),
+    ),
+    heading(
+        "machine",
+        Derived(
+            "The TLBs and costs that the trace was replayed on. `broadleaf list machines` names all.",
+        ),
+    ),
+    heading("L1 misses", Metric("l1_misses")),
+    heading("L2 misses", Metric("l2_misses")),
+    heading("walk cycles", Metric("walk_cycles")),
+    heading(
+        "of 4k",
+        Derived(
+            "walk_cycles divided by those of the policy 4k on the same trace and machine: x0.10 is a tenth.",
+        ),
+    ),
+    heading(
+        "of freebsd",
+        Derived(
+            "walk_cycles divided by those of the policy freebsd on the same trace and machine: x0.10 is a tenth.",
+        ),
+    ),
+    heading("faults saved", Metric("faults_saved")),
+    heading("resident", Metric("resident_pages")),
+    heading("peak", Metric("peak_resident_pages")),
+    heading(
+        "added",
+        Derived(
+            "Memory that the policy takes at the peak and the policy 4k does not: peak_resident_pages less those of 4k, \
+             in bytes and as a share of what 4k takes. The recommendation goes by it.",
+        ),
+    ),
+    heading("zeroed", Metric("extra_zeroed_pages")),
+    heading("disk reads", Metric("extra_disk_read_pages")),
+    heading("promotions", Metric("promotions")),
+    heading("false dirty", Metric("false_dirty_pages")),
+];
+
+const fn heading(name: &'static str, means: Meaning) -> Heading {
+    Heading { name, means }
+}
+
+/// The heading that is written so, in letters of either case and with any of blank, dash and underscore between words.
+pub fn heading_named(name: &str) -> Option<&'static Heading> {
+    let plain = |name: &str| name.to_lowercase().replace(['-', '_'], " ");
+    HEADINGS
+        .iter()
+        .find(|heading| plain(heading.name) == plain(name.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_those_of_the_catalogue() {
+        for heading in HEADINGS {
+            if let Metric(name) = heading.means {
+                assert!(broadleaf_metrics::metric(name).is_some(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_heading_is_found_however_it_is_written() {
+        for name in ["L1 misses", "l1_misses", " l1-Misses "] {
+            assert_eq!(heading_named(name).unwrap().name, "L1 misses");
+        }
+        assert!(heading_named("L3 misses").is_none());
+    }
+}
