@@ -211,11 +211,12 @@ static Bool is_fault(Int signal)
    return signal == VKI_SIGSEGV || signal == VKI_SIGBUS || signal == VKI_SIGFPE || signal == VKI_SIGILL || signal == VKI_SIGTRAP;
 }
 
-/* The program is about to handle a signal in its own way. */
+/* The program is about to handle a signal in its own way. One that means to mend what made an instruction fault has to know where; one that does
+   not ask for that, such as a compiler's for its own crash, only reports it, and is not worth the price of exactness. */
 static void handles(Int signal, const struct vki_sigaction_base* action)
 {
    if (is_fault(signal) && VG_(am_is_valid_for_client)((Addr)action, sizeof *action, VKI_PROT_READ)
-       && action->ksa_handler != VKI_SIG_DFL && action->ksa_handler != VKI_SIG_IGN)
+       && (action->sa_flags & VKI_SA_SIGINFO) && action->ksa_handler != VKI_SIG_DFL && action->ksa_handler != VKI_SIG_IGN)
       bl_be_precise();
 }
 
@@ -372,8 +373,14 @@ static void in_child(ThreadId tid)
 
 static void before_signal(ThreadId tid, Int signal, Bool alternate_stack)
 {
-   if (is_fault(signal))
-      bl_fault();
+   if (is_fault(signal)) {
+      if (bl_precise)
+         bl_fault();
+      else { /* what the block did before it is lost, and where its references went with it */
+         bl_forget();
+         bl_be_precise();
+      }
+   }
    bl_park();
 }
 
