@@ -1,6 +1,5 @@
 //! References as the cells take them: visits with everything found out that is the same for every policy.
 
-use crate::filter::Filter;
 use broadleaf_memory::BlockId;
 use broadleaf_translation::SpaceTag;
 use broadleaf_units::PageNumber;
@@ -39,7 +38,7 @@ impl PageVisit {
 pub(crate) struct Batch {
     pub(crate) tag: SpaceTag,
     pub(crate) visits: Vec<PageVisit>,
-    /// Which of them may change something.
+    /// Which of them may change something, once that was found out.
     pub(crate) kept: Vec<u32>,
     /// Accesses before its end.
     pub(crate) end: u64,
@@ -66,15 +65,6 @@ impl Batch {
                 last.accesses += visit.accesses;
             }
             _ => self.visits.push(visit),
-        }
-    }
-
-    /// Finds out which visits may change something.
-    pub(crate) fn sift(&mut self, filter: &mut Filter) {
-        for (at, visit) in self.visits.iter().enumerate() {
-            if !filter.changes_nothing(visit) {
-                self.kept.push(at as u32);
-            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Visits that change nothing under any policy on any of the machines: found once, and left out by every cell.
 
-use crate::batch::PageVisit;
+use crate::batch::{Batch, PageVisit};
 use broadleaf_translation::{Machine, Recency};
 use broadleaf_units::PageNumber;
 
@@ -28,9 +28,18 @@ impl Filter {
         }
     }
 
+    /// Finds out which visits of a batch may change something.
+    pub(crate) fn sift(&mut self, batch: &mut Batch) {
+        for (at, visit) in batch.visits.iter().enumerate() {
+            if !self.changes_nothing(visit) {
+                batch.kept.push(at as u32);
+            }
+        }
+    }
+
     /// Notes a visit, and says whether it changes nothing.
     #[inline]
-    pub(crate) fn changes_nothing(&mut self, visit: &PageVisit) -> bool {
+    fn changes_nothing(&mut self, visit: &PageVisit) -> bool {
         let mut settled = true;
         if visit.any_store() {
             let stored = &mut self.stored[visit.page.0 as usize % STORED];

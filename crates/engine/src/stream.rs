@@ -145,7 +145,7 @@ impl Stream {
             self.summary.accesses += visit.accesses();
         }
         batch.end = self.summary.accesses;
-        batch.sift(&mut self.filter);
+        self.filter.sift(batch);
         Ok(())
     }
 

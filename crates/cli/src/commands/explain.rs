@@ -5,7 +5,7 @@ use broadleaf_policy::{Entry, ParseError, Refusal};
 use broadleaf_report::{HEADINGS, Heading, Meaning, Style, View, heading_named, wrap};
 use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
 
-use super::list::FORMATS;
+use super::formats::FORMATS;
 use super::names::{known_policies, unknown};
 use crate::args::Explain;
 use crate::failure::Failure;

@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod explain;
+mod formats;
 pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod list;

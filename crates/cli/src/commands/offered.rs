@@ -6,7 +6,7 @@ use broadleaf_report::HEADINGS;
 use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
-use super::list::FORMATS;
+use super::formats::FORMATS;
 
 /// Takes any text, because there are more names than can be listed (`pop-77`, a machine's file), and offers those that can.
 /// What is wrong with a name, the command says itself.
