@@ -78,6 +78,8 @@ pub(crate) struct Cell<'a> {
     /// By the number of the reason.
     refusals: [u64; Refusal::ALL.len()],
     deadlines: Deadlines,
+    /// Entries were shot down since this was last made false.
+    disturbed: bool,
     /// What the policy may foresee; `None` where it does not ask.
     foreseen: Option<&'a Promoted>,
     /// What was promoted at least once, where somebody wants to know.
@@ -96,6 +98,7 @@ impl<'a> Cell<'a> {
             translations: machines.iter().map(Translation::new).collect(),
             refusals: [0; Refusal::ALL.len()],
             deadlines: Deadlines::new(policy.needs().asked_at_age),
+            disturbed: false,
             foreseen,
             promoted: None,
         }
@@ -141,6 +144,7 @@ impl<'a> Cell<'a> {
             | Shootdown::Range { space, .. }
             | Shootdown::Space(space) => space,
         };
+        self.disturbed = true;
         // A space without a tag was never looked up.
         if let Some(tag) = tags.get(space) {
             self.translations
@@ -153,17 +157,17 @@ impl<'a> Cell<'a> {
     /// have been replayed.
     pub(crate) fn replay(&mut self, batch: &Batch, stream: &Stream) -> bool {
         self.memory.make_room(stream.spaces.blocks());
+        self.disturbed = false;
         let visits = batch.visits.as_slice();
         let kept = batch.kept.iter().map(|at| *at as usize);
-        let disturbed = self.replay_some(visits, kept, batch.tag, stream, true);
-        if let Some(at) = disturbed {
+        if let Some(at) = self.replay_some(visits, kept, batch.tag, stream, true) {
             let rest = at + 1..visits.len();
             self.replay_some(visits, rest, batch.tag, stream, false);
         }
         if let Some(last) = batch.end.checked_sub(1) {
             self.ask_due(last, stream);
         }
-        disturbed.is_some()
+        self.disturbed
     }
 
     /// Replays these visits, or up to one that shoots entries down, if that is to stop it: the answer is which.
@@ -194,8 +198,8 @@ impl<'a> Cell<'a> {
                 }
             }
             let at = next?;
-            let disturbs = self.visit(&visits[at], tag, stream);
-            if disturbs && stops {
+            self.visit(&visits[at], tag, stream);
+            if self.disturbed && stops {
                 return Some(at);
             }
         }
@@ -218,12 +222,10 @@ impl<'a> Cell<'a> {
 
     /// A visit during which something may be decided. Only a first reference, a first store, and deadlines count; all
     /// other accesses hit what the first lookup brought, unless a shootdown took that away.
-    /// Says whether entries were shot down.
-    fn visit(&mut self, visit: &PageVisit, tag: SpaceTag, stream: &Stream) -> bool {
-        let (mut translated, mut disturbed) = (false, false);
+    fn visit(&mut self, visit: &PageVisit, tag: SpaceTag, stream: &Stream) {
+        let mut translated = false;
         let mut reference = |cell: &mut Self, time: u64, store: bool| {
             let shot_down = cell.reference(visit, time, store, stream);
-            disturbed |= shot_down;
             if !translated || shot_down {
                 cell.look_up(visit, tag);
                 translated = true;
@@ -236,7 +238,7 @@ impl<'a> Cell<'a> {
             reference(self, time, visit.leads_with_store);
         }
         if visit.accesses == 0 {
-            return disturbed;
+            return;
         }
         self.ask_due(visit.time, stream);
         reference(
@@ -250,7 +252,6 @@ impl<'a> Cell<'a> {
             reference(self, time, true);
         }
         self.ask_due(visit.time + visit.accesses - 1, stream);
-        disturbed
     }
 
     /// What has to be decided before a page is translated. Says whether TLB entries of its block were removed.

@@ -31,6 +31,14 @@ struct Pattern {
     ran: bool,
 }
 
+impl Pattern {
+    /// The first of its references, and how many it has.
+    #[inline]
+    fn references(&self) -> (usize, usize) {
+        (self.first_reference as usize, self.steps.into())
+    }
+}
+
 /// Executions that do not fit what was told before.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(super) enum BadExecution {
@@ -220,14 +228,10 @@ impl Teller {
     /// An execution of up to eight references in which some may have left their unit: tells which, and where to.
     #[inline(always)]
     fn left(&mut self, number: u32, bases: &[u64], ends: &mut Ends) -> u8 {
-        let Pattern {
-            first_reference,
-            steps,
-            ..
-        } = self.patterns[number as usize];
+        let (first, steps) = self.patterns[number as usize].references();
         let mask = self.places.left(
-            first_reference as usize,
-            steps.into(),
+            first,
+            steps,
             bases,
             &mut ends.units,
             &mut self.streams,
@@ -239,12 +243,7 @@ impl Teller {
     /// The same for more references.
     #[inline(never)]
     fn left_many(&mut self, number: u32, bases: &[u64], found: usize, ends: &mut Ends) -> u8 {
-        let Pattern {
-            first_reference,
-            steps,
-            ..
-        } = self.patterns[number as usize];
-        let (first, steps) = (first_reference as usize, usize::from(steps));
+        let (first, steps) = self.patterns[number as usize].references();
         ends.make_room(&mut self.streams, found, steps);
         let (masks, mut any) = (ends.masks, 0);
         for from in (0..steps).step_by(8) {
@@ -277,7 +276,7 @@ impl Teller {
     ) -> Result<u8, BadExecution> {
         let pattern = &mut self.patterns[number as usize];
         pattern.ran = true;
-        let (first, steps) = (pattern.first_reference as usize, usize::from(pattern.steps));
+        let (first, steps) = pattern.references();
         ends.make_room(&mut self.streams, found, steps);
         let mut masks = Vec::with_capacity(steps.div_ceil(8));
         for from in (0..steps).step_by(8) {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use broadleaf_record::valgrind::record;
 use broadleaf_trace::Event;
 
 use crate::support::{Piece, can_record, compiled, folder, options, recorded, trace_with};
@@ -107,6 +108,20 @@ fn a_program_that_is_killed_is_recorded_up_to_there() {
         .into_iter()
         .filter(|event| matches!(event, Event::SpaceEnd { status: Some(_) }));
     assert_eq!(codes.count(), 0, "it ended without a code of its own");
+}
+
+/// What a program did before it pauses is in the file while it pauses.
+#[test]
+fn a_pause_finds_the_recording_safe() {
+    if !can_record() {
+        return;
+    }
+    let mut safe = 0;
+    let command = options(&["sleep", "4"]);
+    let finished = record(&command, Vec::new(), &mut |now| safe = now.accesses);
+    let totals = finished.expect("the recording works").totals;
+    let all = totals.loads + totals.stores;
+    assert!(safe > all / 2, "{safe} of {all}");
 }
 
 #[test]
