@@ -48,6 +48,21 @@ const fn changes_a_space(event: &Event) -> bool {
         )
 }
 
+/// Whether an event changes nothing that a policy sees, and takes no page and no translation away.
+pub(crate) const fn is_seen_by_no_policy(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::SpaceSwitch(_)
+            | Event::SpaceEnd { .. }
+            | Event::ThreadStart(_)
+            | Event::ThreadSwitch(_)
+            | Event::ThreadEnd(_)
+            | Event::Misplaced { .. }
+            | Event::Fork { .. }
+            | Event::Exec { .. }
+    )
+}
+
 /// What an event changes for every memory.
 pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLate> {
     stream.summary.events |= changes_a_space(event);

@@ -17,6 +17,7 @@ pub struct Plan {
     baseline: Box<dyn Policy>,
     machines: Vec<Machine>,
     most_blocks: usize,
+    threads: usize,
 }
 
 /// Why a plan cannot be carried out.
@@ -78,6 +79,7 @@ impl Plan {
             baseline,
             machines,
             most_blocks: MOST_BLOCKS,
+            threads: 1,
         })
     }
 
@@ -85,6 +87,16 @@ impl Plan {
     pub fn keeping(mut self, blocks: usize) -> Self {
         self.most_blocks = blocks;
         self
+    }
+
+    /// Lets a replay use that many threads, of which the results do not depend. One unless told.
+    pub fn on_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    pub(crate) const fn threads(&self) -> usize {
+        self.threads
     }
 
     pub(crate) const fn most_blocks(&self) -> usize {

@@ -1,22 +1,43 @@
 //! From what was counted to results and notes.
 
-use crate::cell::{Cell, Translation};
+use crate::cell::Cell;
 use crate::stream::Stream;
+use crate::team::Team;
+use crate::translation::Misses;
+use crate::{Outcome, Plan};
 use broadleaf_metrics::{CellResult, TraceSummary, Walks};
+use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
 
-/// The trace, as far as the engine knows it.
-pub(crate) fn summary(stream: &Stream) -> TraceSummary {
-    TraceSummary {
-        pages: stream.spaces.touched_pages(),
-        ..stream.summary.clone()
+/// What a replay found. The teams have the policies of the plan in its order, and `4k` somewhere.
+pub(crate) fn outcome(teams: &[Team<'_>], stream: &Stream, plan: &Plan) -> Outcome {
+    let cells = || teams.iter().flat_map(Team::cells);
+    let baseline = cells().find(|cell| cell.policy.name() == plan.baseline().name());
+    let base_faults = baseline.map_or(0, |cell| cell.memory.counters().page_faults);
+    let results = teams.iter().flat_map(|team| {
+        (team.cells().iter().enumerate())
+            .flat_map(move |(member, cell)| results(team, member, cell, stream, base_faults))
+    });
+    Outcome {
+        trace: TraceSummary {
+            pages: stream.spaces.touched_pages(),
+            ..stream.summary.clone()
+        },
+        results: results.collect(),
+        notes: notes(stream),
     }
 }
 
-/// A cell's results, one for each machine; `base_faults` are the page faults of the policy `4k`.
-pub(crate) fn results(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> Vec<CellResult> {
+/// The results of a member of a team, one for each machine; `base_faults` are the page faults of the policy `4k`.
+fn results(
+    team: &Team<'_>,
+    member: usize,
+    cell: &Cell<'_>,
+    stream: &Stream,
+    base_faults: u64,
+) -> Vec<CellResult> {
     let counters = cell.memory.counters();
-    let totals = cell.memory.totals();
+    let totals = cell.memory.totals(&stream.histories);
     let of_policy = CellResult {
         policy: cell.policy.name(),
         accesses: stream.summary.accesses,
@@ -39,27 +60,27 @@ pub(crate) fn results(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> Vec
             .collect(),
         ..CellResult::default()
     };
-    cell.translations
+    team.translations()
         .iter()
-        .map(|translation| on_machine(&of_policy, translation))
+        .map(|translation| on_machine(&of_policy, translation.machine, &translation.misses(member)))
         .collect()
 }
 
-fn on_machine(of_policy: &CellResult, translation: &Translation<'_>) -> CellResult {
+fn on_machine(of_policy: &CellResult, machine: &Machine, misses: &Misses) -> CellResult {
     let found = [
-        (PageSize::SIZE_4K, translation.base_walks),
-        (PageSize::SIZE_2M, translation.super_walks),
+        (PageSize::SIZE_4K, misses.base_walks),
+        (PageSize::SIZE_2M, misses.super_walks),
     ];
     let mut walks = Walks::new();
     let mut walk_cycles = 0;
     for (size, count) in found {
         walks.add(size, count);
         // A plan has no machine without these sizes, and a machine no size without a cost.
-        walk_cycles += count * translation.machine.costs.of(size).unwrap_or(0);
+        walk_cycles += count * machine.costs.of(size).unwrap_or(0);
     }
     CellResult {
-        machine: translation.machine.name.clone(),
-        l1_misses: translation.first_missed,
+        machine: machine.name.clone(),
+        l1_misses: misses.first,
         l2_misses: walks.total(),
         walks,
         walk_cycles,

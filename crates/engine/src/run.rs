@@ -3,13 +3,16 @@
 use crate::batch::Batch;
 use crate::cell::{Cell, Promoted};
 use crate::events::tells_a_mapping;
-use crate::filter::Filter;
+use crate::feed::{Feed, Piece};
+use crate::pool::Pool;
 use crate::stream::{Refused, Stream, TooLate};
+use crate::team::Team;
+use crate::translation::MOST_MEMBERS;
 use crate::{Plan, Source, result};
 use broadleaf_memory::{Change, GEOMETRY};
 use broadleaf_metrics::{CellResult, TraceSummary};
-use broadleaf_trace::{Event, Item};
-use broadleaf_translation::{Machine, SpaceTag};
+use broadleaf_trace::Event;
+use broadleaf_translation::{Recency, SpaceTag};
 use broadleaf_units::SpaceId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -44,6 +47,14 @@ pub enum Error<E> {
         policies: usize,
         /// How many blocks of all policies together are kept.
         limit: usize,
+    },
+    /// The threads that were asked for cannot be had.
+    #[error("cannot start {threads} threads: {reason}")]
+    NoThreads {
+        /// How many.
+        threads: usize,
+        /// What the system says.
+        reason: String,
     },
     /// The progress callback asked to stop.
     #[error("stopped")]
@@ -96,42 +107,46 @@ pub fn run<S: Source>(
             accesses: 0,
         },
         told: BTreeSet::new(),
-        most_blocks: plan.most_blocks(),
-        machines: plan.machines(),
+        plan,
+        pool: Pool::new(plan.threads()).map_err(|reason| Error::NoThreads {
+            threads: plan.threads(),
+            reason,
+        })?,
     };
     let foresight = foresee(&mut passes, plan)?;
+    let baseline = plan.baseline().name();
+    let extra = (plan.policies().iter()).all(|policy| policy.name() != baseline);
     loop {
-        let mut cells: Vec<Cell<'_>> = Vec::new();
+        let mut cells = Vec::new();
         for policy in plan.policies() {
-            let foreseen = policy
-                .needs()
-                .foresight_of
-                .and_then(|name| foresight.get(name));
-            cells.push(Cell::new(policy.as_ref(), plan.machines(), foreseen));
+            let name = policy.needs().foresight_of;
+            let foreseen = name.and_then(|name| foresight.get(name));
+            cells.push(Cell::new(policy.as_ref(), foreseen));
         }
-        let baseline = match plan
-            .policies()
-            .iter()
-            .position(|policy| policy.name() == plan.baseline().name())
-        {
-            Some(at) => at,
-            None => {
-                cells.push(Cell::new(plan.baseline(), &[], None));
-                cells.len() - 1
-            }
-        };
-        if let Some(stream) = passes.replay(&mut cells)? {
-            let base_faults = cells[baseline].memory.counters().page_faults;
-            return Ok(Outcome {
-                trace: result::summary(&stream),
-                results: cells
-                    .iter()
-                    .flat_map(|cell| result::results(cell, &stream, base_faults))
-                    .collect(),
-                notes: result::notes(&stream),
-            });
+        let mut teams = teams(cells, plan);
+        if extra {
+            // Only its faults are wanted.
+            teams.push(Team::new(vec![Cell::new(plan.baseline(), None)], &[]));
+        }
+        if let Some(stream) = passes.replay(&mut teams)? {
+            return Ok(result::outcome(&teams, &stream, plan));
         }
     }
+}
+
+/// As many teams as there are threads, or more where one would be too large, of about the same size.
+fn teams<'a>(mut cells: Vec<Cell<'a>>, plan: &'a Plan) -> Vec<Team<'a>> {
+    let count = plan
+        .threads()
+        .min(cells.len())
+        .max(cells.len().div_ceil(MOST_MEMBERS));
+    let mut teams = Vec::new();
+    for left in (1..=count).rev() {
+        let rest = cells.split_off(cells.len().div_ceil(left));
+        teams.push(Team::new(cells, plan.machines()));
+        cells = rest;
+    }
+    teams
 }
 
 /// What each policy that others foresee promotes, by its name.
@@ -143,22 +158,25 @@ fn foresee<S: Source>(
         return Ok(BTreeMap::new());
     }
     loop {
-        let cells = plan
-            .foreseen()
-            .iter()
-            .map(|policy| Cell::new(policy.as_ref(), &[], None).remembering());
-        let mut cells: Vec<Cell<'_>> = cells.collect();
-        if passes.replay(&mut cells)?.is_some() {
+        let cells = (plan.foreseen().iter())
+            .map(|policy| Cell::new(policy.as_ref(), None).remembering())
+            .collect();
+        let mut teams = vec![Team::new(cells, &[])];
+        if passes.replay(&mut teams)?.is_some() {
+            let cells = teams.into_iter().flat_map(Team::into_cells);
             return Ok(cells
-                .into_iter()
                 .map(|cell| (cell.policy.name(), cell.into_promoted()))
                 .collect());
         }
     }
 }
 
-/// How many visits are prepared at a time: few enough that they stay in the cache while every cell replays them.
+/// How many visits are prepared at a time: few enough that they stay in the cache while a team replays them.
 const BATCH: usize = 4096;
+/// How many batches are prepared before the teams begin with them.
+const MOST_BATCHES: usize = 64;
+/// From how many batches on it is worth while to decode more at the same time, where enough is decoded.
+const WORTH_SHARING: usize = 4;
 
 /// A source that is read once or more.
 struct Passes<'a, S> {
@@ -167,91 +185,160 @@ struct Passes<'a, S> {
     state: Progress,
     /// Address spaces that are known to have their mappings told.
     told: BTreeSet<SpaceId>,
-    /// How many blocks the cells may keep together.
-    most_blocks: usize,
-    /// All that any cell has.
-    machines: &'a [Machine],
+    plan: &'a Plan,
+    pool: Pool,
+}
+
+/// Batches that are prepared, and old ones whose memory is used again.
+#[derive(Default)]
+struct Prepared {
+    batches: Vec<Batch>,
+    used: usize,
+}
+
+impl Prepared {
+    fn clear(&mut self) {
+        self.used = 0;
+    }
+
+    fn add(&mut self) -> &mut Batch {
+        if self.used == self.batches.len() {
+            self.batches.push(Batch::default());
+        }
+        self.used += 1;
+        &mut self.batches[self.used - 1]
+    }
+
+    fn get(&self) -> &[Batch] {
+        &self.batches[..self.used]
+    }
 }
 
 impl<S: Source> Passes<'_, S> {
-    /// Takes the cells through the trace. `None` where it has to be done again with new cells: what a space's mappings are
+    /// Takes the teams through the trace. `None` where it has to be done again with new ones: what a space's mappings are
     /// was told too late, and is known now.
-    fn replay(&mut self, cells: &mut [Cell<'_>]) -> Result<Option<Stream>, Error<S::Error>> {
+    ///
+    /// In turns: what was decoded is prepared, up to an event that changes what policies see; then the teams replay it while more is
+    /// decoded.
+    fn replay(&mut self, teams: &mut [Team<'_>]) -> Result<Option<Stream>, Error<S::Error>> {
         if self.state.pass > 0 {
             self.source.rewind().map_err(Error::Source)?;
         }
         self.state.pass += 1;
-        let filter = Filter::new(self.machines);
-        let mut stream = Stream::new(self.source.grain(), self.told.clone(), filter);
-        let mut batch = Batch::default();
-        while let Some(item) = self.source.next().map_err(Error::Source)? {
-            match item {
-                Item::Visits(visits) => {
-                    let changes = stream.end_spaces_before(visits);
-                    apply(&changes, cells, &mut stream);
-                    for visits in visits.chunks(BATCH) {
-                        stream.take(visits, &mut batch).map_err(refused)?;
-                        has_room(&stream, cells.len(), self.most_blocks)?;
-                        let mut disturbed = false;
-                        for cell in &mut *cells {
-                            disturbed |= cell.replay(&batch, &stream);
-                        }
-                        if disturbed {
-                            stream.disturb();
-                        }
-                        self.state.accesses = stream.now();
-                        if (self.progress)(self.state).is_break() {
-                            return Err(Error::Stopped);
-                        }
-                    }
+        let policies = teams.iter().map(|team| team.cells().len()).sum();
+        let recency = Recency::new(self.plan.machines().iter().map(|machine| &machine.design));
+        let mut stream = Stream::new(self.told.clone());
+        let mut feed = Feed::new(&mut *self.source, recency, self.plan.threads());
+        let mut prepared = Prepared::default();
+        let mut pending = None;
+        loop {
+            prepared.clear();
+            let mut decodes = true;
+            loop {
+                let piece = match pending.take() {
+                    Some(piece) => piece,
+                    None => match feed.next().map_err(Error::Source)? {
+                        Some(piece) => piece,
+                        None => break,
+                    },
+                };
+                if prepared.used > 0 && stream.is_changed_by(&piece) {
+                    // The teams have to come as far first. More is decoded already.
+                    pending = Some(piece);
+                    decodes = prepared.used >= WORTH_SHARING;
+                    break;
                 }
-                Item::Event(event) => match stream.event(event) {
-                    Ok(changes) => {
-                        has_room(&stream, cells.len(), self.most_blocks)?;
-                        apply(&changes, cells, &mut stream);
+                if stream.is_changed_by(&piece) {
+                    teams.iter_mut().for_each(|team| team.pass(&stream));
+                }
+                match piece {
+                    Piece::Visits(visits, sums) => {
+                        if sums.data {
+                            let changes = stream.end_spaces();
+                            apply(&changes, teams, &mut stream);
+                        }
+                        for visits in visits.chunks(BATCH) {
+                            stream.take(visits, prepared.add()).map_err(refused)?;
+                        }
+                        stream.pass(&sums);
+                        feed.give_back(visits);
                     }
-                    Err(TooLate) => {
-                        self.learn(stream.running)?;
-                        self.state.passes += 1;
-                        return Ok(None);
-                    }
-                },
+                    Piece::Event(event) => match stream.event(&event) {
+                        Ok(changes) => apply(&changes, teams, &mut stream),
+                        Err(TooLate) => {
+                            learn(&mut self.told, &mut feed, stream.running, &self.pool)?;
+                            self.state.passes += 1;
+                            return Ok(None);
+                        }
+                    },
+                }
+                has_room(&stream, policies, self.plan.most_blocks())?;
+                if prepared.used >= MOST_BATCHES {
+                    break;
+                }
             }
+            if prepared.used == 0 && pending.is_none() && feed.is_at_end() {
+                teams.iter_mut().for_each(|team| team.pass(&stream));
+                return Ok(Some(stream));
+            }
+            if decodes {
+                feed.open();
+            }
+            let replays = teams.iter_mut().map(|team| {
+                let (batches, stream) = (prepared.get(), &stream);
+                move || batches.iter().for_each(|batch| team.replay(batch, stream))
+            });
+            self.pool.run(replays, feed.steps().filter(|_| decodes));
             #[cfg(test)]
-            cells.iter().for_each(Cell::check);
-        }
-        Ok(Some(stream))
-    }
-
-    /// Reads the rest of the trace for the spaces whose mappings it tells; this one is known to be such.
-    fn learn(&mut self, mut running: SpaceId) -> Result<(), Error<S::Error>> {
-        self.told.insert(running);
-        while let Some(item) = self.source.next().map_err(Error::Source)? {
-            match item {
-                Item::Event(Event::SpaceSwitch(space)) => running = *space,
-                Item::Event(event) if tells_a_mapping(event) => {
-                    self.told.insert(running);
-                }
-                _ => {}
+            teams.iter().for_each(|team| team.check(&stream));
+            self.state.accesses = stream.now();
+            if (self.progress)(self.state).is_break() {
+                return Err(Error::Stopped);
             }
         }
-        Ok(())
     }
 }
 
-fn apply(changes: &[Change], cells: &mut [Cell<'_>], stream: &mut Stream) {
-    if !changes.is_empty() {
-        stream.disturb();
+/// Reads the rest of the trace for the spaces whose mappings it tells; the running one is known to be such.
+fn learn<S: Source>(
+    told: &mut BTreeSet<SpaceId>,
+    feed: &mut Feed<'_, S>,
+    mut running: SpaceId,
+    pool: &Pool,
+) -> Result<(), Error<S::Error>> {
+    told.insert(running);
+    while !feed.is_at_end() {
+        while let Some(piece) = feed.next().map_err(Error::Source)? {
+            match piece {
+                Piece::Event(Event::SpaceSwitch(space)) => running = space,
+                Piece::Event(event) if tells_a_mapping(&event) => {
+                    told.insert(running);
+                }
+                Piece::Event(_) => {}
+                Piece::Visits(visits, _) => feed.give_back(visits),
+            }
+        }
+        feed.open();
+        pool.run(std::iter::empty::<fn()>(), feed.steps());
     }
+    Ok(())
+}
+
+/// Tells all teams what changes, which have replayed all that comes before.
+fn apply(changes: &[Change], teams: &mut [Team<'_>], stream: &mut Stream) {
     for change in changes {
-        cells.iter_mut().for_each(|cell| cell.apply(change, stream));
+        stream.histories.make_room(stream.spaces.blocks());
+        for team in &mut *teams {
+            team.apply(change, stream);
+        }
+        stream.histories.apply(change);
         if let Change::End(extent) = change {
             stream.tags.take_back(extent.space);
         }
     }
 }
 
-/// Whether every cell may keep all blocks that are known.
+/// Whether every policy may keep all blocks that are known.
 fn has_room<E>(stream: &Stream, policies: usize, limit: usize) -> Result<(), Error<E>> {
     let blocks = stream.spaces.blocks();
     if blocks.saturating_mul(policies) <= limit {

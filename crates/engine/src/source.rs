@@ -1,25 +1,52 @@
 //! Where a trace comes from, as far as the engine cares.
 
 use broadleaf_trace::{Event, Grain, Item, Visit};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-/// A trace that can be read from its start more than once.
+/// A trace that can be read from its start more than once, in parts that can be decoded at the same time.
+///
+/// A source that cannot be cut has one part.
 pub trait Source {
     /// What can go wrong while reading.
-    type Error;
+    type Error: Send;
+    /// A part of the trace.
+    type Part: Part<Error = Self::Error>;
 
     /// The unit in which visits name places.
     fn grain(&self) -> Grain;
 
-    /// Goes back to the start. Called before each pass but the first; most plans need one pass only.
+    /// Goes back to the start. Called before each pass but the first, when all parts were given back or are gone; most plans
+    /// need one pass only.
     ///
     /// # Errors
     /// Where the source cannot be read again.
     fn rewind(&mut self) -> Result<(), Self::Error>;
 
-    /// The next piece of the trace, or `None` at its end.
+    /// The next part of the trace, or `None` at its end.
     ///
     /// # Errors
-    /// Where the source is damaged or cannot be read.
+    /// Where the source is damaged or cannot be read. What stands before that was handed out.
+    fn next_part(&mut self) -> Result<Option<Self::Part>, Self::Error>;
+
+    /// Takes a part back that was read to its end, in the order in which parts were handed out. The answer [`ControlFlow::Break`]
+    /// says that the trace ends with it, whatever was handed out after.
+    ///
+    /// # Errors
+    /// Where that shows that the source is damaged.
+    fn close(&mut self, part: Self::Part) -> Result<ControlFlow<()>, Self::Error>;
+}
+
+/// A part of a trace. Nothing is known of the parts before it: each begins in the address space that its first event names, if that is
+/// another than that of the part before.
+pub trait Part: Send {
+    /// What can go wrong while reading.
+    type Error;
+
+    /// The next piece of the part, or `None` at its end.
+    ///
+    /// # Errors
+    /// Where the part is damaged or cannot be read.
     fn next(&mut self) -> Result<Option<Item<'_>>, Self::Error>;
 }
 
@@ -34,36 +61,48 @@ enum Piece {
 #[derive(Clone, Debug)]
 pub struct Items {
     grain: Grain,
-    pieces: Vec<Piece>,
+    pieces: Arc<Vec<Piece>>,
+    /// How many pieces a part has.
+    part: usize,
     at: usize,
 }
 
 impl Items {
-    /// An empty trace of that grain.
-    pub const fn new(grain: Grain) -> Self {
+    /// An empty trace of that grain, in one part.
+    pub fn new(grain: Grain) -> Self {
         Self {
             grain,
-            pieces: Vec::new(),
+            pieces: Arc::default(),
+            part: usize::MAX,
             at: 0,
         }
     }
 
+    /// Hands the trace out in parts of so many pieces, of which a part has at least one.
+    pub fn in_parts_of(mut self, pieces: usize) -> Self {
+        self.part = pieces.max(1);
+        self
+    }
+
     /// Adds visits at the end.
     pub fn visits(&mut self, visits: impl IntoIterator<Item = Visit>) -> &mut Self {
-        self.pieces
-            .push(Piece::Visits(visits.into_iter().collect()));
-        self
+        self.add(Piece::Visits(visits.into_iter().collect()))
     }
 
     /// Adds an event at the end.
     pub fn event(&mut self, event: Event) -> &mut Self {
-        self.pieces.push(Piece::Event(event));
+        self.add(Piece::Event(event))
+    }
+
+    fn add(&mut self, piece: Piece) -> &mut Self {
+        Arc::make_mut(&mut self.pieces).push(piece);
         self
     }
 }
 
 impl Source for Items {
     type Error = std::convert::Infallible;
+    type Part = SomeItems;
 
     fn grain(&self) -> Grain {
         self.grain
@@ -74,10 +113,41 @@ impl Source for Items {
         Ok(())
     }
 
+    fn next_part(&mut self) -> Result<Option<SomeItems>, Self::Error> {
+        let (from, to) = (
+            self.at,
+            self.at.saturating_add(self.part).min(self.pieces.len()),
+        );
+        self.at = to;
+        Ok((from < to).then(|| SomeItems {
+            pieces: Arc::clone(&self.pieces),
+            at: from,
+            to,
+        }))
+    }
+
+    fn close(&mut self, _: SomeItems) -> Result<ControlFlow<()>, Self::Error> {
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// A part of [`Items`].
+#[derive(Clone, Debug)]
+pub struct SomeItems {
+    pieces: Arc<Vec<Piece>>,
+    at: usize,
+    to: usize,
+}
+
+impl Part for SomeItems {
+    type Error = std::convert::Infallible;
+
     fn next(&mut self) -> Result<Option<Item<'_>>, Self::Error> {
-        let piece = self.pieces.get(self.at);
+        if self.at == self.to {
+            return Ok(None);
+        }
         self.at += 1;
-        Ok(piece.map(|piece| match piece {
+        Ok(Some(match &self.pieces[self.at - 1] {
             Piece::Visits(visits) => Item::Visits(visits),
             Piece::Event(event) => Item::Event(event),
         }))

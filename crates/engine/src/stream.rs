@@ -1,11 +1,13 @@
 //! The trace as all cells see it: address spaces, time, and what the trace comes to.
 
-use crate::batch::{Batch, PageVisit};
-use crate::filter::Filter;
+use crate::batch::Batch;
+use crate::events::is_seen_by_no_policy;
+use crate::feed::Piece;
+use crate::sieve::{Kept, Sums};
 use crate::tags::Tags;
-use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY};
+use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY, Histories};
 use broadleaf_metrics::TraceSummary;
-use broadleaf_trace::{Event, Grain, Lead, Visit};
+use broadleaf_trace::Event;
 use broadleaf_translation::Tlb;
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
 use std::collections::BTreeSet;
@@ -29,6 +31,8 @@ struct Recent {
     block: BlockId,
     /// In which epoch that was found out.
     epoch: u32,
+    /// Pages came to it from elsewhere: that a page was referenced does not say that it was here.
+    entered: bool,
 }
 
 /// What is in no epoch.
@@ -36,12 +40,13 @@ const NOTHING: Recent = Recent {
     number: BlockNumber(0),
     block: BlockId(0),
     epoch: 0,
+    entered: false,
 };
 
 /// The trace as all cells see it.
 pub(crate) struct Stream {
-    filter: Filter,
     pub(crate) spaces: AddressSpaces,
+    pub(crate) histories: Histories,
     pub(crate) tags: Tags,
     pub(crate) summary: TraceSummary,
     /// Mappings that stand elsewhere in their block than the kernel would have put them.
@@ -52,25 +57,22 @@ pub(crate) struct Stream {
     pub(crate) running: SpaceId,
     /// Spaces that ended, and stand until something comes after.
     ending: Vec<SpaceId>,
-    /// How many low bits of a unit lie inside a base page.
-    unit_shift: u32,
     recent: Vec<Recent>,
     /// Moves on with every event, so that blocks are looked at afresh: what is known of their mappings is never old.
     epoch: u32,
 }
 
 impl Stream {
-    pub(crate) fn new(grain: Grain, told: BTreeSet<SpaceId>, filter: Filter) -> Self {
+    pub(crate) fn new(told: BTreeSet<SpaceId>) -> Self {
         Self {
-            filter,
             spaces: AddressSpaces::new(told),
+            histories: Histories::new(),
             tags: Tags::default(),
             summary: TraceSummary::default(),
             misplaced: 0,
             kernel_references: false,
             running: SpaceId(0),
             ending: Vec::new(),
-            unit_shift: u32::from(GEOMETRY.base().shift() - grain.shift()),
             recent: vec![NOTHING; RECENT],
             epoch: 1,
         }
@@ -79,11 +81,6 @@ impl Stream {
     /// Accesses so far.
     pub(crate) const fn now(&self) -> u64 {
         self.summary.accesses
-    }
-
-    /// Something was taken away from a cell, or from all.
-    pub(crate) fn disturb(&mut self) {
-        self.filter.forget();
     }
 
     /// Another space runs.
@@ -107,76 +104,69 @@ impl Stream {
             .collect()
     }
 
-    /// Whether these visits hold any reference to data, before which what ended has to be gone.
-    pub(crate) fn end_spaces_before(&mut self, visits: &[Visit]) -> Vec<Change> {
-        let any_data = !self.ending.is_empty() && visits.iter().any(|visit| !visit.fetch);
-        if any_data {
-            self.end_spaces()
-        } else {
-            Vec::new()
+    /// Whether a piece changes what policies see of the visits before it, so that those have to be replayed first.
+    pub(crate) fn is_changed_by(&self, piece: &Piece) -> bool {
+        match piece {
+            Piece::Visits(_, sums) => sums.data && !self.ending.is_empty(),
+            Piece::Event(event) => !is_seen_by_no_policy(event),
         }
     }
 
-    /// Takes visits in: finds their blocks, sums them up, and leaves them in `batch` for the cells.
-    pub(crate) fn take(&mut self, visits: &[Visit], batch: &mut Batch) -> Result<(), Refused> {
+    /// Takes visits in: finds their blocks and what was known of their pages, and leaves them in `batch` for the teams. Their times
+    /// count from what was taken in before; what they come to is to be told with [`Stream::pass`].
+    pub(crate) fn take(&mut self, visits: &[Kept], batch: &mut Batch) -> Result<(), Refused> {
         batch.begin(self.tags.give(self.running).ok_or(Refused::Space)?);
+        let begin = self.summary.accesses;
         for visit in visits {
-            self.summary.instructions += u64::from(visit.instructions);
-            if visit.fetch || visit.lookups() == 0 {
-                continue;
+            let Recent { block, entered, .. } = self.block(visit.page)?;
+            let offset = GEOMETRY.offset_in_block(visit.page);
+            let seen = (self.histories).note(block, offset, visit.manner.any_store());
+            if !seen.used || entered {
+                self.spaces.touch(block, offset);
             }
-            let page = PageNumber(visit.unit >> self.unit_shift);
-            let block = self.block(page)?;
-            let offset = GEOMETRY.offset_in_block(page);
-            self.spaces.touch(block, offset);
-            batch.push(PageVisit {
-                page,
-                block,
-                offset: offset as u16,
-                leads: visit.lead != Lead::None,
-                leads_with_store: visit.lead == Lead::Store,
-                stores: visit.stores > 0,
-                loads_before_store: u64::from(visit.loads_before_store.min(visit.loads)),
-                time: self.summary.accesses,
-                accesses: visit.accesses(),
-            });
-            self.summary.loads += u64::from(visit.loads);
-            self.summary.stores += u64::from(visit.stores);
-            self.summary.accesses += visit.accesses();
+            batch.push(visit, block, offset as u16, begin + visit.time, seen);
         }
-        batch.end = self.summary.accesses;
-        self.filter.sift(batch);
         Ok(())
     }
 
+    /// Time passes: visits were made that come to this.
+    pub(crate) fn pass(&mut self, sums: &Sums) {
+        self.summary.loads += sums.loads;
+        self.summary.stores += sums.stores;
+        self.summary.instructions += sums.instructions;
+        self.summary.accesses += sums.accesses();
+    }
+
     #[inline]
-    fn block(&mut self, page: PageNumber) -> Result<BlockId, Refused> {
+    fn block(&mut self, page: PageNumber) -> Result<Recent, Refused> {
         let number = GEOMETRY.block_of(page);
         let recent = self.recent[number.0 as usize % RECENT];
         if recent.number == number && recent.epoch == self.epoch {
-            return Ok(recent.block);
+            return Ok(recent);
         }
         self.search(page, number)
     }
 
-    fn search(&mut self, page: PageNumber, number: BlockNumber) -> Result<BlockId, Refused> {
+    fn search(&mut self, page: PageNumber, number: BlockNumber) -> Result<Recent, Refused> {
         if !Tlb::can_translate(page) {
             return Err(Refused::Page(page));
         }
         self.kernel_references |= page.0 >> 51 != 0;
         let block = self.spaces.block(self.running, number);
         self.spaces.prepare(block);
-        self.recent[number.0 as usize % RECENT] = Recent {
+        self.histories.make_room(self.spaces.blocks());
+        let found = Recent {
             number,
             block,
             epoch: self.epoch,
+            entered: self.spaces.was_entered(block),
         };
-        Ok(block)
+        self.recent[number.0 as usize % RECENT] = found;
+        Ok(found)
     }
 
     /// What an event changes for every memory; `Err` where it is the first to tell a space's mappings and comes too late.
     pub(crate) fn event(&mut self, event: &Event) -> Result<Vec<Change>, TooLate> {
-        self.disturb();
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == NOTHING.epoch {
             self.recent.fill(NOTHING);

@@ -48,7 +48,9 @@ fn machine_of(seed: u64) -> Machine {
 }
 
 fn engine(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> Vec<Figures> {
-    let mut items = Items::new(recording.grain);
+    // Cut and shared out as the trace's length has it: results depend on neither.
+    let length = recording.items.len();
+    let mut items = Items::new(recording.grain).in_parts_of(1 + length % 7);
     for item in &recording.items {
         match item {
             OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
@@ -62,6 +64,7 @@ fn engine(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> V
     let machine_name = machine.to_string();
     let machine = broadleaf_translation::machine(&machine_name).expect("a machine");
     let plan = Plan::new(named, vec![machine]).expect("a plan");
+    let plan = plan.on_threads(1 + length % 3);
     let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
     let trace = &outcome.trace;
     (outcome.results.iter().zip(names))

@@ -2,7 +2,7 @@
 
 mod common;
 
-use broadleaf_engine::{Error, Items, Plan, PlanError, Source, run};
+use broadleaf_engine::{Error, Items, Part, Plan, PlanError, Source, run};
 use broadleaf_trace::{Backing, Event, Grain, Item, Lead, Visit};
 use broadleaf_units::{PageSize, SpaceId, VirtAddr};
 use common::*;
@@ -304,16 +304,17 @@ fn progress_can_stop_it() {
     .unwrap();
     let mut items = Items::new(Grain::Page);
     items.visits([load(0)]).visits([load(1)]);
-    let mut calls = 0;
+    let mut most = 0;
     let stopped = run(&mut items, &plan, &mut |progress| {
-        calls += 1;
-        assert_eq!(
-            (progress.pass, progress.passes, progress.accesses),
-            (1, 1, 1)
-        );
-        ControlFlow::Break(())
+        assert_eq!((progress.pass, progress.passes), (1, 1));
+        most = progress.accesses;
+        if most > 0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     });
-    assert_eq!((stopped.err(), calls), (Some(Error::Stopped), 1));
+    assert_eq!((stopped.err(), most), (Some(Error::Stopped), 2));
 }
 
 #[test]
@@ -329,11 +330,42 @@ fn plans_without_anything_to_do_are_refused() {
     assert!(matches!(plan.err(), Some(PlanError::MissingSize { size, .. }) if size == "2m"));
 }
 
-/// A source that fails at its second item.
-struct Failing(u32);
+/// What a source does when it is asked for a part.
+#[derive(Clone, Copy)]
+enum Then {
+    Load(u64),
+    Fail,
+    End,
+}
+
+/// A source of parts that load one page each or fail, which cannot be read twice, and ends with its `ends_with`th part.
+struct Failing {
+    parts: Vec<Then>,
+    at: usize,
+    ends_with: usize,
+    closed: usize,
+}
+
+struct OneLoad(Option<Result<[Visit; 1], &'static str>>, [Visit; 1]);
+
+impl Part for OneLoad {
+    type Error = &'static str;
+
+    fn next(&mut self) -> Result<Option<Item<'_>>, Self::Error> {
+        match self.0.take() {
+            None => Ok(None),
+            Some(Err(error)) => Err(error),
+            Some(Ok(visits)) => {
+                self.1 = visits;
+                Ok(Some(Item::Visits(&self.1)))
+            }
+        }
+    }
+}
 
 impl Source for Failing {
     type Error = &'static str;
+    type Part = OneLoad;
 
     fn grain(&self) -> Grain {
         Grain::Page
@@ -343,26 +375,65 @@ impl Source for Failing {
         Err("a pipe cannot be read twice")
     }
 
-    fn next(&mut self) -> Result<Option<Item<'_>>, Self::Error> {
-        self.0 += 1;
-        match self.0 {
-            1 => Ok(Some(Item::Visits(&[]))),
-            2 => Ok(None),
-            _ => Err("read on after the end"),
-        }
+    fn next_part(&mut self) -> Result<Option<OneLoad>, Self::Error> {
+        let then = self.parts.get(self.at).copied().unwrap_or(Then::End);
+        self.at += 1;
+        let part = match then {
+            Then::Load(page) => Ok([load(page)]),
+            Then::Fail => Err("a part is damaged"),
+            Then::End => return Ok(None),
+        };
+        Ok(Some(OneLoad(Some(part), [load(0)])))
     }
+
+    fn close(&mut self, _: OneLoad) -> Result<ControlFlow<()>, Self::Error> {
+        self.closed += 1;
+        Ok(if self.closed == self.ends_with {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
+    }
+}
+
+fn failing(parts: &[Then], ends_with: usize) -> Failing {
+    Failing {
+        parts: parts.to_vec(),
+        at: 0,
+        ends_with,
+        closed: 0,
+    }
+}
+
+fn plan_of(policy: &str, threads: usize) -> Plan {
+    let machines = vec![broadleaf_translation::machine("skylake").unwrap()];
+    let plan = Plan::new(vec![broadleaf_policy::parse(policy).unwrap()], machines);
+    plan.unwrap().on_threads(threads)
 }
 
 #[test]
 fn errors_of_the_source_come_through() {
-    let machine = || vec![broadleaf_translation::machine("skylake").unwrap()];
-    let once = Plan::new(vec![broadleaf_policy::parse("greedy").unwrap()], machine()).unwrap();
-    assert!(run(&mut Failing(0), &once, &mut |_| ControlFlow::Continue(())).is_ok());
-    let twice = Plan::new(
-        vec![broadleaf_policy::parse("foresight").unwrap()],
-        machine(),
-    )
-    .unwrap();
-    let error = run(&mut Failing(0), &twice, &mut |_| ControlFlow::Continue(())).err();
-    assert_eq!(error, Some(Error::Source("a pipe cannot be read twice")));
+    let go_on = &mut |_| ControlFlow::Continue(());
+    for threads in [1, 2, 3] {
+        let once = plan_of("greedy", threads);
+        let parts = [Then::Load(7), Then::Load(8)];
+        assert!(run(&mut failing(&parts, usize::MAX), &once, go_on).is_ok());
+        let twice = plan_of("foresight", threads);
+        let error = run(&mut failing(&parts, usize::MAX), &twice, go_on).err();
+        assert_eq!(error, Some(Error::Source("a pipe cannot be read twice")));
+        let damaged = [Then::Load(7), Then::Fail, Then::Load(8)];
+        let error = run(&mut failing(&damaged, usize::MAX), &once, go_on).err();
+        assert_eq!(error, Some(Error::Source("a part is damaged")));
+    }
+}
+
+#[test]
+fn what_was_handed_out_behind_the_end_counts_for_nothing() {
+    for threads in [1, 2, 3, 4] {
+        let parts = [Then::Load(7), Then::Load(8), Then::Load(9), Then::Fail];
+        let mut source = failing(&parts, 2);
+        let plan = plan_of("4k", threads);
+        let outcome = run(&mut source, &plan, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!((outcome.trace.accesses, outcome.trace.pages), (2, 2));
+    }
 }

@@ -56,6 +56,18 @@ pub enum Change {
     End(Extent),
 }
 
+impl Change {
+    /// The blocks whose pages it concerns; some may come more than once.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        let (extent, moves) = match self {
+            Self::Release(extent) | Self::Protect(extent) | Self::End(extent) => (extent, &[][..]),
+            Self::Relocate(extent, moves) => (extent, &moves[..]),
+        };
+        let left = extent.spans.iter().map(|span| span.block);
+        left.chain(moves.iter().map(|moved| moved.target))
+    }
+}
+
 /// TLB entries that are wrong from now on and have to be removed before the next lookup.
 #[must_use = "a TLB that keeps these entries translates wrongly"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

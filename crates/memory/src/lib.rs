@@ -1,15 +1,16 @@
 //! Address spaces, reservations, population maps.
 //!
-//! Two halves. [`AddressSpaces`] is what a trace says: which mappings there are, which blocks were ever touched. It is the
-//! same for every policy, so it is kept once. [`Memory`] is what one policy made of it: which pages are resident and dirty,
-//! which blocks are reserved and promoted. An event becomes a list of [`Change`]s in the first half, and each memory
-//! applies them. Every verb that may leave a TLB with something wrong returns a [`Shootdown`] to carry out.
+//! Two halves. [`AddressSpaces`] and [`Histories`] are what a trace says: which mappings there are, which pages were referenced and
+//! stored to. They are the same for every policy, so they are kept once. [`Memory`] is what one policy made of it, a few bytes for each
+//! block: whether it is reserved and promoted, and what filled the pages that nobody referenced. An event becomes a list of
+//! [`Change`]s in the first half, and each memory applies them, and then the histories. Every verb that may leave a TLB with something wrong returns a [`Shootdown`] to carry out.
 //!
 //! The rules are those of docs/decisions/0001.
 #![forbid(unsafe_code)]
 
 mod block;
 mod change;
+mod history;
 mod mapping;
 mod mappings;
 mod memory;
@@ -17,9 +18,12 @@ mod page_map;
 mod pages;
 mod space;
 mod spaces;
+mod state;
+mod unpacked;
 
 pub use block::Block;
 pub use change::{Change, Extent, Move, Shootdown, Span};
+pub use history::{Histories, History, Seen};
 pub use mapping::{Backing, Mapping, Rights};
 pub use memory::{Counters, Memory, Totals};
 pub use page_map::PageMap;

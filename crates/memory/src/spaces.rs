@@ -28,6 +28,8 @@ struct Known {
     /// What its mapping says, as of `generation` of its space; only for covered blocks, where it is the same for every page.
     facts: Option<Facts>,
     generation: u64,
+    /// Whether pages ever came to it from elsewhere.
+    entered: bool,
 }
 
 /// Address spaces with their mappings, and the blocks that were ever touched.
@@ -76,6 +78,7 @@ impl AddressSpaces {
                 touched: PageMap::EMPTY,
                 facts: None,
                 generation: 0,
+                entered: false,
             });
             BlockId((known.len() - 1) as u32)
         })
@@ -90,6 +93,11 @@ impl AddressSpaces {
     pub fn place(&self, block: BlockId) -> (SpaceId, BlockNumber) {
         let known = &self.known[block.index()];
         (self.spaces[known.space].id, known.number)
+    }
+
+    /// Whether pages ever came to a block from elsewhere, referenced there and not here.
+    pub fn was_entered(&self, block: BlockId) -> bool {
+        self.known[block.index()].entered
     }
 
     /// Notes a reference.
@@ -408,6 +416,7 @@ impl AddressSpaces {
                 let at = GEOMETRY.offset_in_block(page);
                 let length = (span.to - offset).min(PAGES_PER_BLOCK - at);
                 let target = self.block(space, GEOMETRY.block_of(page));
+                self.known[target.index()].entered = true;
                 let source = Span {
                     block: span.block,
                     from: offset,

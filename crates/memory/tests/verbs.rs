@@ -1,8 +1,8 @@
 //! What each verb does to a block, by hand, and `check()` after each of many at random.
 
 use broadleaf_memory::{
-    AddressSpaces, Backing, BlockId, Change, GEOMETRY, Mapping, Memory, PAGES_PER_BLOCK, Pages,
-    Rights, Shootdown,
+    AddressSpaces, Backing, Block, BlockId, Change, GEOMETRY, Histories, Mapping, Memory,
+    PAGES_PER_BLOCK, Pages, Rights, Shootdown,
 };
 use broadleaf_policy::{BackingKind, Coverage};
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
@@ -31,6 +31,7 @@ fn anonymous(start: u64, count: u64) -> Mapping {
 struct World {
     spaces: AddressSpaces,
     memory: Memory,
+    histories: Histories,
     now: u64,
 }
 
@@ -40,6 +41,7 @@ impl World {
         let mut world = Self {
             spaces: AddressSpaces::new(BTreeSet::from([SPACE])),
             memory: Memory::new(),
+            histories: Histories::new(),
             now: 0,
         };
         assert!(world.spaces.tell(SPACE));
@@ -49,12 +51,16 @@ impl World {
     }
 
     fn apply(&mut self, changes: &[Change]) -> Vec<Shootdown> {
-        self.memory.make_room(self.spaces.blocks());
+        self.make_room();
         let shootdowns = changes
             .iter()
-            .map(|change| self.memory.apply(change))
+            .map(|change| {
+                let shootdown = self.memory.apply(change, &self.histories);
+                self.histories.apply(change);
+                shootdown
+            })
             .collect();
-        self.memory.check();
+        self.memory.check(&self.histories);
         shootdowns
     }
 
@@ -63,25 +69,33 @@ impl World {
             .spaces
             .block(SPACE, GEOMETRY.block_of(PageNumber(page)));
         self.spaces.prepare(block);
-        self.memory.make_room(self.spaces.blocks());
+        self.make_room();
         block
+    }
+
+    fn make_room(&mut self) {
+        self.memory.make_room(self.spaces.blocks());
+        self.histories.make_room(self.spaces.blocks());
+    }
+
+    fn state(&self, block: BlockId) -> Block {
+        self.memory.block(block, &self.histories)
     }
 
     fn touch(&mut self, page: u64, store: bool) {
         let (block, offset) = (self.block(page), GEOMETRY.offset_in_block(PageNumber(page)));
         let facts = self.spaces.facts(block, offset);
         self.spaces.touch(block, offset);
-        if self.memory.block(block).is_resident(offset) {
-            self.memory.use_filled(block, offset);
-        } else {
+        let seen = self.histories.note(block, offset, store);
+        if !self.memory.is_resident(block, offset, seen.used) {
             self.memory.fault(block, offset, self.now, facts.reservable);
         }
-        if store {
-            self.memory.store(block, offset);
+        if store && !seen.dirty {
+            self.memory.store(block);
         }
-        assert!(self.memory.is_settled(block, offset, store));
+        assert!(self.histories.note(block, offset, store).is_settled(store));
         self.now += 1;
-        self.memory.check();
+        self.memory.check(&self.histories);
     }
 
     fn promote(&mut self, page: u64) {
@@ -92,7 +106,7 @@ impl World {
                 Shootdown::Nothing
             );
         }
-        self.memory.check();
+        self.memory.check(&self.histories);
     }
 }
 
@@ -101,16 +115,16 @@ fn a_promotion_fills_what_is_missing() {
     let mut world = World::new(1);
     world.touch(3, true);
     let block = world.block(0);
-    assert_eq!(world.memory.block(block).reserved_at(), Some(0));
+    assert_eq!(world.state(block).reserved_at(), Some(0));
     world.promote(0);
     world.touch(4, false);
-    let state = world.memory.block(block);
+    let state = &world.state(block);
     assert!(state.is_promoted());
     assert_eq!(
         (state.populated(), state.dirty(), state.filled().count()),
         (512, 1, 510)
     );
-    let totals = world.memory.totals();
+    let totals = world.memory.totals(&world.histories);
     assert_eq!(
         (
             totals.extra_zeroed_pages,
@@ -145,7 +159,7 @@ fn losing_a_part_breaks_a_superpage_and_losing_all_does_not() {
         }]
     );
     let block = world.block(0);
-    let state = world.memory.block(block);
+    let state = &world.state(block);
     assert_eq!(
         (state.populated(), state.dirty(), state.is_promoted()),
         (502, 0, false)
@@ -157,7 +171,7 @@ fn losing_a_part_breaks_a_superpage_and_losing_all_does_not() {
     );
     assert_eq!(world.memory.counters().demotions, 1);
     assert_eq!(
-        world.memory.totals().extra_zeroed_pages,
+        world.memory.totals(&world.histories).extra_zeroed_pages,
         511,
         "those that went count, and those that stand"
     );
@@ -165,7 +179,7 @@ fn losing_a_part_breaks_a_superpage_and_losing_all_does_not() {
     world.promote(0);
     let changes = world.spaces.unmap(SPACE, pages(0, BLOCK));
     world.apply(&changes);
-    let state = world.memory.block(block);
+    let state = &world.state(block);
     assert_eq!((state.populated(), state.reserved_at()), (0, None));
     assert_eq!(
         world.memory.counters().demotions,
@@ -173,7 +187,7 @@ fn losing_a_part_breaks_a_superpage_and_losing_all_does_not() {
         "a superpage that goes as a whole is not broken"
     );
     assert_eq!(
-        world.memory.totals().extra_zeroed_pages,
+        world.memory.totals(&world.histories).extra_zeroed_pages,
         511 + 10,
         "what was filled a second time went too"
     );
@@ -242,7 +256,7 @@ fn a_demotion_concerns_the_superpages_entry_alone() {
         }
     );
     assert_eq!(world.memory.demote(block, place), Shootdown::Nothing);
-    assert_eq!(world.memory.block(block).populated(), 512);
+    assert_eq!(world.state(block).populated(), 512);
 }
 
 #[test]
@@ -256,11 +270,8 @@ fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
         .remap(SPACE, pages(0, BLOCK), pages(8 * BLOCK, BLOCK));
     world.apply(&changes);
     let (source, target) = (world.block(0), world.block(8 * BLOCK));
-    assert_eq!(
-        world.memory.block(source),
-        &broadleaf_memory::Block::default()
-    );
-    let state = world.memory.block(target);
+    assert_eq!(world.state(source), Block::default());
+    let state = &world.state(target);
     assert_eq!(
         (state.is_promoted(), state.reserved_at(), state.dirty()),
         (true, Some(77), 1)
@@ -275,7 +286,7 @@ fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
     world.apply(&changes);
     assert_eq!(world.memory.counters().demotions, 1);
     let next = world.block(BLOCK);
-    let (first, second) = (world.memory.block(source), world.memory.block(next));
+    let (first, second) = (&world.state(source), &world.state(next));
     assert_eq!((first.populated(), second.populated()), (511, 1));
     assert!(first.is_dirty(6) && !first.is_promoted());
     assert_eq!((first.reserved_at(), second.reserved_at()), (None, None));
@@ -285,7 +296,10 @@ fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
         "filled pages move as such"
     );
     assert_eq!(world.memory.counters().resident, 512);
-    assert_eq!(world.memory.totals().extra_zeroed_pages, 511);
+    assert_eq!(
+        world.memory.totals(&world.histories).extra_zeroed_pages,
+        511
+    );
 }
 
 #[test]
@@ -320,7 +334,7 @@ fn the_heap_grows_and_shrinks() {
     world.touch(5, true);
     let block = world.block(0);
     assert!(
-        world.memory.block(block).reserved_at().is_some(),
+        world.state(block).reserved_at().is_some(),
         "it may grow to fill the block"
     );
     assert_eq!(world.spaces.facts(block, 5).coverage, Coverage::NotCovered);
@@ -332,7 +346,7 @@ fn the_heap_grows_and_shrinks() {
     world.apply(&changes);
     assert_eq!(
         (
-            world.memory.block(block).populated(),
+            world.state(block).populated(),
             world.memory.counters().demotions
         ),
         (100, 1)
@@ -355,7 +369,10 @@ fn the_end_of_a_space_takes_everything() {
         ),
         (0, 0)
     );
-    assert_eq!(world.memory.totals().extra_zeroed_pages, 3 * 511);
+    assert_eq!(
+        world.memory.totals(&world.histories).extra_zeroed_pages,
+        3 * 511
+    );
     assert_eq!(
         (world.spaces.touched_pages(), world.spaces.regions()),
         (3, 3),
@@ -421,7 +438,7 @@ fn any_order_of_verbs_keeps_the_facts_in_agreement() {
                     let block = world.block(range.start);
                     let place = world.spaces.place(block);
                     let broken = world.memory.demote(block, place) != Shootdown::Nothing;
-                    assert!(!broken || world.memory.block(block).populated() == 512);
+                    assert!(!broken || world.state(block).populated() == 512);
                     Vec::new()
                 }
                 _ => {

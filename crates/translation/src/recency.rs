@@ -4,44 +4,53 @@ use crate::index::Compiled;
 use crate::{Design, Structure};
 use broadleaf_units::{PageNumber, PageSize};
 
-/// What was looked up last in a set, of those that may have used it.
+/// No page.
+const NOTHING: PageNumber = PageNumber(u64::MAX);
+
+/// The base page that was noted last in a set.
 #[derive(Clone, Copy, Debug)]
-struct Last {
+struct Noted {
     page: PageNumber,
-    /// When that was.
-    time: u64,
-    /// Since when all that may have used the set lay in the same larger page.
-    since: u64,
+    /// What the generations of its larger pages' sets came to then.
+    stamp: u64,
 }
 
-/// In no set of any TLB.
-const NOTHING: Last = Last {
-    page: PageNumber(u64::MAX),
-    time: 0,
-    since: 0,
-};
-
-/// The sets of one first-level structure, as pages of one size use them.
+/// The sets of a structure that holds base pages alone.
 #[derive(Clone, Debug)]
-struct Sets {
+struct BaseSets {
+    index: Compiled,
+    noted: Vec<Noted>,
+}
+
+/// The larger page that was noted last in a set.
+#[derive(Clone, Copy, Debug)]
+struct Larger {
+    number: u64,
+    /// How often another one was noted, or its entry removed.
+    generation: u64,
+}
+
+/// The sets of a structure that holds larger pages of one size alone.
+#[derive(Clone, Debug)]
+struct LargerSets {
     index: Compiled,
     /// How far a page's number is from that of a base page.
     shift: u32,
-    last: Vec<Last>,
+    noted: Vec<Larger>,
 }
 
-impl Sets {
-    #[inline]
-    fn last(&mut self, page: PageNumber) -> &mut Last {
-        &mut self.last[self.index.set_of(page)]
-    }
+/// The sets of a structure that holds several sizes: the index of each, and the base page that was noted last.
+#[derive(Clone, Debug)]
+struct MixedSets {
+    indices: Vec<Compiled>,
+    noted: Vec<PageNumber>,
 }
 
 /// Tells lookups that change nothing in any TLB of some designs, without knowing which size each page has.
 ///
 /// A lookup of a base page uses, in each first-level structure, at most the set of the base page or that of the larger page around it: what the page
-/// table holds, and which entries are left from before, decides which. Here each lookup is noted in all of them. The lookup of a page
-/// repeats the last one of the same page where since then
+/// table holds, and which entries are left from before, decides which. Here each lookup is noted in all of them, but for one that repeats: there
+/// it is noted already. The lookup of a page repeats the last one of the same page where since then
 ///
 /// - no other page was noted in the base page's set, so that an entry of the base page that the last lookup found or brought is still the newest, and
 /// - only pages of the same larger page were noted in the larger page's set, so that an entry of the larger page, whether the last lookup found or
@@ -49,30 +58,23 @@ impl Sets {
 ///
 /// Larger pages are looked up first, so one of the two is found, and being the newest already changes no order. It does not do
 /// to ask that a page of the same larger page was noted last: that may have been found by an entry of its own, left from before the larger page was
-/// made, when the larger page's was gone. Where one structure holds both sizes a set may serve both, so the page itself has to be what was noted
-/// last in both sets.
+/// made, when the larger page's was gone. So the sets of larger pages count their changes, and a base page is noted with what the counts of its larger
+/// pages' sets come to; as counts only grow, an equal sum says that none of them changed. Where one structure holds both sizes a set may serve both, so
+/// the page itself has to be what was noted last in both sets.
 ///
-/// That holds until entries are removed: then everything has to be forgotten with [`Recency::forget`].
-#[derive(Clone, Debug)]
+/// That holds until entries are removed: those of one larger page are to be told with [`Recency::remove_larger`], and after any other everything has
+/// to be forgotten with [`Recency::forget`]. It holds in one address space.
+#[derive(Clone, Debug, Default)]
 pub struct Recency {
-    /// Structures that hold base pages alone.
-    base: Vec<Sets>,
-    /// Those that hold larger pages of one size alone.
-    larger: Vec<Sets>,
-    /// Those that hold several sizes: the index of each, and what was noted.
-    mixed: Vec<(Vec<Compiled>, Vec<Last>)>,
-    time: u64,
+    base: Vec<BaseSets>,
+    larger: Vec<LargerSets>,
+    mixed: Vec<MixedSets>,
 }
 
 impl Recency {
     /// Nothing noted yet, for TLBs of these designs.
     pub fn new<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
-        let mut recency = Self {
-            base: Vec::new(),
-            larger: Vec::new(),
-            mixed: Vec::new(),
-            time: 0,
-        };
+        let mut recency = Self::default();
         let mut known: Vec<&Structure> = Vec::new();
         let first = designs
             .into_iter()
@@ -83,76 +85,129 @@ impl Recency {
             let alike = |other: &&Structure| {
                 (other.sets(), &other.pages) == (structure.sets(), &structure.pages)
             };
-            if known.iter().any(alike) {
-                continue;
+            if !known.iter().any(alike) {
+                known.push(structure);
+                recency.add(structure);
             }
-            known.push(structure);
-            let last = vec![NOTHING; structure.sets()];
-            let [(size, index)] = &structure.pages[..] else {
-                let sizes = structure.pages.iter().map(|(_, index)| index.compile());
-                recency.mixed.push((sizes.collect(), last));
-                continue;
-            };
-            let shift = u32::from(size.shift() - PageSize::SIZE_4K.shift());
-            let kind = if shift == 0 {
-                &mut recency.base
-            } else {
-                &mut recency.larger
-            };
-            kind.push(Sets {
-                index: index.compile(),
-                shift,
-                last,
-            });
         }
         recency
+    }
+
+    fn add(&mut self, structure: &Structure) {
+        let sets = structure.sets();
+        let [(size, index)] = &structure.pages[..] else {
+            let indices = structure.pages.iter().map(|(_, index)| index.compile());
+            self.mixed.push(MixedSets {
+                indices: indices.collect(),
+                noted: vec![NOTHING; sets],
+            });
+            return;
+        };
+        let (index, shift) = (
+            index.compile(),
+            u32::from(size.shift() - PageSize::SIZE_4K.shift()),
+        );
+        if shift == 0 {
+            let nothing = Noted {
+                page: NOTHING,
+                stamp: 0,
+            };
+            self.base.push(BaseSets {
+                index,
+                noted: vec![nothing; sets],
+            });
+        } else {
+            let nothing = Larger {
+                number: NOTHING.0,
+                generation: 0,
+            };
+            self.larger.push(LargerSets {
+                index,
+                shift,
+                noted: vec![nothing; sets],
+            });
+        }
+    }
+
+    /// What the generations of a page's larger pages' sets come to.
+    #[inline]
+    fn stamp(&self, page: PageNumber) -> u64 {
+        let generations =
+            (self.larger.iter()).map(|sets| sets.noted[sets.index.set_of(page)].generation);
+        generations.fold(0, u64::wrapping_add)
     }
 
     /// Notes the lookup of a base page, and says whether it changes nothing.
     #[inline]
     pub fn repeats(&mut self, page: PageNumber) -> bool {
-        self.time += 1;
-        let now = Last {
-            page,
-            time: self.time,
-            since: self.time,
+        // The first structure tells most of what does not repeat, and with most designs all of what does.
+        let known = match self.base.first() {
+            Some(sets) => {
+                let noted = sets.noted[sets.index.set_of(page)];
+                noted.page == page && noted.stamp == self.stamp(page)
+            }
+            None => !self.mixed.is_empty(),
         };
-        let mut repeats = true;
-        // When the page was looked up last, as far as that is known.
-        let mut before = 0;
-        for sets in &mut self.base {
-            let last = std::mem::replace(sets.last(page), now);
-            repeats &= last.page == page;
-            before = last.time;
+        if known && self.base.len() <= 1 && self.mixed.is_empty() {
+            return true;
         }
-        for (sizes, noted) in &mut self.mixed {
-            for index in &*sizes {
-                let last = noted[index.set_of(page)];
-                repeats &= last.page == page;
-                before = last.time;
-            }
-            for index in &*sizes {
-                noted[index.set_of(page)] = now;
-            }
+        if known && self.is_noted(page) {
+            return true;
         }
-        for sets in &mut self.larger {
-            let shift = sets.shift;
-            let last = sets.last(page);
-            let same = last.page.0 >> shift == page.0 >> shift;
-            repeats &= same & (last.since <= before);
-            let since = if same { last.since } else { now.since };
-            *last = Last { since, ..now };
-        }
-        repeats
+        self.note(page);
+        false
     }
 
-    /// Entries were removed, or other address spaces' will be looked up.
-    pub fn forget(&mut self) {
-        for sets in self.base.iter_mut().chain(&mut self.larger) {
-            sets.last.fill(NOTHING);
+    fn is_noted(&self, page: PageNumber) -> bool {
+        let stamp = self.stamp(page);
+        let base = |sets: &BaseSets| {
+            let noted = sets.noted[sets.index.set_of(page)];
+            noted.page == page && noted.stamp == stamp
+        };
+        let mixed = |sets: &MixedSets| {
+            (sets.indices.iter()).all(|index| sets.noted[index.set_of(page)] == page)
+        };
+        self.base.iter().all(base) && self.mixed.iter().all(mixed)
+    }
+
+    #[inline]
+    fn note(&mut self, page: PageNumber) {
+        for sets in &mut self.larger {
+            let noted = &mut sets.noted[sets.index.set_of(page)];
+            let number = page.0 >> sets.shift;
+            noted.generation += u64::from(noted.number != number);
+            noted.number = number;
         }
-        for (_, noted) in &mut self.mixed {
-            noted.fill(NOTHING);
+        let stamp = self.stamp(page);
+        for sets in &mut self.base {
+            sets.noted[sets.index.set_of(page)] = Noted { page, stamp };
+        }
+        for sets in &mut self.mixed {
+            for index in &sets.indices {
+                sets.noted[index.set_of(page)] = page;
+            }
+        }
+    }
+
+    /// The entries of the larger pages around a base page were removed, and no others.
+    pub fn remove_larger(&mut self, page: PageNumber) {
+        for sets in &mut self.larger {
+            sets.noted[sets.index.set_of(page)].generation += 1;
+        }
+        for sets in &mut self.mixed {
+            for index in &sets.indices {
+                sets.noted[index.set_of(page)] = NOTHING;
+            }
+        }
+    }
+
+    /// Entries were removed, or another address space's will be looked up.
+    pub fn forget(&mut self) {
+        for sets in &mut self.base {
+            sets.noted.iter_mut().for_each(|noted| noted.page = NOTHING);
+        }
+        for sets in &mut self.mixed {
+            sets.noted.fill(NOTHING);
         }
     }
 }
@@ -190,14 +245,14 @@ mod tests {
                     *state = !*state;
                     if !*state {
                         tlb.invalidate(tag, page, PageSize::SIZE_2M);
-                        recency.forget();
+                        recency.remove_larger(page);
                     }
                 }
                 let before = recency.repeats(page).then(|| tlb.clone());
                 let found = tlb.lookup(tag, page);
                 if let Some(before) = before {
                     assert_eq!(found, Lookup::First, "{name}, step {step}");
-                    assert!(tlb.is_as(&before), "{name}, step {step}");
+                    assert!(tlb.holds_as(&before), "{name}, step {step}");
                     repeated += 1;
                 }
                 if found == Lookup::Miss {

@@ -264,9 +264,8 @@ impl Tlb {
         }
     }
 
-    /// Whether both hold the same in the same order.
-    #[cfg(test)]
-    pub(crate) fn is_as(&self, other: &Self) -> bool {
+    /// Whether both hold the same in the same order, so that they answer alike for ever.
+    pub fn holds_as(&self, other: &Self) -> bool {
         self.entries == other.entries
     }
 

@@ -1,0 +1,163 @@
+//! Visits that change nothing under any policy on any of the machines: found once, and never handed to any.
+
+use crate::events::is_seen_by_no_policy;
+use broadleaf_memory::GEOMETRY;
+use broadleaf_trace::{Event, Lead, Visit};
+use broadleaf_translation::Recency;
+use broadleaf_units::{BlockNumber, PageNumber};
+
+/// How many pages that were stored to are remembered. A power of two.
+const STORED: usize = 256;
+/// How many blocks that were stored to are remembered. A power of two.
+const DIRTY: usize = 64;
+
+/// What a visit begins with, and does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manner {
+    /// It begins with the upper part of an access that was counted before.
+    pub(crate) leads: bool,
+    /// That access is a store.
+    pub(crate) leads_with_store: bool,
+    /// It has accesses of its own.
+    pub(crate) accesses: bool,
+    /// One of its own accesses is a store.
+    pub(crate) stores: bool,
+}
+
+impl Manner {
+    /// Whether the page is stored to at all.
+    #[inline]
+    pub(crate) const fn any_store(self) -> bool {
+        self.stores | self.leads_with_store
+    }
+}
+
+/// A visit that may change something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) page: PageNumber,
+    /// Accesses before its own, since its piece began.
+    pub(crate) time: u64,
+    /// How many loads come before the first store.
+    pub(crate) loads_before_store: u32,
+    pub(crate) manner: Manner,
+}
+
+/// What visits come to, those that change nothing with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    pub(crate) loads: u64,
+    pub(crate) stores: u64,
+    pub(crate) instructions: u64,
+    /// Whether there is any visit to data.
+    pub(crate) data: bool,
+}
+
+impl Sums {
+    pub(crate) const fn accesses(&self) -> u64 {
+        self.loads + self.stores
+    }
+}
+
+/// Finds visits that change nothing.
+///
+/// Such a visit is to a page that was visited before, so it faults under no policy; stores to it only where it was stored to
+/// before, so it dirties nothing; and its lookup changes no TLB ([`Recency`]). Whether the time at which a policy wanted to be asked
+/// passes meanwhile is no matter: what it will find is the same at the next visit that changes something.
+///
+/// All that holds until a page is taken away or an entry is shot down. Events do that, so after one that can, everything is forgotten. Beside
+/// events only a policy that breaks a superpage does, and it is asked whether to at one point alone: at the first store to a block without dirty pages.
+/// So after every store to a block that may be the first since an event, whatever the policies make of it, the block's larger pages are forgotten.
+///
+/// What it remembers is bounded and only makes it let more through, so it may begin anywhere in a trace with nothing in mind.
+#[derive(Clone, Debug)]
+pub(crate) struct Sieve {
+    recency: Recency,
+    stored: Box<[PageNumber; STORED]>,
+    dirty: [BlockNumber; DIRTY],
+}
+
+const NO_PAGE: PageNumber = PageNumber(u64::MAX);
+const NO_BLOCK: BlockNumber = BlockNumber(u64::MAX);
+
+impl Sieve {
+    pub(crate) fn new(recency: Recency) -> Self {
+        Self {
+            recency,
+            stored: Box::new([NO_PAGE; STORED]),
+            dirty: [NO_BLOCK; DIRTY],
+        }
+    }
+
+    /// Adds to `kept` those of some visits that may change something, and to `sums` what all come to. `shift` is how many low bits of a
+    /// unit lie inside a base page.
+    pub(crate) fn sift(
+        &mut self,
+        visits: &[Visit],
+        shift: u32,
+        kept: &mut Vec<Kept>,
+        sums: &mut Sums,
+    ) {
+        for visit in visits {
+            sums.instructions += u64::from(visit.instructions);
+            if visit.fetch {
+                continue;
+            }
+            sums.data = true;
+            let page = PageNumber(visit.unit >> shift);
+            let time = sums.accesses();
+            sums.loads += u64::from(visit.loads);
+            sums.stores += u64::from(visit.stores);
+            let manner = Manner {
+                leads: visit.lead != Lead::None,
+                leads_with_store: visit.lead == Lead::Store,
+                accesses: visit.loads | visit.stores != 0,
+                stores: visit.stores > 0,
+            };
+            if !(manner.accesses | manner.leads) || self.changes_nothing(page, manner.any_store()) {
+                continue;
+            }
+            kept.push(Kept {
+                page,
+                time,
+                loads_before_store: visit.loads_before_store.min(visit.loads),
+                manner,
+            });
+        }
+    }
+
+    #[inline]
+    fn changes_nothing(&mut self, page: PageNumber, store: bool) -> bool {
+        let repeats = self.recency.repeats(page);
+        if !store {
+            return repeats;
+        }
+        let stored = &mut self.stored[page.0 as usize % STORED];
+        if *stored == page {
+            return repeats;
+        }
+        *stored = page;
+        let block = GEOMETRY.block_of(page);
+        let dirty = &mut self.dirty[block.0 as usize % DIRTY];
+        if *dirty != block {
+            *dirty = block;
+            self.recency.remove_larger(page);
+        }
+        false
+    }
+
+    /// An event follows.
+    pub(crate) fn pass(&mut self, event: &Event) {
+        // What is known is known of one address space, and one that ended may begin again.
+        let other_space = matches!(event, Event::SpaceSwitch(_) | Event::SpaceEnd { .. });
+        if other_space || !is_seen_by_no_policy(event) {
+            self.forget();
+        }
+    }
+
+    fn forget(&mut self) {
+        self.recency.forget();
+        self.stored.fill(NO_PAGE);
+        self.dirty.fill(NO_BLOCK);
+    }
+}

@@ -1,0 +1,235 @@
+//! A team: policies that are replayed together, on the same machines. Teams know nothing of each other, so that each can have a core.
+
+use crate::batch::{Batch, Incident};
+use crate::cell::Cell;
+use crate::stream::Stream;
+use crate::tags::Tags;
+use crate::translation::{MOST_MEMBERS, Members, Superpages, Translation};
+use broadleaf_memory::{BlockId, Change, Shootdown};
+use broadleaf_translation::Machine;
+
+/// Policies that are replayed together.
+pub(crate) struct Team<'a> {
+    cells: Vec<Cell<'a>>,
+    translations: Vec<Translation<'a>>,
+    superpages: Superpages,
+    /// When the first reservation of any falls due.
+    due: u64,
+}
+
+impl<'a> Team<'a> {
+    /// A team of these policies, of which there are at most [`MOST_MEMBERS`].
+    pub(crate) fn new(cells: Vec<Cell<'a>>, machines: &'a [Machine]) -> Self {
+        assert!(cells.len() <= MOST_MEMBERS, "a team is too large");
+        let count = cells.len();
+        Self {
+            cells,
+            translations: (machines.iter())
+                .map(|machine| Translation::new(machine, count))
+                .collect(),
+            superpages: Superpages::default(),
+            due: u64::MAX,
+        }
+    }
+
+    pub(crate) fn cells(&self) -> &[Cell<'a>] {
+        &self.cells
+    }
+
+    pub(crate) fn into_cells(self) -> Vec<Cell<'a>> {
+        self.cells
+    }
+
+    pub(crate) fn translations(&self) -> &[Translation<'a>] {
+        &self.translations
+    }
+
+    fn make_room(&mut self, count: usize) {
+        self.cells
+            .iter_mut()
+            .for_each(|cell| cell.memory.make_room(count));
+        self.superpages.make_room(count);
+    }
+
+    /// Does what an event asks. The histories are those before it.
+    pub(crate) fn apply(&mut self, change: &Change, stream: &Stream) {
+        self.make_room(stream.spaces.blocks());
+        for member in 0..self.cells.len() {
+            let shootdown = self.cells[member].apply(change, &stream.histories, stream.now());
+            self.shoot_down(1 << member, shootdown, &stream.tags);
+            for block in change.blocks() {
+                self.note(block, member);
+            }
+        }
+        self.find_due();
+    }
+
+    fn shoot_down(&mut self, members: Members, shootdown: Shootdown, tags: &Tags) {
+        let space = match shootdown {
+            Shootdown::Nothing => return,
+            Shootdown::Superpage { space, .. }
+            | Shootdown::Range { space, .. }
+            | Shootdown::Space(space) => space,
+        };
+        // A space without a tag was never looked up.
+        if let Some(tag) = tags.get(space) {
+            for translation in &mut self.translations {
+                translation.shoot_down(members, shootdown, tag);
+            }
+        }
+    }
+
+    /// Notes whether a block is a superpage under a policy.
+    fn note(&mut self, block: BlockId, member: usize) {
+        let is = self.cells[member].memory.is_promoted(block);
+        self.superpages.set(block, member, is);
+    }
+
+    fn find_due(&mut self) {
+        let due = self.cells.iter().map(|cell| cell.deadlines.next());
+        self.due = due.min().unwrap_or(u64::MAX);
+    }
+
+    /// Replays a batch.
+    pub(crate) fn replay(&mut self, batch: &Batch, stream: &Stream) {
+        self.make_room(stream.spaces.blocks());
+        let mut from = 0;
+        for incident in &batch.incidents {
+            self.replay_settled(batch, from, incident.at, stream);
+            self.visit(batch, incident, stream);
+            from = incident.at + 1;
+        }
+        self.replay_settled(batch, from, batch.pages.len(), stream);
+        self.translations.iter_mut().for_each(Translation::rest);
+    }
+
+    /// All accesses so far were made, those after the last visit that was replayed with them.
+    pub(crate) fn pass(&mut self, stream: &Stream) {
+        self.make_room(stream.spaces.blocks());
+        if let Some(last) = stream.now().checked_sub(1) {
+            self.ask_due(last, stream);
+        }
+    }
+
+    /// Replays visits that no memory notices: they are only looked up, but for reservations that fall due between them.
+    fn replay_settled(&mut self, batch: &Batch, mut from: usize, to: usize, stream: &Stream) {
+        while from < to {
+            self.ask_due(batch.times[from], stream);
+            let rest = &batch.times[from..to];
+            let end = match rest.last() {
+                Some(last) if *last >= self.due => {
+                    from + rest.partition_point(|time| *time < self.due)
+                }
+                _ => to,
+            };
+            for translation in &mut self.translations {
+                translation.look_up(batch, from..end, &self.superpages);
+            }
+            from = end;
+        }
+    }
+
+    /// A visit at which something may be decided. Only a first reference, a first store, and reservations that fall due count; all
+    /// other accesses hit what the first lookup brought, unless a shootdown took that away.
+    fn visit(&mut self, batch: &Batch, incident: &Incident, stream: &Stream) {
+        let mut incident = *incident;
+        let (manner, time) = (incident.manner, incident.time);
+        let mut first = true;
+        if manner.leads {
+            // Its access was the last one before.
+            let time = time.saturating_sub(1);
+            self.reference(
+                batch,
+                &mut incident,
+                time,
+                manner.leads_with_store,
+                &mut first,
+                stream,
+            );
+        }
+        if !manner.accesses {
+            return;
+        }
+        let loads = u64::from(incident.loads_before_store);
+        let store_at_once = manner.stores && loads == 0;
+        self.reference(
+            batch,
+            &mut incident,
+            time,
+            store_at_once,
+            &mut first,
+            stream,
+        );
+        if manner.stores && loads > 0 {
+            self.reference(batch, &mut incident, time + loads, true, &mut first, stream);
+        }
+    }
+
+    /// One reference of a visit: decided under every policy, and looked up where it is the first or its entry was removed.
+    fn reference(
+        &mut self,
+        batch: &Batch,
+        incident: &mut Incident,
+        time: u64,
+        store: bool,
+        first: &mut bool,
+        stream: &Stream,
+    ) {
+        self.ask_due(time, stream);
+        let mut shot_down = 0;
+        if !incident.seen.is_settled(store) {
+            for member in 0..self.cells.len() {
+                let shootdown = self.cells[member].reference(incident, time, store, stream);
+                self.note(incident.block, member);
+                if shootdown != Shootdown::Nothing {
+                    self.shoot_down(1 << member, shootdown, &stream.tags);
+                    shot_down |= 1 << member;
+                }
+            }
+            incident.seen.used = true;
+            incident.seen.dirty |= store;
+            self.find_due();
+        }
+        for translation in &mut self.translations {
+            if *first {
+                translation.look_up(batch, incident.at..incident.at + 1, &self.superpages);
+            } else if shot_down != 0 {
+                translation.look_up_again(shot_down, batch, incident.at, &self.superpages);
+            }
+        }
+        *first = false;
+    }
+
+    /// Asks about reservations that fall due before the access at that time.
+    fn ask_due(&mut self, time: u64, stream: &Stream) {
+        if self.due > time {
+            return;
+        }
+        for member in 0..self.cells.len() {
+            while let Some(block) = self.cells[member].ask_due(time, stream) {
+                self.note(block, member);
+            }
+        }
+        self.find_due();
+    }
+
+    /// Asserts what has to hold between any two items of the trace.
+    #[cfg(test)]
+    pub(crate) fn check(&self, stream: &Stream) {
+        for cell in &self.cells {
+            cell.memory.check(&stream.histories);
+        }
+        self.translations.iter().for_each(Translation::check);
+        for number in 0..stream.spaces.blocks() as u32 {
+            let block = BlockId(number);
+            for (member, cell) in self.cells.iter().enumerate() {
+                let noted = self.superpages.of(block) >> member & 1 != 0;
+                assert_eq!(
+                    noted,
+                    cell.memory.is_promoted(block),
+                    "a superpage is not noted"
+                );
+            }
+        }
+    }
+}

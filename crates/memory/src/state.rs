@@ -1,0 +1,167 @@
+//! What one policy made of one block, packed: most of what there is to know follows from what the program referenced.
+
+use crate::{Block, History, PAGES_PER_BLOCK, PageMap};
+
+/// No reservation.
+const NEVER: u64 = u64::MAX;
+
+/// Which pages of a block are resident.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Residency {
+    /// Those that were referenced.
+    #[default]
+    Used,
+    /// All; those that were not referenced hold zeroes.
+    Zeroed,
+    /// All; those that were not referenced were read from a file.
+    Read,
+    /// What a map says: part of a superpage was taken away, or it was filled from more than one source.
+    Odd(u32),
+}
+
+/// What one policy made of one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    /// When the reservation was made, or [`NEVER`].
+    reserved_at: u64,
+    residency: Residency,
+    pub(crate) populated: u16,
+    pub(crate) dirty: u16,
+    pub(crate) promoted: bool,
+}
+
+/// The bound that is promised for each touched block of each policy.
+const _: () = assert!(size_of::<State>() <= 24);
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            reserved_at: NEVER,
+            residency: Residency::Used,
+            populated: 0,
+            dirty: 0,
+            promoted: false,
+        }
+    }
+}
+
+/// The maps of a block whose residency does not follow from anything else.
+#[derive(Clone, Debug)]
+struct Maps {
+    resident: PageMap,
+    /// Pages that were read from a file; of those that were referenced since, it says nothing.
+    from_file: PageMap,
+}
+
+/// The maps of odd blocks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OddBlocks {
+    maps: Vec<Maps>,
+    free: Vec<u32>,
+}
+
+impl OddBlocks {
+    fn keep(&mut self, maps: Maps) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.maps[number as usize] = maps;
+            return number;
+        }
+        self.maps.push(maps);
+        (self.maps.len() - 1) as u32
+    }
+}
+
+impl State {
+    pub(crate) fn reserved_at(&self) -> Option<u64> {
+        (self.reserved_at != NEVER).then_some(self.reserved_at)
+    }
+
+    pub(crate) fn reserve(&mut self, now: u64) {
+        self.reserved_at = now;
+    }
+
+    /// Whether a page is resident, given whether it was referenced.
+    #[inline]
+    pub(crate) fn is_resident(&self, offset: usize, used: bool, odd: &OddBlocks) -> bool {
+        match self.residency {
+            Residency::Used => used,
+            Residency::Zeroed | Residency::Read => true,
+            Residency::Odd(at) => odd.maps[at as usize].resident.get(offset),
+        }
+    }
+
+    /// A page becomes resident because it is referenced.
+    pub(crate) fn add(&mut self, offset: usize, odd: &mut OddBlocks) {
+        self.populated += 1;
+        if let Residency::Odd(at) = self.residency {
+            odd.maps[at as usize].resident.set(offset);
+        }
+    }
+
+    /// All pages become resident: those that are not are read from a file, or zeroed.
+    pub(crate) fn fill(&mut self, read: bool, odd: &mut OddBlocks) {
+        self.populated = PAGES_PER_BLOCK as u16;
+        match self.residency {
+            Residency::Used if read => self.residency = Residency::Read,
+            Residency::Used => self.residency = Residency::Zeroed,
+            Residency::Zeroed | Residency::Read => {}
+            Residency::Odd(at) => {
+                let maps = &mut odd.maps[at as usize];
+                if read {
+                    let missing = PageMap::FULL.without(&maps.resident);
+                    maps.from_file = maps.from_file.or(&missing);
+                }
+                maps.resident = PageMap::FULL;
+            }
+        }
+    }
+
+    /// All that there is to know.
+    pub(crate) fn unpack(&self, history: &History, odd: &OddBlocks) -> Block {
+        let (resident, from_file) = match self.residency {
+            Residency::Used => (history.used, PageMap::EMPTY),
+            Residency::Zeroed => (PageMap::FULL, PageMap::EMPTY),
+            Residency::Read => (PageMap::FULL, PageMap::FULL),
+            Residency::Odd(at) => {
+                let maps = &odd.maps[at as usize];
+                (maps.resident, maps.from_file)
+            }
+        };
+        Block {
+            used: history.used,
+            dirty: history.dirty,
+            resident,
+            from_file: from_file.without(&history.used),
+            reserved_at: self.reserved_at(),
+            populated: self.populated.into(),
+            dirty_pages: self.dirty.into(),
+            promoted: self.promoted,
+        }
+    }
+
+    /// Becomes what an unpacked block says.
+    pub(crate) fn pack(&mut self, block: &Block, odd: &mut OddBlocks) {
+        if let Residency::Odd(at) = self.residency {
+            odd.free.push(at);
+        }
+        let residency = if block.resident == block.used {
+            Residency::Used
+        } else if block.resident == PageMap::FULL && block.from_file.is_empty() {
+            Residency::Zeroed
+        } else if block.resident == PageMap::FULL && block.from_file == block.filled() {
+            Residency::Read
+        } else {
+            Residency::Odd(odd.keep(Maps {
+                resident: block.resident,
+                from_file: block.from_file,
+            }))
+        };
+        *self = Self {
+            reserved_at: block.reserved_at.unwrap_or(NEVER),
+            residency,
+            populated: block.populated as u16,
+            dirty: block.dirty_pages as u16,
+            promoted: block.promoted,
+        };
+    }
+}

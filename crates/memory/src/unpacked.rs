@@ -1,0 +1,152 @@
+//! What an event does to the blocks of one policy that it concerns, unpacked: rare, so that it may take its time.
+
+use crate::{
+    Block, BlockId, Change, Counters, Extent, Move, PAGES_PER_BLOCK, PageMap, Shootdown, Span,
+};
+use std::collections::BTreeMap;
+
+/// What is on its way from one block to another.
+enum Carried {
+    /// All of a block, with its reservation.
+    Block(Block),
+    /// Which pages of a part of one are resident, used, dirty and filled from a file.
+    Pages([PageMap; 4]),
+}
+
+/// The blocks that an event concerns. Those that it does not name are empty.
+pub(crate) struct Unpacked<'a> {
+    pub(crate) blocks: BTreeMap<BlockId, Block>,
+    pub(crate) counters: &'a mut Counters,
+}
+
+impl Unpacked<'_> {
+    /// Does what an event asks.
+    pub(crate) fn apply(&mut self, change: &Change) -> Shootdown {
+        match change {
+            Change::Release(extent) => self.release(extent),
+            Change::Protect(extent) => self.protect(extent),
+            Change::Relocate(extent, moves) => self.relocate(extent, moves),
+            Change::End(extent) => {
+                let _superseded = self.release(extent);
+                Shootdown::Space(extent.space)
+            }
+        }
+    }
+
+    fn release(&mut self, extent: &Extent) -> Shootdown {
+        let mut any = false;
+        for span in &extent.spans {
+            any |= self.release_span(*span);
+        }
+        // What is not resident is in no TLB.
+        if any {
+            range(extent)
+        } else {
+            Shootdown::Nothing
+        }
+    }
+
+    fn release_span(&mut self, span: Span) -> bool {
+        let pages = PageMap::of(span.from..span.to);
+        let block = self.block(span.block);
+        let going = block.resident.and(&pages);
+        if going.is_empty() {
+            return false;
+        }
+        if going == block.resident {
+            // The superpage goes as a whole, which is no demotion.
+            block.promoted = false;
+        } else {
+            self.break_up(span.block);
+        }
+        let block = self.block(span.block);
+        let (zeroed, read) = block.filled_counts(&pages);
+        block.drop_pages(&pages);
+        self.counters.zeroed_and_gone += zeroed;
+        self.counters.read_and_gone += read;
+        self.counters.resident -= u64::from(going.count());
+        true
+    }
+
+    fn protect(&mut self, extent: &Extent) -> Shootdown {
+        for span in &extent.spans {
+            // A superpage can have other rights as a whole, but not in part.
+            if span.to - span.from < PAGES_PER_BLOCK {
+                self.break_up(span.block);
+            }
+        }
+        if extent.spans.is_empty() {
+            Shootdown::Nothing
+        } else {
+            range(extent)
+        }
+    }
+
+    /// All pages leave before any arrives, so that a block which is both left and entered loses its reservation in between
+    /// whichever way the range moves.
+    fn relocate(&mut self, extent: &Extent, moves: &[Move]) -> Shootdown {
+        let carried: Vec<Carried> = moves.iter().map(|moved| self.pick_up(moved)).collect();
+        for (moved, carried) in moves.iter().zip(carried) {
+            self.put_down(moved, carried);
+        }
+        if moves.is_empty() {
+            Shootdown::Nothing
+        } else {
+            range(extent)
+        }
+    }
+
+    fn pick_up(&mut self, moved: &Move) -> Carried {
+        if moved.is_whole_block() {
+            let block = self.block(moved.source.block);
+            return Carried::Block(std::mem::take(block));
+        }
+        self.break_up(moved.source.block);
+        let pages = PageMap::of(moved.source.from..moved.source.to);
+        let source = self.block(moved.source.block);
+        let going = [source.resident, source.used, source.dirty, source.from_file]
+            .map(|map| map.and(&pages));
+        source.drop_pages(&pages);
+        Carried::Pages(going)
+    }
+
+    /// Where pages arrive one by one, the target keeps the reservation that it has and gets none.
+    fn put_down(&mut self, moved: &Move, carried: Carried) {
+        let target = self.block(moved.target);
+        let going = match carried {
+            Carried::Block(block) => {
+                *target = block;
+                return;
+            }
+            Carried::Pages(going) => going,
+        };
+        let arriving = [
+            &mut target.resident,
+            &mut target.used,
+            &mut target.dirty,
+            &mut target.from_file,
+        ];
+        for (map, going) in arriving.into_iter().zip(&going) {
+            for offset in going.offsets() {
+                map.set(offset - moved.source.from + moved.at);
+            }
+        }
+        target.recount();
+    }
+
+    fn block(&mut self, block: BlockId) -> &mut Block {
+        self.blocks.entry(block).or_default()
+    }
+
+    fn break_up(&mut self, block: BlockId) {
+        let was_promoted = std::mem::replace(&mut self.block(block).promoted, false);
+        self.counters.demotions += u64::from(was_promoted);
+    }
+}
+
+fn range(extent: &Extent) -> Shootdown {
+    Shootdown::Range {
+        space: extent.space,
+        pages: extent.pages,
+    }
+}
