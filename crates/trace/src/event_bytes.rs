@@ -199,6 +199,22 @@ fn put_life(out: &mut Vec<u8>, event: &Event) -> Option<u8> {
     })
 }
 
+/// Whether one of a section's events ends the space. Behind what cannot be read there is none.
+pub(crate) fn any_space_end(bytes: &[u8]) -> bool {
+    let mut from = Cursor::new(bytes);
+    let mut kind = || {
+        let _heads = from.number()?;
+        let kind = from.byte()?;
+        from.prefixed().map(|_| kind)
+    };
+    while let Ok(kind) = kind() {
+        if kind == SPACE_END {
+            return true;
+        }
+    }
+    false
+}
+
 /// An event's kind and payload, or `None` where a later version added the kind. What follows the fields that are known
 /// is of a later version too.
 pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Option<Event>, &'static str> {

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
-
-use broadleaf_units::SpaceId;
+use std::sync::Arc;
 
 use crate::Item;
 use crate::chunk::{
     CHECK_BYTES, CHUNK, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, END, TRAILER_BYTES, Totals,
     check_agrees,
 };
-use crate::decode::{self, ChunkReader};
+use crate::compress::Unpacker;
+use crate::decode::ends_space;
 use crate::definitions::Definitions;
 use crate::error::{Bad, Section, TraceError};
-use crate::event::Event;
 use crate::head;
 use crate::header::Header;
-use crate::index::{self, ChunkInfo};
+use crate::index::{self, ChunkInfo, StreamStart};
 use crate::input::Input;
+use crate::part::{Closed, Found, Part, PartReader};
 
 /// Most patterns, references and fetches, taken together, of all processes that have not ended.
 pub const MOST_DEFINED: usize = 1 << 26;
@@ -55,40 +55,36 @@ pub struct Lost {
     pub totals: Option<Totals>,
 }
 
-/// What [`TraceReader::next_item`] found.
-enum Found {
-    Visits,
-    Event,
-    Switch,
-    End,
-}
-
-/// Reads a trace, chunk by chunk.
+/// Reads a trace, chunk by chunk: either item by item, or in parts that other threads can read.
 pub struct TraceReader<R> {
     input: Input<R>,
     header: Header,
     options: ReadOptions,
-    definitions: BTreeMap<u32, Definitions>,
+    /// Parts that were handed out keep theirs when more are added here.
+    definitions: BTreeMap<u32, Arc<Definitions>>,
     /// What a process has that has none.
-    none: Definitions,
+    none: Arc<Definitions>,
     /// The size of all definitions.
     defined: usize,
-    chunk: ChunkReader,
-    /// The chunk that is being read.
-    open: Option<ChunkInfo>,
-    /// Whether it tells the end of its process.
-    ends_space: bool,
+    /// What [`TraceReader::next_item`] reads parts with.
+    own: PartReader,
+    unpacker: Unpacker,
+    /// Events that are looked through.
+    events: Vec<u8>,
     process: Option<u32>,
     /// Every whole chunk so far.
     chunks: Vec<ChunkInfo>,
+    /// Of parts that were closed.
     totals: Totals,
+    /// Parts that were handed out and not closed.
+    open: usize,
+    /// The index was met.
     complete: bool,
     ended: bool,
     lost: Lost,
     lost_totals: Option<Totals>,
     /// Bytes that were looked through for a chunk behind damage.
     searched: u64,
-    switch: Event,
 }
 
 impl<R: Read> TraceReader<R> {
@@ -108,23 +104,23 @@ impl<R: Read> TraceReader<R> {
         let (header, length) = head::read(&mut from)?;
         Ok(Self {
             input: Input::new(from, length),
-            none: Definitions::new(header.options.instruction_pages),
-            chunk: ChunkReader::new(header.grain, options.fetches),
+            none: Arc::new(Definitions::new(header.options.instruction_pages)),
+            own: PartReader::new(header.grain, options.fetches),
+            unpacker: Unpacker::new(),
+            events: Vec::new(),
             header,
             options,
             definitions: BTreeMap::new(),
             defined: 0,
-            open: None,
-            ends_space: false,
             process: None,
             chunks: Vec::new(),
             totals: Totals::default(),
+            open: 0,
             complete: false,
             ended: false,
             lost: Lost::default(),
             lost_totals: Some(Totals::default()),
             searched: 0,
-            switch: Event::SpaceSwitch(SpaceId(0)),
         })
     }
 
@@ -133,12 +129,10 @@ impl<R: Read> TraceReader<R> {
         &self.header
     }
 
-    /// What was read so far comes to: whole chunks, and what was read of the present one.
+    /// What was read so far comes to: parts that were closed, and what [`TraceReader::next_item`] told of the present one.
     pub fn totals(&self) -> Totals {
         let mut totals = self.totals;
-        if self.open.is_some() {
-            totals.add(&self.chunk.made());
-        }
+        totals.add(&self.own.made());
         totals
     }
 
@@ -147,9 +141,10 @@ impl<R: Read> TraceReader<R> {
         self.input.offset()
     }
 
-    /// Whether the trace was read to its end, and has one: what a killed recording left has none.
+    /// Whether the trace was read to its end, and has one: what a killed recording left has none. Parts were read when they
+    /// were closed.
     pub const fn complete(&self) -> bool {
-        self.complete
+        self.complete && self.open == 0
     }
 
     /// What could not be read so far; only with [`ReadOptions::keep_going`] can anything be.
@@ -171,71 +166,77 @@ impl<R: Read> TraceReader<R> {
     /// # Errors
     /// Where the trace is damaged or cut off, after all that stands before; there is nothing behind an error.
     pub fn next_item(&mut self) -> Result<Option<Item<'_>>, TraceError> {
-        match self.advance() {
-            Ok(Found::Visits) => Ok(Some(Item::Visits(self.chunk.visits()))),
-            Ok(Found::Event) => Ok(Some(Item::Event(self.chunk.event()))),
-            Ok(Found::Switch) => Ok(Some(Item::Event(&self.switch))),
-            Ok(Found::End) => Ok(None),
-            Err(error) => {
-                self.ended = true;
-                // What was told of the open chunk was read.
-                if self.open.take().is_some() {
-                    self.totals.add(&self.chunk.made());
-                }
-                Err(error)
-            }
-        }
-    }
-
-    fn advance(&mut self) -> Result<Found, TraceError> {
         loop {
-            if let Some(open) = self.open {
-                if let Some(found) = self.go_on(open)? {
-                    return Ok(found);
+            match self.own.advance() {
+                Ok(Found::End) => {}
+                Ok(found) => return Ok(self.own.item(&found)),
+                Err(_) if self.options.keep_going => {}
+                Err(error) => {
+                    self.close_own();
+                    return Err(error);
                 }
-            } else if self.ended {
-                return Ok(Found::End);
-            } else if self.next_chunk()? {
-                return Ok(Found::Switch);
+            }
+            self.close_own();
+            match self.next_part()? {
+                Some(part) => self.own.begin(part),
+                None => return Ok(None),
             }
         }
     }
 
-    /// Reads on in the chunk that is open. `None` at its end.
-    fn go_on(&mut self, open: ChunkInfo) -> Result<Option<Found>, TraceError> {
-        let definitions = self.definitions.get(&open.process).unwrap_or(&self.none);
-        match self.chunk.advance(definitions) {
-            Ok(decode::Found::Visits) => return Ok(Some(Found::Visits)),
-            Ok(decode::Found::Event) => {
-                self.ends_space |= matches!(self.chunk.event(), Event::SpaceEnd { .. });
-                return Ok(Some(Found::Event));
-            }
-            Ok(decode::Found::End) => {
-                if self.ends_space
-                    && let Some(gone) = self.definitions.remove(&open.process)
-                {
-                    self.defined -= gone.size();
+    fn close_own(&mut self) {
+        if let Some(closed) = self.own.close() {
+            self.close(closed);
+        }
+    }
+
+    /// The next part, for a [`PartReader`]; `None` at the end. The items of all parts, in the order of the parts, are those that
+    /// [`TraceReader::next_item`] would answer: use the one or the other. Each part has to come back to
+    /// [`TraceReader::close`], in any order, but for those behind one that is damaged; until it does, what the trace comes to
+    /// and whether it is complete is not known. With [`ReadOptions::keep_going`] it has to come back before the next is asked for,
+    /// since what is lost decides what the index has to say.
+    ///
+    /// # Errors
+    /// Where the trace is damaged or cut off between parts. That stands behind what the parts before hold, errors included;
+    /// there is nothing behind it.
+    pub fn next_part(&mut self) -> Result<Option<Part>, TraceError> {
+        while !self.ended {
+            match self.next_chunk() {
+                Ok(None) => {}
+                Ok(part) => return Ok(part),
+                Err(error) => {
+                    self.ended = true;
+                    return Err(error);
                 }
             }
-            Err(_) if self.options.keep_going => {
-                let left = open.totals.less(&self.chunk.made());
-                self.lose(self.input.offset() - open.offset, Some(left));
-            }
-            Err(bad) => return Err(bad.at(open.offset)),
         }
-        self.totals.add(&self.chunk.made());
-        self.open = None;
         Ok(None)
     }
 
-    /// Reads the next chunk. Answers whether it is of another process than the one before, and is open.
-    fn next_chunk(&mut self) -> Result<bool, TraceError> {
+    /// Takes in what a part came to that this reader handed out. Behind a part that was damaged nothing more is read, unless
+    /// [`ReadOptions::keep_going`] says so.
+    pub fn close(&mut self, part: Closed) {
+        self.open = self.open.saturating_sub(1);
+        self.totals.add(&part.made);
+        if part.whole {
+            return;
+        }
+        if self.options.keep_going {
+            self.lose(part.length, Some(part.said.less(&part.made)));
+        } else {
+            self.ended = true;
+            self.complete = false;
+        }
+    }
+
+    /// Reads the next chunk. Answers what is a part.
+    fn next_chunk(&mut self) -> Result<Option<Part>, TraceError> {
         let offset = self.input.offset();
         if !self.input.fill(CHUNK_HEAD_BYTES)? {
             let rest = self.input.ahead().len() as u64;
             if rest == 0 {
                 self.ended = true;
-                return Ok(false);
+                return Ok(None);
             }
             return self.damage(TraceError::Truncated {
                 offset,
@@ -264,9 +265,8 @@ impl<R: Read> TraceReader<R> {
         };
         let understood = match head.kind {
             ChunkKind::Definitions => {
-                let pages = self.header.options.instruction_pages;
                 let of = self.definitions.entry(head.process);
-                let of = of.or_insert_with(|| Definitions::new(pages));
+                let of = Arc::make_mut(of.or_insert_with(|| Arc::clone(&self.none)));
                 self.defined -= of.size();
                 let added = of.add(body, self.options.keep_going);
                 self.defined += of.size();
@@ -276,10 +276,9 @@ impl<R: Read> TraceReader<R> {
                 }
                 added.map(|()| None)
             }
-            ChunkKind::Stream => {
-                let definitions = self.definitions.get(&head.process).unwrap_or(&self.none);
-                self.chunk.begin(body, definitions).map(Some)
-            }
+            ChunkKind::Stream => StreamStart::parse(body)
+                .map(|start| Some((start.totals, body.to_vec())))
+                .map_err(|reason| Bad::new(Section::Totals, reason)),
             ChunkKind::Index => {
                 let chunks = index::from_body(body);
                 return match chunks {
@@ -289,22 +288,38 @@ impl<R: Read> TraceReader<R> {
             }
             ChunkKind::Other(_) => Ok(None),
         };
-        let begun = match understood {
-            Ok(begun) => begun,
+        let stream = match understood {
+            Ok(stream) => stream,
             Err(bad) => return self.pass_over(length, bad.at(offset)),
         };
         self.input.consume(length);
-        info.totals = begun.unwrap_or_default();
-        self.chunks.push(info);
-        if begun.is_none() {
-            return Ok(false);
+        if let Some((totals, _)) = stream {
+            info.totals = totals;
         }
-        self.open = Some(info);
-        self.ends_space = false;
-        let switches = self.process != Some(head.process);
-        self.process = Some(head.process);
-        self.switch = Event::SpaceSwitch(SpaceId(head.process));
-        Ok(switches)
+        self.chunks.push(info);
+        Ok(stream.map(|(_, body)| self.part(info, length, body)))
+    }
+
+    /// A part, handed out.
+    fn part(&mut self, info: ChunkInfo, length: usize, body: Vec<u8>) -> Part {
+        let definitions = if ends_space(&body, &mut self.unpacker, &mut self.events) {
+            // Should the space go on, it begins anew.
+            let of = self.definitions.remove(&info.process);
+            self.defined -= of.as_ref().map_or(0, |of| of.size());
+            of
+        } else {
+            self.definitions.get(&info.process).map(Arc::clone)
+        };
+        let switches = self.process != Some(info.process);
+        self.process = Some(info.process);
+        self.open += 1;
+        Part {
+            info,
+            body,
+            definitions: definitions.unwrap_or_else(|| Arc::clone(&self.none)),
+            switches,
+            length: length as u64,
+        }
     }
 
     /// The head of the chunk that begins where what is ahead does.
@@ -316,7 +331,12 @@ impl<R: Read> TraceReader<R> {
     }
 
     /// The index was met: what it says has to be what was read, and the file has to end behind it.
-    fn end(&mut self, offset: u64, length: usize, said: &[ChunkInfo]) -> Result<bool, TraceError> {
+    fn end(
+        &mut self,
+        offset: u64,
+        length: usize,
+        said: &[ChunkInfo],
+    ) -> Result<Option<Part>, TraceError> {
         if self.lost.places > 0 {
             let mut all = Totals::default();
             for chunk in said {
@@ -336,12 +356,12 @@ impl<R: Read> TraceReader<R> {
         let rest = self.input.ahead();
         if whole && !more && rest[..8] == offset.to_le_bytes() && rest[8..] == END {
             self.input.consume(TRAILER_BYTES);
-            return Ok(false);
+            return Ok(None);
         }
         if self.options.keep_going {
             self.ended = false;
             self.search()?;
-            return Ok(false);
+            return Ok(None);
         }
         if !whole {
             let size = at + rest.len() as u64;
@@ -358,22 +378,22 @@ impl<R: Read> TraceReader<R> {
     // ---- damage ----
 
     /// What stands ahead is no whole chunk.
-    fn damage(&mut self, error: TraceError) -> Result<bool, TraceError> {
+    fn damage(&mut self, error: TraceError) -> Result<Option<Part>, TraceError> {
         if !self.options.keep_going {
             return Err(error);
         }
         self.search()?;
-        Ok(false)
+        Ok(None)
     }
 
     /// The chunk ahead is whole, and means nothing.
-    fn pass_over(&mut self, length: usize, error: TraceError) -> Result<bool, TraceError> {
+    fn pass_over(&mut self, length: usize, error: TraceError) -> Result<Option<Part>, TraceError> {
         if !self.options.keep_going {
             return Err(error);
         }
         self.input.consume(length);
         self.lose(length as u64, None);
-        Ok(false)
+        Ok(None)
     }
 
     fn lose(&mut self, bytes: u64, totals: Option<Totals>) {

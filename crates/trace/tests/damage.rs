@@ -9,7 +9,7 @@ use broadleaf_trace::{
     TraceReader, Visit,
 };
 use broadleaf_units::{SpaceId, ThreadId};
-use common::{Piece, canonical, header, read, read_until_error, trace, write};
+use common::{Piece, canonical, damage_sealed, header, read, read_until_error, trace, write};
 use proptest::prelude::*;
 
 const KEEP_GOING: ReadOptions = ReadOptions {
@@ -280,16 +280,7 @@ proptest! {
         let mut bytes = write(&header(Grain::Page, false), &pieces);
         let index = TraceIndex::read(Cursor::new(&bytes)).expect("an index");
         prop_assume!(!index.chunks.is_empty());
-        let ends: Vec<usize> = index.chunks.iter().skip(1).map(|chunk| chunk.offset as usize)
-            .chain([bytes.len()]).collect();
-        let chunk = at.index(index.chunks.len());
-        let (begin, end) = (index.chunks[chunk].offset as usize, ends[chunk]);
-        let length = u32::from_le_bytes(bytes[begin + 12..begin + 16].try_into().expect("4")) as usize;
-        prop_assert!(begin + length + 24 <= end);
-        let place = begin + 16 + at.index(length.max(1));
-        bytes[place] = value;
-        let check = xxhash_rust::xxh3::xxh3_64(&bytes[begin..begin + 16 + length]);
-        bytes[begin + 16 + length..begin + 24 + length].copy_from_slice(&check.to_le_bytes());
+        damage_sealed(&mut bytes, &index, &at, value);
         let options = ReadOptions { keep_going, fetches: true };
         let mut reader = TraceReader::with_options(bytes.as_slice(), options).expect("a head");
         let mut accesses = 0;

@@ -16,6 +16,7 @@ use crate::event_bytes;
 use crate::visit::{Grain, Visit};
 use executions::Special;
 use sections::Sections;
+pub(crate) use sections::ends_space;
 pub(crate) use tables::recent_place;
 use tables::{NO_PATTERN, Tables};
 use visits::Visits;
@@ -89,9 +90,9 @@ impl ChunkReader {
     /// Where the body is not that of a stream chunk.
     pub fn begin(&mut self, body: &[u8], definitions: &Definitions) -> Result<Totals, Bad> {
         self.ended = true;
+        self.made = Totals::default();
         let start = self.sections.unpack(body, &mut self.unpacker)?;
         self.totals = start.totals;
-        self.made = Totals::default();
         self.sizes = (definitions.patterns(), definitions.references());
         self.current = self.tables.empty(definitions);
         self.visits.restart();

@@ -3,6 +3,7 @@
 use crate::chunk::MOST_CHUNK_BYTES;
 use crate::compress::Unpacker;
 use crate::error::{Bad, Section};
+use crate::event_bytes;
 use crate::index::StreamStart;
 use crate::varint::{self, Cursor};
 
@@ -16,6 +17,59 @@ const ORDER: [Section; 7] = [
     Section::Places,
     Section::Events,
 ];
+
+/// One section as it stands in a chunk.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packed<'a> {
+    /// How many bytes it has unpacked.
+    raw: usize,
+    stored: &'a [u8],
+}
+
+impl Packed<'_> {
+    fn unpack(&self, unpacker: &mut Unpacker, into: &mut Vec<u8>) -> Result<(), &'static str> {
+        if self.raw == self.stored.len() {
+            into.clear();
+            into.extend_from_slice(self.stored);
+            return Ok(());
+        }
+        unpacker.unpack(self.stored, self.raw, into)
+    }
+}
+
+/// The body of a stream chunk, taken apart.
+fn split(body: &[u8]) -> Result<(StreamStart, [Packed<'_>; 7]), Bad> {
+    let totals = |reason| Bad::new(Section::Totals, reason);
+    let start = StreamStart::parse(body).map_err(totals)?;
+    let mut from = Cursor::new(&body[start.length..]);
+    let mut sections = [Packed::default(); 7];
+    let mut all = 0u64;
+    for section in &mut sections {
+        let raw = from.number().map_err(totals)?;
+        let stored = from.prefixed().map_err(totals)?;
+        all = all.saturating_add(raw);
+        if all > MOST_CHUNK_BYTES as u64 {
+            return Err(totals(
+                "the sections are larger than those of a chunk may be",
+            ));
+        }
+        let raw = raw as usize;
+        *section = Packed { raw, stored };
+    }
+    if from.is_empty() {
+        Ok((start, sections))
+    } else {
+        Err(totals("something follows the last section"))
+    }
+}
+
+/// Whether a stream chunk tells the end of its process. Where that cannot be found out, the chunk cannot be read either.
+pub(crate) fn ends_space(body: &[u8], unpacker: &mut Unpacker, bytes: &mut Vec<u8>) -> bool {
+    let Ok((_, [.., events])) = split(body) else {
+        return false;
+    };
+    events.unpack(unpacker, bytes).is_ok() && event_bytes::any_space_end(bytes)
+}
 
 /// One section, and how far it was read.
 #[derive(Debug, Default)]
@@ -80,35 +134,14 @@ impl Sections {
         body: &[u8],
         unpacker: &mut Unpacker,
     ) -> Result<StreamStart, Bad> {
-        let totals = |reason| Bad::new(Section::Totals, reason);
-        let start = StreamStart::parse(body).map_err(totals)?;
-        let mut from = Cursor::new(&body[start.length..]);
-        let mut all = 0u64;
-        for (stream, section) in self.in_order().into_iter().zip(ORDER) {
-            let raw = from.number().map_err(totals)?;
-            let stored = from.prefixed().map_err(totals)?;
-            all = all.saturating_add(raw);
-            if all > MOST_CHUNK_BYTES as u64 {
-                return Err(totals(
-                    "the sections are larger than those of a chunk may be",
-                ));
-            }
-            let raw = raw as usize;
+        let (start, all) = split(body)?;
+        for ((stream, packed), section) in self.in_order().into_iter().zip(all).zip(ORDER) {
             stream.at = 0;
-            if raw == stored.len() {
-                stream.bytes.clear();
-                stream.bytes.extend_from_slice(stored);
-            } else {
-                unpacker
-                    .unpack(stored, raw, &mut stream.bytes)
-                    .map_err(|reason| Bad::new(section, reason))?;
-            }
+            packed
+                .unpack(unpacker, &mut stream.bytes)
+                .map_err(|reason| Bad::new(section, reason))?;
         }
-        if from.is_empty() {
-            Ok(start)
-        } else {
-            Err(totals("something follows the last section"))
-        }
+        Ok(start)
     }
 
     /// Whether all was used that there is.

@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 use broadleaf_trace::{
     Advice, Backing, Encoder, Event, Grain, Header, Item, Lead, Mapping, Options, Protection,
-    Range, ReadOptions, TraceError, TraceReader, Visit,
+    Range, ReadOptions, TraceError, TraceIndex, TraceReader, Visit,
 };
 use broadleaf_units::{FileId, SpaceId, ThreadId, VirtAddr};
 use proptest::prelude::*;
@@ -76,6 +76,21 @@ pub(crate) fn header(grain: Grain, instruction_pages: bool) -> Header {
         },
         ..Header::new(grain)
     }
+}
+
+/// Sets one byte of a chunk's body, and puts its check right.
+pub(crate) fn damage_sealed(
+    bytes: &mut [u8],
+    index: &TraceIndex,
+    at: &prop::sample::Index,
+    value: u8,
+) {
+    let begin = index.chunks[at.index(index.chunks.len())].offset as usize;
+    let length: [u8; 4] = bytes[begin + 12..begin + 16].try_into().expect("4 bytes");
+    let length = u32::from_le_bytes(length) as usize;
+    bytes[begin + 16 + at.index(length.max(1))] = value;
+    let check = xxhash_rust::xxh3::xxh3_64(&bytes[begin..begin + 16 + length]);
+    bytes[begin + 16 + length..begin + 24 + length].copy_from_slice(&check.to_le_bytes());
 }
 
 /// The same trace with visits as long as they can be, instructions without an access moved to the next reference of their space,
