@@ -1,6 +1,7 @@
 //! The command line: the one table from which parsing, help, completions and manual pages come.
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -253,6 +254,10 @@ pub(crate) struct Compare {
     /// Compare a damaged or truncated trace up to the damage, and say how much was lost
     #[arg(long)]
     pub(crate) keep_going: bool,
+
+    /// Replay on N threads, on which no result depends [default: as many as the process may use]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZero<usize>>,
 }
 
 /// Shapes of a comparison.

@@ -1,6 +1,7 @@
 //! `compare`: a trace under several policies, and what each saves and costs.
 
 use std::io::Write;
+use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         keep_going: options.keep_going,
         policies,
         machines,
+        threads: options.threads,
     };
     // People read every policy against these two, whether they asked for them or not.
     let extra: &[&str] = if options.format == CompareFormat::Table {
@@ -86,6 +88,8 @@ pub(crate) struct Request<'a> {
     pub(crate) keep_going: bool,
     pub(crate) policies: Vec<Box<dyn Policy>>,
     pub(crate) machines: Vec<Machine>,
+    /// On how many threads; as many as the process may use where `None`.
+    pub(crate) threads: Option<NonZero<usize>>,
 }
 
 /// A comparison, with the results of policies that nobody asked for but that others are measured against.
@@ -120,6 +124,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         keep_going,
         mut policies,
         machines,
+        threads,
     } = request;
     let asked: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
     let configuration = format!("{asked:?}\n{machines:?}");
@@ -140,7 +145,9 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     } else {
         Passes::AsTold
     };
+    let threads = threads.map_or_else(available_threads, NonZero::get);
     let plan = Plan::new(policies, machines).map_err(Failure::wrong)?;
+    let plan = plan.on_threads(threads);
     let reading = Reading {
         passes,
         keep_going,
@@ -211,10 +218,16 @@ fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
     outcome.map_err(|error| match error {
         Error::Source(error) => error.into(),
         Error::Stopped => Failure::failed("stopped"),
+        error @ Error::NoThreads { .. } => Failure::failed(error),
         error @ (Error::Address { .. }
         | Error::TooManySpaces { .. }
         | Error::TooManyBlocks { .. }) => Failure::Wrong(format!("{}: {error}", trace.name())),
     })
+}
+
+/// How many threads this process may use at a time.
+fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// The policies of these names; without names all that are ready to use.

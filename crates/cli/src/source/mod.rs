@@ -3,14 +3,16 @@
 mod damage;
 pub(crate) mod measured;
 pub(crate) mod origin;
+pub(crate) mod part;
 
 use std::io::{self, BufReader};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use broadleaf_record::import::lackey;
 use broadleaf_report::number::grouped;
 use broadleaf_trace::{
-    Grain, Header, Item, MAGIC, ReadOptions, TraceError, TraceIndex, TraceReader, Visit,
+    Grain, Header, Item, MAGIC, PartReader, ReadOptions, TraceError, TraceIndex, TraceReader, Visit,
 };
 
 use crate::failure::{Failure, reason};
@@ -18,6 +20,7 @@ use crate::progress::Work;
 use damage::{Damage, Stop};
 use measured::{Measured, Meter};
 use origin::{Bytes, Origin, Passes};
+use part::TracePart;
 
 /// Why a trace could not be read on.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +45,7 @@ impl ReadError {
         }
     }
 
-    fn behind_head(name: &str, stop: Stop) -> Self {
+    pub(super) fn behind_head(name: &str, stop: Stop) -> Self {
         let name = name.to_owned();
         match stop {
             Stop::Io(error) => Self::Io { name, error },
@@ -91,6 +94,8 @@ pub(crate) struct Trace {
     bytes: u64,
     lost: Option<u64>,
     visits: Vec<Visit>,
+    /// Readers of parts that are not in use.
+    readers: Vec<PartReader>,
     /// What a recording holds, where its index or the heads of its chunks tell.
     holds: Option<Holds>,
 }
@@ -106,6 +111,8 @@ struct Holds {
 enum Decoder {
     Recording(Box<TraceReader<Measured<Bytes>>>),
     Lackey(lackey::Reader<Measured<Bytes>>),
+    /// The text's reader is handed out: a text is one part.
+    Away,
 }
 
 impl Trace {
@@ -130,6 +137,7 @@ impl Trace {
             bytes: 0,
             lost: None,
             visits: Vec::new(),
+            readers: Vec::new(),
             holds,
         })
     }
@@ -170,7 +178,7 @@ impl Trace {
     pub(crate) fn header(&self) -> Option<&Header> {
         match &self.decoder {
             Decoder::Recording(reader) => Some(reader.header()),
-            Decoder::Lackey(_) => None,
+            Decoder::Lackey(_) | Decoder::Away => None,
         }
     }
 
@@ -178,7 +186,7 @@ impl Trace {
     pub(crate) fn is_complete(&self) -> Option<bool> {
         match &self.decoder {
             Decoder::Recording(reader) => Some(reader.complete()),
-            Decoder::Lackey(_) => None,
+            Decoder::Lackey(_) | Decoder::Away => None,
         }
     }
 
@@ -214,11 +222,12 @@ impl Trace {
     /// Where that cannot be read, or the recording was cut short and nobody asked to keep going.
     pub(crate) fn finish(&mut self) -> Result<(), ReadError> {
         if self.meter.hash().is_none() {
-            let bytes = match &mut self.decoder {
-                Decoder::Recording(reader) => reader.get_mut(),
-                Decoder::Lackey(reader) => reader.get_mut(),
+            let rest = match &mut self.decoder {
+                Decoder::Recording(reader) => io::copy(reader.get_mut(), &mut io::sink()),
+                Decoder::Lackey(reader) => io::copy(reader.get_mut(), &mut io::sink()),
+                Decoder::Away => Ok(0),
             };
-            io::copy(bytes, &mut io::sink()).map_err(|error| ReadError::Io {
+            rest.map_err(|error| ReadError::Io {
                 name: self.origin.name().to_owned(),
                 error,
             })?;
@@ -253,11 +262,43 @@ impl Trace {
     }
 }
 
+impl Trace {
+    /// The unit in which visits name places.
+    pub(crate) fn grain(&self) -> Grain {
+        self.header().map_or(Grain::Page, |header| header.grain)
+    }
+
+    /// The next piece of the trace, or `None` at its end.
+    ///
+    /// # Errors
+    /// Where it is damaged or cannot be read.
+    pub(crate) fn next(&mut self) -> Result<Option<Item<'_>>, ReadError> {
+        if self.damage.is_some() {
+            return Ok(None);
+        }
+        let (found, stop) = match &mut self.decoder {
+            Decoder::Recording(reader) => match reader.next_item() {
+                Ok(item) => (item, None),
+                Err(error) => (None, Some(error.into())),
+            },
+            Decoder::Lackey(reader) => part::some_lines(reader, &mut self.visits),
+            Decoder::Away => (None, None),
+        };
+        match stop {
+            None => {}
+            Some(Stop::Damage(damage)) if self.reading.keep_going => self.damage = Some(damage),
+            Some(stop) => return Err(ReadError::behind_head(self.origin.name(), stop)),
+        }
+        Ok(found)
+    }
+}
+
 impl broadleaf_engine::Source for Trace {
     type Error = ReadError;
+    type Part = TracePart;
 
     fn grain(&self) -> Grain {
-        self.header().map_or(Grain::Page, |header| header.grain)
+        Self::grain(self)
     }
 
     fn rewind(&mut self) -> Result<(), ReadError> {
@@ -268,30 +309,62 @@ impl broadleaf_engine::Source for Trace {
         Ok(())
     }
 
-    fn next(&mut self) -> Result<Option<Item<'_>>, ReadError> {
+    fn next_part(&mut self) -> Result<Option<TracePart>, ReadError> {
         if self.damage.is_some() {
             return Ok(None);
         }
-        let (found, stop) = match &mut self.decoder {
-            Decoder::Recording(reader) => match reader.next_item() {
-                Ok(item) => (item, None),
-                Err(error) => (None, Some(error.into())),
-            },
-            Decoder::Lackey(reader) => {
-                self.visits.clear();
-                let (more, stop) = match reader.read(&mut self.visits) {
-                    Ok(more) => (more, None),
-                    Err(error) => (!self.visits.is_empty(), Some(error.into())),
-                };
-                (more.then_some(Item::Visits(&self.visits)), stop)
+        let name = self.origin.name();
+        let reader = match &mut self.decoder {
+            Decoder::Recording(reader) => reader,
+            Decoder::Away => return Ok(None),
+            text @ Decoder::Lackey(_) => {
+                return Ok(match std::mem::replace(text, Decoder::Away) {
+                    Decoder::Lackey(text) => Some(TracePart::lackey(text, name, self.reading)),
+                    _ => None,
+                });
             }
         };
-        match stop {
-            None => {}
-            Some(Stop::Damage(damage)) if self.reading.keep_going => self.damage = Some(damage),
-            Some(stop) => return Err(ReadError::behind_head(self.origin.name(), stop)),
+        match reader.next_part() {
+            Ok(Some(part)) => {
+                let (grain, fetches) = (reader.header().grain, self.reading.fetches);
+                let idle = self.readers.pop();
+                let mut reader = idle.unwrap_or_else(|| PartReader::new(grain, fetches));
+                reader.begin(part);
+                Ok(Some(TracePart::recording(reader, name, self.reading)))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => match error.into() {
+                Stop::Damage(damage) if self.reading.keep_going => {
+                    self.damage = Some(damage);
+                    Ok(None)
+                }
+                stop => Err(ReadError::behind_head(name, stop)),
+            },
         }
-        Ok(found)
+    }
+
+    fn close(&mut self, part: TracePart) -> Result<ControlFlow<()>, ReadError> {
+        let damage = match part.take_back() {
+            part::Back::Recording(mut part, damage) => {
+                if let (Decoder::Recording(reader), Some(closed)) =
+                    (&mut self.decoder, part.close())
+                {
+                    reader.close(closed);
+                }
+                self.readers.push(part);
+                damage
+            }
+            part::Back::Lackey(text, damage) => {
+                self.decoder = Decoder::Lackey(text);
+                damage
+            }
+        };
+        if damage.is_none() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        // What was found behind it counts for nothing.
+        self.damage = damage;
+        Ok(ControlFlow::Break(()))
     }
 }
 

@@ -4,7 +4,6 @@ mod family;
 mod gather;
 mod header;
 
-use broadleaf_engine::Source;
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, Style, View};
 use serde_json::{Value, json};
