@@ -2,7 +2,7 @@
 
 use crate::sieve::{Kept, Manner};
 use broadleaf_memory::{BlockId, Seen};
-use broadleaf_translation::SpaceTag;
+use broadleaf_translation::PageId;
 use broadleaf_units::PageNumber;
 
 /// A visit that changes the memory of every policy: it is the first to its page, or the first to store to it.
@@ -22,23 +22,21 @@ pub(crate) struct Incident {
     pub(crate) seen: Seen,
 }
 
-/// Visits in one address space without an event between them. Each list but the incidents has one entry for each visit.
+/// Visits without an event between them that any policy sees the effect of. Each list but the incidents has one entry for each visit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
-    pub(crate) tag: SpaceTag,
     pub(crate) pages: Vec<PageNumber>,
-    pub(crate) blocks: Vec<BlockId>,
+    pub(crate) ids: Vec<PageId>,
     /// Accesses before the one that is looked up first.
     pub(crate) times: Vec<u64>,
     pub(crate) incidents: Vec<Incident>,
 }
 
 impl Batch {
-    /// Nothing, in an address space of this tag.
-    pub(crate) fn begin(&mut self, tag: SpaceTag) {
-        self.tag = tag;
+    /// Nothing.
+    pub(crate) fn clear(&mut self) {
         self.pages.clear();
-        self.blocks.clear();
+        self.ids.clear();
         self.times.clear();
         self.incidents.clear();
     }
@@ -65,7 +63,7 @@ impl Batch {
             });
         }
         self.pages.push(visit.page);
-        self.blocks.push(block);
+        self.ids.push(PageId::new(block.0, offset));
         // The access that a visit leads with was the last one before.
         self.times
             .push(time.saturating_sub(u64::from(visit.manner.leads)));

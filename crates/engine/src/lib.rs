@@ -12,6 +12,7 @@ mod checked;
 mod deadlines;
 mod events;
 mod feed;
+mod members;
 mod plan;
 mod pool;
 mod result;
@@ -19,7 +20,6 @@ mod run;
 mod sieve;
 mod source;
 mod stream;
-mod tags;
 mod team;
 mod translation;
 

@@ -80,7 +80,7 @@ fn on_machine(of_policy: &CellResult, machine: &Machine, misses: &Misses) -> Cel
     }
     CellResult {
         machine: machine.name.clone(),
-        l1_misses: misses.first,
+        l1_misses: misses.second_hits + walks.total(),
         l2_misses: walks.total(),
         walks,
         walk_cycles,

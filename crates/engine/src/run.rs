@@ -4,15 +4,15 @@ use crate::batch::Batch;
 use crate::cell::{Cell, Promoted};
 use crate::events::tells_a_mapping;
 use crate::feed::{Feed, Piece};
+use crate::members::MOST_MEMBERS;
 use crate::pool::Pool;
 use crate::stream::{Refused, Stream, TooLate};
 use crate::team::Team;
-use crate::translation::MOST_MEMBERS;
 use crate::{Plan, Source, result};
 use broadleaf_memory::{Change, GEOMETRY};
 use broadleaf_metrics::{CellResult, TraceSummary};
 use broadleaf_trace::Event;
-use broadleaf_translation::{Recency, SpaceTag};
+use broadleaf_translation::{PageId, Recency};
 use broadleaf_units::SpaceId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -28,12 +28,6 @@ pub enum Error<E> {
     Address {
         /// The first byte of its page.
         address: u64,
-    },
-    /// More address spaces are alive at once than a TLB of this model can tell apart.
-    #[error("more than {limit} address spaces are alive at once")]
-    TooManySpaces {
-        /// How many it can.
-        limit: usize,
     },
     /// The blocks that the trace reaches, kept once for each policy, would take more memory than a replay may.
     #[error(
@@ -258,7 +252,9 @@ impl<S: Source> Passes<'_, S> {
                             apply(&changes, teams, &mut stream);
                         }
                         for visits in visits.chunks(BATCH) {
-                            stream.take(visits, prepared.add()).map_err(refused)?;
+                            stream
+                                .take(visits, prepared.add())
+                                .map_err(|why| refused(why, policies))?;
                         }
                         stream.pass(&sums);
                         feed.give_back(visits);
@@ -332,9 +328,6 @@ fn apply(changes: &[Change], teams: &mut [Team<'_>], stream: &mut Stream) {
             team.apply(change, stream);
         }
         stream.histories.apply(change);
-        if let Change::End(extent) = change {
-            stream.tags.take_back(extent.space);
-        }
     }
 }
 
@@ -351,13 +344,15 @@ fn has_room<E>(stream: &Stream, policies: usize, limit: usize) -> Result<(), Err
     })
 }
 
-fn refused<E>(refused: Refused) -> Error<E> {
+fn refused<E>(refused: Refused, policies: usize) -> Error<E> {
     match refused {
         Refused::Page(page) => Error::Address {
             address: page.0 << GEOMETRY.base().shift(),
         },
-        Refused::Space => Error::TooManySpaces {
-            limit: SpaceTag::COUNT,
+        Refused::Block => Error::TooManyBlocks {
+            blocks: PageId::MOST_BLOCKS + 1,
+            policies,
+            limit: PageId::MOST_BLOCKS,
         },
     }
 }

@@ -4,11 +4,10 @@ use crate::batch::Batch;
 use crate::events::is_seen_by_no_policy;
 use crate::feed::Piece;
 use crate::sieve::{Kept, Sums};
-use crate::tags::Tags;
 use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY, Histories};
 use broadleaf_metrics::TraceSummary;
 use broadleaf_trace::Event;
-use broadleaf_translation::Tlb;
+use broadleaf_translation::{PageId, Tlb};
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
 use std::collections::BTreeSet;
 
@@ -17,8 +16,8 @@ use std::collections::BTreeSet;
 pub(crate) enum Refused {
     /// An address in this page is not canonical.
     Page(PageNumber),
-    /// No tag is left for another address space.
-    Space,
+    /// No number is left for another block.
+    Block,
 }
 
 /// How many recently used blocks are found without a search. A power of two.
@@ -47,7 +46,6 @@ const NOTHING: Recent = Recent {
 pub(crate) struct Stream {
     pub(crate) spaces: AddressSpaces,
     pub(crate) histories: Histories,
-    pub(crate) tags: Tags,
     pub(crate) summary: TraceSummary,
     /// Mappings that stand elsewhere in their block than the kernel would have put them.
     pub(crate) misplaced: u64,
@@ -67,7 +65,6 @@ impl Stream {
         Self {
             spaces: AddressSpaces::new(told),
             histories: Histories::new(),
-            tags: Tags::default(),
             summary: TraceSummary::default(),
             misplaced: 0,
             kernel_references: false,
@@ -115,7 +112,7 @@ impl Stream {
     /// Takes visits in: finds their blocks and what was known of their pages, and leaves them in `batch` for the teams. Their times
     /// count from what was taken in before; what they come to is to be told with [`Stream::pass`].
     pub(crate) fn take(&mut self, visits: &[Kept], batch: &mut Batch) -> Result<(), Refused> {
-        batch.begin(self.tags.give(self.running).ok_or(Refused::Space)?);
+        batch.clear();
         let begin = self.summary.accesses;
         for visit in visits {
             let Recent { block, entered, .. } = self.block(visit.page)?;
@@ -153,6 +150,9 @@ impl Stream {
         }
         self.kernel_references |= page.0 >> 51 != 0;
         let block = self.spaces.block(self.running, number);
+        if block.index() >= PageId::MOST_BLOCKS {
+            return Err(Refused::Block);
+        }
         self.spaces.prepare(block);
         self.histories.make_room(self.spaces.blocks());
         let found = Recent {

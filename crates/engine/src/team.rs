@@ -2,9 +2,9 @@
 
 use crate::batch::{Batch, Incident};
 use crate::cell::Cell;
+use crate::members::{MOST_MEMBERS, Members, Superpages};
 use crate::stream::Stream;
-use crate::tags::Tags;
-use crate::translation::{MOST_MEMBERS, Members, Superpages, Translation};
+use crate::translation::Translation;
 use broadleaf_memory::{BlockId, Change, Shootdown};
 use broadleaf_translation::Machine;
 
@@ -25,7 +25,7 @@ impl<'a> Team<'a> {
         Self {
             cells,
             translations: (machines.iter())
-                .map(|machine| Translation::new(machine, count))
+                .filter_map(|machine| Translation::new(machine, count))
                 .collect(),
             superpages: Superpages::default(),
             due: u64::MAX,
@@ -54,27 +54,27 @@ impl<'a> Team<'a> {
     /// Does what an event asks. The histories are those before it.
     pub(crate) fn apply(&mut self, change: &Change, stream: &Stream) {
         self.make_room(stream.spaces.blocks());
+        let mut shootdowns: Vec<(Members, Shootdown)> = Vec::new();
         for member in 0..self.cells.len() {
             let shootdown = self.cells[member].apply(change, &stream.histories, stream.now());
-            self.shoot_down(1 << member, shootdown, &stream.tags);
+            shootdowns.push((1 << member, shootdown));
             for block in change.blocks() {
                 self.note(block, member);
             }
         }
         self.find_due();
-    }
-
-    fn shoot_down(&mut self, members: Members, shootdown: Shootdown, tags: &Tags) {
-        let space = match shootdown {
-            Shootdown::Nothing => return,
-            Shootdown::Superpage { space, .. }
-            | Shootdown::Range { space, .. }
-            | Shootdown::Space(space) => space,
-        };
-        // A space without a tag was never looked up.
-        if let Some(tag) = tags.get(space) {
-            for translation in &mut self.translations {
-                translation.shoot_down(members, shootdown, tag);
+        // Most policies ask for the same, and stay together then.
+        while let Some((first, shootdown)) = shootdowns.first().copied() {
+            let mut members = first;
+            shootdowns.retain(|(member, other)| {
+                let same = *other == shootdown;
+                members |= if same { *member } else { 0 };
+                !same
+            });
+            if shootdown != Shootdown::Nothing {
+                for translation in &mut self.translations {
+                    translation.shoot_down(members, &shootdown, &stream.spaces);
+                }
             }
         }
     }
@@ -181,20 +181,22 @@ impl<'a> Team<'a> {
             for member in 0..self.cells.len() {
                 let shootdown = self.cells[member].reference(incident, time, store, stream);
                 self.note(incident.block, member);
-                if shootdown != Shootdown::Nothing {
-                    self.shoot_down(1 << member, shootdown, &stream.tags);
-                    shot_down |= 1 << member;
-                }
+                shot_down |= u64::from(shootdown != Shootdown::Nothing) << member;
             }
             incident.seen.used = true;
             incident.seen.dirty |= store;
             self.find_due();
         }
+        let (at, superpages) = (incident.at, &self.superpages);
         for translation in &mut self.translations {
+            if shot_down != 0 {
+                let page = batch.pages[at];
+                translation.shoot_down_superpage(shot_down, page, incident.block);
+            }
             if *first {
-                translation.look_up(batch, incident.at..incident.at + 1, &self.superpages);
+                translation.look_up(batch, at..at + 1, superpages);
             } else if shot_down != 0 {
-                translation.look_up_again(shot_down, batch, incident.at, &self.superpages);
+                translation.look_up_for(shot_down, batch, at..at + 1, superpages);
             }
         }
         *first = false;

@@ -1,54 +1,17 @@
 //! One machine under all policies of a team. Policies whose TLBs hold the same in the same order share one, until they differ.
 
 use crate::batch::Batch;
-use broadleaf_memory::{BlockId, Shootdown};
-use broadleaf_translation::{Lookup, Machine, SpaceTag, Tlb};
-use broadleaf_units::PageSize;
+use crate::members::{Members, Superpages, numbers};
+use broadleaf_memory::{AddressSpaces, BlockId, GEOMETRY, Shootdown};
+use broadleaf_translation::{Entry, Machine, PageId, Size, Tlbs, Walks};
+use broadleaf_units::PageNumber;
 use std::ops::Range;
-
-/// Some of the policies of a team, a bit for each.
-pub(crate) type Members = u64;
-
-/// How many policies a team can have.
-pub(crate) const MOST_MEMBERS: usize = Members::BITS as usize;
-
-/// The numbers of some members.
-pub(crate) fn numbers(members: Members) -> impl Iterator<Item = usize> {
-    let mut left = members;
-    std::iter::from_fn(move || {
-        let number = left.trailing_zeros();
-        left &= left.wrapping_sub(1);
-        (number < Members::BITS).then_some(number as usize)
-    })
-}
-
-/// Under which policies each block is a superpage.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Superpages(Vec<Members>);
-
-impl Superpages {
-    pub(crate) fn make_room(&mut self, count: usize) {
-        if self.0.len() < count {
-            self.0.resize(count, 0);
-        }
-    }
-
-    #[inline]
-    pub(crate) fn of(&self, block: BlockId) -> Members {
-        self.0[block.index()]
-    }
-
-    pub(crate) fn set(&mut self, block: BlockId, member: usize, is: bool) {
-        let members = &mut self.0[block.index()];
-        *members = *members & !(1 << member) | u64::from(is) << member;
-    }
-}
 
 /// What lookups came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Misses {
-    /// Lookups that missed the first level.
-    pub(crate) first: u64,
+    /// Lookups that the second level answered.
+    pub(crate) second_hits: u64,
     /// Walks that found a 4 KiB page.
     pub(crate) base_walks: u64,
     /// Walks that found a 2 MiB page.
@@ -57,56 +20,54 @@ pub(crate) struct Misses {
 
 impl Misses {
     fn add(&mut self, other: &Self) {
-        self.first += other.first;
+        self.second_hits += other.second_hits;
         self.base_walks += other.base_walks;
         self.super_walks += other.super_walks;
     }
 }
 
 /// Policies whose TLBs hold the same.
+#[derive(Clone, Copy, Debug)]
 struct Group {
     members: Members,
-    tlb: Tlb,
     /// Since its members came together.
     misses: Misses,
 }
 
-impl Group {
-    /// Looks pages of a batch up, and takes in what the page tables hold where that misses. Stops before the first miss at which
-    /// those differ among the members, and says which one that is.
-    fn look_up(
-        &mut self,
-        batch: &Batch,
-        which: Range<usize>,
-        superpages: &Superpages,
-    ) -> Option<usize> {
-        let (pages, blocks) = (&batch.pages[which.clone()], &batch.blocks[which.clone()]);
-        for (at, page) in pages.iter().enumerate() {
-            match self.tlb.lookup(batch.tag, *page) {
-                Lookup::First => {}
-                Lookup::Second => self.misses.first += 1,
-                Lookup::Miss => {
-                    let huge = superpages.of(blocks[at]) & self.members;
-                    if huge == 0 {
-                        self.misses.base_walks += 1;
-                        self.tlb.fill(batch.tag, *page, PageSize::SIZE_4K);
-                    } else if huge == self.members {
-                        self.misses.super_walks += 1;
-                        self.tlb.fill(batch.tag, *page, PageSize::SIZE_2M);
-                    } else {
-                        return Some(which.start + at);
-                    }
-                    self.misses.first += 1;
-                }
-            }
+/// What the page tables of all groups hold, for lookups that miss.
+struct PageTables<'a> {
+    groups: &'a mut [Group],
+    superpages: &'a Superpages,
+    ids: &'a [PageId],
+}
+
+impl Walks for PageTables<'_> {
+    #[inline]
+    fn second_hit(&mut self, lane: usize) {
+        self.groups[lane].misses.second_hits += 1;
+    }
+
+    #[inline]
+    fn walk(&mut self, lane: usize, at: usize) -> Option<Size> {
+        let group = &mut self.groups[lane];
+        let huge = self.superpages.of(BlockId(self.ids[at].block())) & group.members;
+        if huge == 0 {
+            group.misses.base_walks += 1;
+            Some(Size::Base)
+        } else if huge == group.members {
+            group.misses.super_walks += 1;
+            Some(Size::Superpage)
+        } else {
+            None
         }
-        None
     }
 }
 
 /// One machine under all policies of a team.
 pub(crate) struct Translation<'a> {
     pub(crate) machine: &'a Machine,
+    /// One for each group.
+    tlbs: Tlbs,
     groups: Vec<Group>,
     /// By member, without what its group counts.
     misses: Vec<Misses>,
@@ -120,23 +81,19 @@ const OFTEN: u32 = 16;
 const SELDOM: u32 = 1024;
 
 impl<'a> Translation<'a> {
-    /// A machine under so many policies.
-    pub(crate) fn new(machine: &'a Machine, count: usize) -> Self {
-        let members = match count {
-            0 => 0,
-            count => Members::MAX >> (MOST_MEMBERS - count),
-        };
-        Self {
+    /// A machine under so many policies, of which there is at least one; `None` where it lacks a page size that they make.
+    pub(crate) fn new(machine: &'a Machine, count: usize) -> Option<Self> {
+        Some(Self {
             machine,
+            tlbs: Tlbs::new(&machine.design)?,
             groups: vec![Group {
-                members,
-                tlb: Tlb::new(&machine.design),
+                members: Members::MAX >> (Members::BITS as usize - count),
                 misses: Misses::default(),
             }],
             misses: vec![Misses::default(); count],
             until_merge: OFTEN,
             between: OFTEN,
-        }
+        })
     }
 
     /// What the lookups of one member came to.
@@ -151,78 +108,102 @@ impl<'a> Translation<'a> {
 
     /// Looks pages of a batch up for all members.
     pub(crate) fn look_up(&mut self, batch: &Batch, which: Range<usize>, superpages: &Superpages) {
-        // Groups that come to be by that have looked up what there is by then.
-        for number in 0..self.groups.len() {
-            self.look_up_in(number, batch, which.clone(), superpages);
-        }
+        self.look_up_for(Members::MAX, batch, which, superpages);
     }
 
-    /// Looks a page of a batch up once more, for some members whose entries of it were shot down.
-    pub(crate) fn look_up_again(
+    /// Looks pages of a batch up for some members.
+    pub(crate) fn look_up_for(
         &mut self,
         members: Members,
-        batch: &Batch,
-        which: usize,
-        superpages: &Superpages,
-    ) {
-        for number in 0..self.groups.len() {
-            if self.groups[number].members & members != 0 {
-                let number = self.part(number, members);
-                self.look_up_in(number, batch, which..which + 1, superpages);
-            }
-        }
-    }
-
-    fn look_up_in(
-        &mut self,
-        number: usize,
         batch: &Batch,
         mut which: Range<usize>,
         superpages: &Superpages,
     ) {
-        while let Some(at) = self.groups[number].look_up(batch, which.clone(), superpages) {
-            // A lookup that misses changes nothing, so both parts look it up again.
-            let other = self.part(number, superpages.of(batch.blocks[at]));
-            self.look_up_in(other, batch, at..which.end, superpages);
-            which.start = at;
+        self.split(members);
+        loop {
+            let mut lanes = 0;
+            for (lane, group) in self.groups.iter().enumerate() {
+                lanes |= u64::from(group.members & members != 0) << lane;
+            }
+            let ids = &batch.ids[which.clone()];
+            let mut tables = PageTables {
+                groups: &mut self.groups,
+                superpages,
+                ids,
+            };
+            let pages = &batch.pages[which.clone()];
+            let Some(at) = self.tlbs.look_up(pages, ids, lanes, &mut tables) else {
+                return;
+            };
+            // The page tables of a group's members differ here: what they look up will too from now on. Others have looked this page up
+            // already, to no effect if they do so again.
+            which.start += at;
+            self.split(superpages.of(BlockId(batch.ids[which.start].block())));
         }
     }
 
-    /// Parts a group into those of its members that are among `members`, whose number is the answer, and the others, if there are any.
-    fn part(&mut self, number: usize, members: Members) -> usize {
-        let group = &mut self.groups[number];
-        let (these, others) = (group.members & members, group.members & !members);
-        if others == 0 {
-            return number;
+    /// Sees to it that every group has none but members of these, or none of them.
+    fn split(&mut self, members: Members) {
+        for number in 0..self.groups.len() {
+            let group = &mut self.groups[number];
+            let (these, others) = (group.members & members, group.members & !members);
+            if these != 0 && others != 0 {
+                settle(group, &mut self.misses);
+                group.members = others;
+                self.groups.push(Group {
+                    members: these,
+                    misses: Misses::default(),
+                });
+                self.tlbs.copy(number);
+            }
         }
-        settle(group, &mut self.misses);
-        group.members = others;
-        let tlb = group.tlb.clone();
-        self.groups.push(Group {
-            members: these,
-            tlb,
-            misses: Misses::default(),
-        });
-        self.groups.len() - 1
+    }
+
+    /// Removes the entry of a superpage, which holds this page, from the TLBs of some members.
+    pub(crate) fn shoot_down_superpage(
+        &mut self,
+        members: Members,
+        page: PageNumber,
+        block: BlockId,
+    ) {
+        self.split(members);
+        for lane in 0..self.groups.len() {
+            if self.groups[lane].members & members != 0 {
+                self.tlbs
+                    .remove_superpage(lane, page, PageId::new(block.0, 0));
+            }
+        }
     }
 
     /// Removes entries from the TLBs of some members.
-    pub(crate) fn shoot_down(&mut self, members: Members, shootdown: Shootdown, tag: SpaceTag) {
-        for number in 0..self.groups.len() {
-            if self.groups[number].members & members == 0 {
-                continue;
+    pub(crate) fn shoot_down(
+        &mut self,
+        members: Members,
+        shootdown: &Shootdown,
+        spaces: &AddressSpaces,
+    ) {
+        self.split(members);
+        let met = |entry: Entry| {
+            let (block, from, count) = match entry {
+                Entry::Base(block, offset) => (block, u64::from(offset), 1),
+                Entry::Superpage(block) => (block, 0, GEOMETRY.pages_per_block()),
+            };
+            let (space, number) = spaces.place(BlockId(block));
+            let start = GEOMETRY.first_page(number).0 + from;
+            match *shootdown {
+                Shootdown::Nothing => false,
+                Shootdown::Superpage { space: its, first } => {
+                    space == its && count > 1 && start == first.0
+                }
+                Shootdown::Range { space: its, pages } => {
+                    space == its && start < pages.end && start + count > pages.start
+                }
+                Shootdown::Space(its) => space == its,
             }
-            let number = self.part(number, members);
-            let tlb = &mut self.groups[number].tlb;
-            match shootdown {
-                Shootdown::Nothing => {}
-                Shootdown::Superpage { first, .. } => {
-                    tlb.invalidate(tag, first, PageSize::SIZE_2M);
-                }
-                Shootdown::Range { pages, .. } => {
-                    tlb.invalidate_range(tag, pages.first(), pages.len());
-                }
-                Shootdown::Space(_) => tlb.invalidate_space(tag),
+        };
+        for lane in 0..self.groups.len() {
+            if self.groups[lane].members & members != 0 {
+                self.tlbs.remove_where(lane, met);
             }
         }
     }
@@ -246,19 +227,17 @@ impl<'a> Translation<'a> {
     }
 
     fn merge(&mut self) {
-        let mut number = 1;
-        while number < self.groups.len() {
-            let (kept, rest) = self.groups.split_at_mut(number);
-            let alike = kept
-                .iter_mut()
-                .find(|group| group.tlb.holds_as(&rest[0].tlb));
-            if let Some(alike) = alike {
-                settle(alike, &mut self.misses);
-                settle(&mut rest[0], &mut self.misses);
-                alike.members |= rest[0].members;
-                self.groups.swap_remove(number);
-            } else {
-                number += 1;
+        let mut lane = 1;
+        while lane < self.groups.len() {
+            match (0..lane).find(|other| self.tlbs.are_alike(*other, lane)) {
+                Some(alike) => {
+                    settle(&mut self.groups[alike], &mut self.misses);
+                    settle(&mut self.groups[lane], &mut self.misses);
+                    self.groups[alike].members |= self.groups[lane].members;
+                    self.groups.swap_remove(lane);
+                    self.tlbs.remove(lane);
+                }
+                None => lane += 1,
             }
         }
     }
@@ -266,17 +245,19 @@ impl<'a> Translation<'a> {
     /// Asserts what has to hold at any time.
     #[cfg(test)]
     pub(crate) fn check(&self) {
+        self.tlbs.check();
+        assert_eq!(
+            self.tlbs.count(),
+            self.groups.len(),
+            "a group without a TLB"
+        );
         let mut all = 0;
         for group in &self.groups {
-            group.tlb.check();
             assert_eq!(all & group.members, 0, "a member of two groups");
             all |= group.members;
         }
-        assert_eq!(
-            all.count_ones() as usize,
-            self.misses.len(),
-            "a member of no group"
-        );
+        let count = all.count_ones() as usize;
+        assert_eq!(count, self.misses.len(), "a member of no group");
     }
 }
 

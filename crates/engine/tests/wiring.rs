@@ -227,24 +227,19 @@ fn what_the_model_cannot_take_is_refused() {
     let mut items = Items::new(Grain::Page);
     items.visits([load(1 << 44)]);
     assert_eq!(go(&mut items), Some(Error::Address { address: 1 << 56 }));
+}
+
+#[test]
+fn however_many_spaces_are_alive_each_has_its_pages() {
     let mut items = Items::new(Grain::Page);
-    for space in 0..=1 << 15 {
+    for space in (0..1 << 15).chain(0..1 << 15) {
         items
             .event(Event::SpaceSwitch(SpaceId(space)))
             .visits([load(0)]);
     }
-    assert_eq!(
-        go(&mut items),
-        Some(Error::TooManySpaces { limit: 1 << 15 })
-    );
-    let mut items = Items::new(Grain::Page);
-    for space in 0..=1 << 15 {
-        items
-            .event(Event::SpaceSwitch(SpaceId(space)))
-            .visits([load(0)]);
-        items.event(Event::SpaceEnd { status: None });
-    }
-    assert_eq!(go(&mut items), None, "one at a time");
+    let outcome = replay(&items, &["4k"]);
+    assert_eq!(outcome.results[0].page_faults, 1 << 15);
+    assert_eq!(outcome.results[0].l2_misses, 2 << 15);
 }
 
 #[test]

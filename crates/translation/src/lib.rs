@@ -9,6 +9,7 @@ mod catalogue;
 mod design;
 mod error;
 mod index;
+mod lanes;
 mod machine;
 mod recency;
 mod set;
@@ -20,6 +21,7 @@ pub use catalogue::{
 pub use design::{Design, Structure};
 pub use error::MachineError;
 pub use index::{BitField, IndexFunction};
+pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
 pub use machine::{Machine, WalkCosts};
 pub use recency::Recency;
 pub use tlb::{Lookup, SpaceTag, Tlb};

@@ -1,0 +1,198 @@
+//! One structure of several TLBs side by side: the ways of a set are rows, and each TLB has a column, so that one comparison looks into all.
+
+use super::EMPTY;
+
+/// A structure of so many TLBs.
+#[derive(Clone, Debug)]
+pub(super) struct Rows {
+    ways: usize,
+    /// By set, way and lane. In each lane the newest entry of a set stands in the first way, and empty ones last.
+    entries: Vec<u32>,
+    /// Whether anything was ever put in: where not, there is nothing to find.
+    pub(super) used: bool,
+}
+
+impl Rows {
+    pub(super) fn new(sets: usize, ways: usize, lanes: usize) -> Self {
+        Self {
+            ways,
+            entries: vec![EMPTY; sets * ways * lanes],
+            used: false,
+        }
+    }
+
+    /// Looks for an entry in those lanes of a set for which `wanted` is all ones, and makes it the newest where it is there. Those lanes
+    /// of `wanted` become zero. Says whether any lane is left.
+    #[inline(always)]
+    pub(super) fn renew<const LANES: usize>(
+        &mut self,
+        set: usize,
+        entry: u32,
+        wanted: &mut [u32; LANES],
+    ) -> bool {
+        match self.ways {
+            4 => self.renew_fixed::<LANES, 4>(set, entry, wanted),
+            6 => self.renew_fixed::<LANES, 6>(set, entry, wanted),
+            8 => self.renew_fixed::<LANES, 8>(set, entry, wanted),
+            _ => self.renew_any(set, entry, wanted),
+        }
+    }
+
+    #[inline(always)]
+    fn set<const LANES: usize>(&mut self, set: usize) -> &mut [[u32; LANES]] {
+        let size = self.ways * LANES;
+        let (rows, _) = self.entries[set * size..(set + 1) * size].as_chunks_mut();
+        rows
+    }
+
+    #[inline(always)]
+    fn renew_fixed<const LANES: usize, const WAYS: usize>(
+        &mut self,
+        set: usize,
+        entry: u32,
+        wanted: &mut [u32; LANES],
+    ) -> bool {
+        let Some(rows) = self.set::<LANES>(set).first_chunk_mut::<WAYS>() else {
+            return true;
+        };
+        renew_rows(rows, entry, wanted)
+    }
+
+    fn renew_any<const LANES: usize>(
+        &mut self,
+        set: usize,
+        entry: u32,
+        wanted: &mut [u32; LANES],
+    ) -> bool {
+        renew_rows(self.set::<LANES>(set), entry, wanted)
+    }
+
+    /// Puts an entry into one lane of a set as the newest; the oldest goes.
+    pub(super) fn insert(&mut self, set: usize, entry: u32, lane: usize, lanes: usize) {
+        self.used = true;
+        let start = set * self.ways * lanes + lane;
+        for way in (1..self.ways).rev() {
+            self.entries[start + way * lanes] = self.entries[start + (way - 1) * lanes];
+        }
+        self.entries[start] = entry;
+    }
+
+    /// Removes entries of one lane. What stays keeps its order.
+    pub(super) fn remove_where(
+        &mut self,
+        lane: usize,
+        lanes: usize,
+        unwanted: &mut dyn FnMut(u32) -> bool,
+    ) {
+        for set in self.entries.chunks_exact_mut(self.ways * lanes) {
+            let mut kept = 0;
+            for way in 0..self.ways {
+                let entry = set[way * lanes + lane];
+                if entry != EMPTY && !unwanted(entry) {
+                    set[kept * lanes + lane] = entry;
+                    kept += 1;
+                }
+            }
+            for way in kept..self.ways {
+                set[way * lanes + lane] = EMPTY;
+            }
+        }
+    }
+
+    /// Removes an entry from one lane of a set.
+    pub(super) fn remove_from(&mut self, set: usize, lane: usize, lanes: usize, unwanted: u32) {
+        let start = set * self.ways * lanes + lane;
+        let found = (0..self.ways).find(|way| self.entries[start + way * lanes] == unwanted);
+        if let Some(found) = found {
+            for way in found + 1..self.ways {
+                self.entries[start + (way - 1) * lanes] = self.entries[start + way * lanes];
+            }
+            self.entries[start + (self.ways - 1) * lanes] = EMPTY;
+        }
+    }
+
+    pub(super) const fn ways(&self) -> usize {
+        self.ways
+    }
+
+    /// The entries of one lane, set by set.
+    pub(super) fn lane(&self, lane: usize, lanes: usize) -> impl Iterator<Item = u32> + '_ {
+        self.entries[lane..].iter().step_by(lanes).copied()
+    }
+
+    pub(super) fn copy_lane(&mut self, from: usize, to: usize, lanes: usize) {
+        for row in self.entries.chunks_exact_mut(lanes) {
+            row[to] = row[from];
+        }
+    }
+
+    /// Makes room for another number of lanes; of those that there are, as many stay as fit.
+    pub(super) fn resize(&mut self, from: usize, to: usize) {
+        let mut entries = vec![EMPTY; self.entries.len() / from * to];
+        let kept = from.min(to);
+        for (old, new) in (self.entries.chunks_exact(from)).zip(entries.chunks_exact_mut(to)) {
+            new[..kept].copy_from_slice(&old[..kept]);
+        }
+        self.entries = entries;
+    }
+}
+
+/// All ones where it holds, otherwise zero: what vector comparisons make.
+#[inline(always)]
+const fn mask(holds: bool) -> u32 {
+    (holds as u32).wrapping_neg()
+}
+
+/// The loops over lanes have no branches, so that they become vector instructions.
+#[inline(always)]
+fn renew_rows<const LANES: usize>(
+    rows: &mut [[u32; LANES]],
+    entry: u32,
+    wanted: &mut [u32; LANES],
+) -> bool {
+    // In most lookups that find anything, it is found as the newest everywhere, or nowhere.
+    let Some(first) = rows.first() else {
+        return true;
+    };
+    let mut left = [0; LANES];
+    let mut any_left = 0;
+    for lane in 0..LANES {
+        left[lane] = wanted[lane] & !mask(first[lane] == entry);
+        any_left |= left[lane];
+    }
+    if any_left == 0 {
+        *wanted = left;
+        return false;
+    }
+    // Whether a lane has it further behind.
+    let mut moves = [0; LANES];
+    for row in &rows[1..] {
+        for lane in 0..LANES {
+            moves[lane] |= mask(row[lane] == entry);
+        }
+    }
+    let mut any_moves = 0;
+    for lane in 0..LANES {
+        moves[lane] &= left[lane];
+        any_moves |= moves[lane];
+    }
+    if any_moves != 0 {
+        any_left = 0;
+        for lane in 0..LANES {
+            left[lane] &= !moves[lane];
+            any_left |= left[lane];
+        }
+        // Each way takes over what stood before it, up to the one where the entry was.
+        let mut before = [entry; LANES];
+        for row in &mut *rows {
+            for lane in 0..LANES {
+                let old = row[lane];
+                row[lane] = before[lane] & moves[lane] | old & !moves[lane];
+                moves[lane] &= !mask(old == entry);
+                before[lane] = old;
+            }
+        }
+    }
+    *wanted = left;
+    any_left != 0
+}
