@@ -12,6 +12,7 @@ mod index;
 mod machine;
 mod recency;
 mod set;
+mod stacks;
 mod tlb;
 
 pub use catalogue::{
@@ -22,4 +23,5 @@ pub use error::MachineError;
 pub use index::{BitField, IndexFunction};
 pub use machine::{Machine, WalkCosts};
 pub use recency::Recency;
+pub use stacks::{GeometryMisses, Stacks};
 pub use tlb::{Lookup, SpaceTag, Tlb};
