@@ -20,33 +20,32 @@ impl Set {
     }
 
     /// Makes an entry the newest. Says at which depth it was, [`WAYS`] where it was not there, and which one was pushed out.
+    ///
+    /// One by one from the top: most are found near there. Comparing all at once and moving what has to move without branches takes more
+    /// time on recordings of programs, since the next reference to the set would wait for all of it.
     #[inline]
     pub(super) fn reference(&mut self, name: Name) -> (usize, Option<Name>) {
         let wanted = name.bits();
-        let mut found = 1 << WAYS;
-        let mut holes = 1 << WAYS;
-        // Without branches: where a page is found is next to random, and the compiler compares several at a time.
-        for (way, entry) in self.0.iter().enumerate() {
-            found |= u32::from(*entry == wanted) << way;
-            holes |= u32::from(*entry == 0) << way;
+        let mut moving = wanted;
+        for depth in 0..WAYS {
+            std::mem::swap(&mut self.0[depth], &mut moving);
+            if moving == wanted {
+                return (depth, None);
+            }
+            if moving == 0 {
+                return (self.leave_hole(wanted, depth + 1), None);
+            }
         }
-        let depth = found.trailing_zeros() as usize;
-        let hole = holes.trailing_zeros() as usize;
-        let filled = depth.min(hole);
-        let lost = if filled == WAYS { self.0[WAYS - 1] } else { 0 };
-        let before = self.0;
-        for way in 1..WAYS {
-            self.0[way] = if way <= filled {
-                before[way - 1]
-            } else {
-                before[way]
-            };
-        }
-        self.0[0] = wanted;
-        if hole < depth && depth < WAYS {
-            self.0[depth] = 0;
-        }
-        (depth, Name::from_bits(lost))
+        (WAYS, Name::from_bits(moving))
+    }
+
+    /// Makes a hole of what is found from that depth on, and says at which depth that was.
+    fn leave_hole(&mut self, wanted: u32, from: usize) -> usize {
+        let below = self.0[from..].iter().position(|entry| *entry == wanted);
+        below.map_or(WAYS, |below| {
+            self.0[from + below] = 0;
+            from + below
+        })
     }
 
     /// Makes a hole of an entry. Says whether it was there.
