@@ -71,6 +71,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         keep_going: false,
         policies: policies(&[])?,
         machines: machines(&["skylake".to_owned()])?,
+        curves: false,
     };
     let mut answer = compare(request, &[])?;
     answer.comparison.trace.path = format!("sort of {} lines", grouped(LINES));

@@ -155,7 +155,10 @@ fn it_fits_the_terminal_with_one_policy_or_many() {
     for many in [1, 19, 60] {
         let results: Vec<CellResult> = (0..many)
             .map(|number| {
-                let base = curve(BASE, falling(u64::MAX >> number.clamp(8, 28), 1_000 + number));
+                let base = curve(
+                    BASE,
+                    falling(u64::MAX >> number.clamp(8, 28), 1_000 + number),
+                );
                 result(&format!("policy-{number}"), [base, Vec::new()])
             })
             .collect();
