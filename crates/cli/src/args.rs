@@ -217,6 +217,7 @@ Examples:
   broadleaf compare gzip.bl
   broadleaf compare gzip.bl --policy 4k --policy freebsd --policy pop-64
   broadleaf compare gzip.bl --machine skylake --machine mine.toml --format json -o gzip.json
+  broadleaf compare gzip.bl --policy 4k,pop-64 --curve   how many entries the program wants
   broadleaf compare ls.lackey
   valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | broadleaf compare -
 
@@ -238,6 +239,13 @@ pub(crate) struct Compare {
         hide_possible_values = true
     )]
     pub(crate) machine: Vec<String>,
+
+    /// Count and plot the misses of TLBs of every other size too
+    ///
+    /// Up to 4096 sets of 1 to 16 ways, and fully associative up to 4096 entries, all with exact LRU and for each page size by itself. The
+    /// table shows them as plots and tables, JSON as `curve`.
+    #[arg(long)]
+    pub(crate) curve: bool,
 
     /// How to print the results
     #[arg(long, default_value = "table")]

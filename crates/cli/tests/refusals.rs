@@ -185,3 +185,13 @@ fn what_exists_is_not_overwritten() {
     assert!(line.contains(&trace) && line.contains("exists"), "{line}");
     assert_eq!(std::fs::read(&trace).unwrap(), b"precious");
 }
+
+#[test]
+fn a_curve_has_no_row() {
+    let folder = folder("curve-rows");
+    let path = file(&folder, "x.lackey", lackey(10).as_bytes());
+    for format in ["csv", "parquet"] {
+        let line = refused(&run(&["compare", &path, "--curve", "--format", format]));
+        assert!(line.contains("--format json"), "{line}");
+    }
+}

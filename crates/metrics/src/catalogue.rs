@@ -132,6 +132,11 @@ pub const METRICS: &[Metric] = &[
         "decisions",
         "Decision points at which a block was not promoted, counted for each reason by its name.",
     ),
+    cost(
+        "curve",
+        "lookups",
+        "With --curve: misses of TLBs of other geometries, each for one page size, exact LRU, the set chosen by the page number's low bits.",
+    ),
 ];
 
 /// The metric of that name.

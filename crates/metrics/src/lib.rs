@@ -5,10 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod catalogue;
+mod curve;
 mod record;
 mod walks;
 
 pub use catalogue::{METRICS, Metric, metric};
+pub use curve::CurvePoint;
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
 };

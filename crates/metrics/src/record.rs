@@ -1,6 +1,6 @@
 //! The result record: what `compare` promises to its readers.
 
-use crate::Walks;
+use crate::{CurvePoint, Walks};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -49,6 +49,9 @@ pub struct CellResult {
     pub regions: u64,
     /// How often the answer was "do not promote", by the reason's stable name.
     pub refusals: BTreeMap<String, u64>,
+    /// What TLBs of other geometries would have missed; absent where nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curve: Option<Vec<CurvePoint>>,
 }
 
 /// What was replayed.
@@ -177,8 +180,28 @@ mod tests {
     }
 
     #[test]
+    fn a_curve_stands_last_where_somebody_asked() {
+        let result = CellResult {
+            curve: Some(vec![CurvePoint {
+                page_size: 4096,
+                sets: 1,
+                ways: 64,
+                misses: 7,
+            }]),
+            ..CellResult::default()
+        };
+        let json = serde_json::to_string(&result).unwrap();
+        let end = r#""refusals":{},"curve":[{"page_size":4096,"sets":1,"ways":64,"misses":7}]}"#;
+        assert!(json.ends_with(end), "{json}");
+    }
+
+    #[test]
     fn every_figure_of_a_result_is_in_the_catalogue_and_the_other_way_round() {
-        let value = serde_json::to_value(CellResult::default()).unwrap();
+        let whole = CellResult {
+            curve: Some(Vec::new()),
+            ..CellResult::default()
+        };
+        let value = serde_json::to_value(whole).unwrap();
         let fields: Vec<&String> = value.as_object().unwrap().keys().collect();
         for field in &fields {
             let is_label = ["policy", "machine"].contains(&field.as_str());

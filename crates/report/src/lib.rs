@@ -6,6 +6,7 @@
 mod advice;
 mod columns;
 mod csv;
+mod curve;
 mod distance;
 mod grid;
 mod headings;
@@ -18,6 +19,7 @@ mod table;
 pub use advice::{Advice, BASELINE, REFERENCE, RULE, added_bytes, added_share, advise};
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
+pub use curve::{Glyphs, curves};
 pub use grid::{Align, Cell, Grid, wrap};
 pub use headings::{HEADINGS, Heading, Meaning, heading_named};
 pub use nearest::nearest;

@@ -14,6 +14,8 @@ pub enum Style {
     Best,
     /// The worst of its column.
     Worst,
+    /// One line of a plot, by its number. Colours repeat after a few.
+    Line(usize),
 }
 
 /// Whether output has colours.
@@ -26,6 +28,9 @@ pub enum Paint {
     Colour,
 }
 
+/// The colours of lines.
+const LINES: [&str; 6] = ["36", "33", "35", "32", "34", "31"];
+
 impl Paint {
     /// `text` in this style.
     pub fn apply(self, style: Style, text: &str) -> String {
@@ -35,6 +40,7 @@ impl Paint {
             (_, Style::Faint) => "2",
             (_, Style::Best) => "32",
             (_, Style::Worst) => "31",
+            (_, Style::Line(number)) => LINES[number % LINES.len()],
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }

@@ -13,6 +13,7 @@ mod lanes;
 mod machine;
 mod recency;
 mod set;
+mod stacks;
 mod tlb;
 
 pub use catalogue::{
@@ -24,4 +25,5 @@ pub use index::{BitField, IndexFunction};
 pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
 pub use machine::{Machine, WalkCosts};
 pub use recency::Recency;
+pub use stacks::{GeometryMisses, Stacks};
 pub use tlb::{Lookup, SpaceTag, Tlb};

@@ -9,7 +9,8 @@ use broadleaf_engine::{Error, Outcome, Plan};
 use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
-    BASELINE, Context, REFERENCE, View, comparison_table, recommendations, write_csv, write_parquet,
+    BASELINE, Context, Glyphs, REFERENCE, View, comparison_table, curves, recommendations,
+    write_csv, write_parquet,
 };
 use broadleaf_translation::Machine;
 
@@ -21,6 +22,7 @@ use crate::progress::Progress;
 use crate::provenance::provenance;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
+use crate::terminal::glyphs;
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     if let Some(output) = &options.output {
@@ -29,6 +31,11 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     }
     let machines = machines(&options.machine)?;
     let policies = policies(&options.policy)?;
+    if options.curve && [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format) {
+        return Err(Failure::wrong(
+            "CSV and Parquet have one row for each result and no room for a curve: use --format json with --curve",
+        ));
+    }
     let mut out = Output::create(options.output.as_deref(), options.force)?;
     if options.format == CompareFormat::Parquet && out.is_terminal() {
         return Err(Failure::wrong(
@@ -36,10 +43,10 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         ));
     }
     // A file has no width and no colours.
-    let view = if options.output.is_some() {
-        View::default()
+    let (view, glyphs) = if options.output.is_some() {
+        (View::default(), Glyphs::Ascii)
     } else {
-        view
+        (view, glyphs())
     };
     let request = Request {
         trace: &options.trace,
@@ -47,6 +54,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         policies,
         machines,
         threads: options.threads,
+        curves: options.curve,
     };
     // People read every policy against these two, whether they asked for them or not.
     let extra: &[&str] = if options.format == CompareFormat::Table {
@@ -55,18 +63,31 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         &[]
     };
     let answer = compare(request, extra)?;
-    let bytes = render(&answer, options.format, view)?;
+    let bytes = render(&answer, options.format, glyphs, view)?;
     out.write_all(&bytes)
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()
 }
 
 /// The answer in one of its shapes.
-fn render(answer: &Answer, format: CompareFormat, view: View) -> Result<Vec<u8>, Failure> {
+fn render(
+    answer: &Answer,
+    format: CompareFormat,
+    glyphs: Glyphs,
+    view: View,
+) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let refusals: Vec<&str> = Refusal::ALL.iter().map(|refusal| refusal.name()).collect();
     match format {
-        CompareFormat::Table => bytes = table(answer, view).into_bytes(),
+        CompareFormat::Table => {
+            let mut text = table(answer, view);
+            let curves = curves(&answer.comparison.results, glyphs, view);
+            if !curves.is_empty() {
+                text.push('\n');
+                text.push_str(&curves);
+            }
+            bytes = text.into_bytes();
+        }
         CompareFormat::Json => {
             serde_json::to_writer_pretty(&mut bytes, &answer.comparison)
                 .map_err(Failure::failed)?;
@@ -90,6 +111,8 @@ pub(crate) struct Request<'a> {
     pub(crate) machines: Vec<Machine>,
     /// On how many threads; as many as the process may use where `None`.
     pub(crate) threads: Option<NonZero<usize>>,
+    /// Whether TLBs of other geometries are counted too.
+    pub(crate) curves: bool,
 }
 
 /// A comparison, with the results of policies that nobody asked for but that others are measured against.
@@ -125,6 +148,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         mut policies,
         machines,
         threads,
+        curves,
     } = request;
     let asked: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
     let configuration = format!("{asked:?}\n{machines:?}");
@@ -155,6 +179,9 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     };
     let mut trace = Trace::open(trace, reading)?;
     let outcome = replay(&mut trace, &plan)?;
+    if curves && outcome.results.iter().any(|result| result.curve.is_none()) {
+        return Err(Failure::failed("the engine counted no curve"));
+    }
     trace.finish()?;
     if outcome.trace.accesses == 0 {
         let name = trace.name();

@@ -72,6 +72,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         policies: policies(&[])?,
         machines: machines(&["skylake".to_owned()])?,
         threads: None,
+        curves: false,
     };
     let mut answer = compare(request, &[])?;
     answer.comparison.trace.path = format!("sort of {} lines", grouped(LINES));
