@@ -105,14 +105,19 @@ impl IndexFunction {
     }
 
     pub(crate) fn compile(&self) -> Compiled {
-        let mut compiled = Compiled::default();
-        for (slot, field) in compiled.fields.iter_mut().zip(&self.fields) {
+        let mut fields = [(0, 0); MOST_FIELDS];
+        for (slot, field) in fields.iter_mut().zip(&self.fields) {
             *slot = (
                 field.low - BASE_SHIFT,
                 (u64::MAX >> (64 - field.width())) as usize,
             );
         }
-        compiled
+        let [first, others @ ..] = fields;
+        Compiled {
+            first,
+            others,
+            has_others: self.fields.len() > 1,
+        }
     }
 }
 
@@ -129,18 +134,24 @@ impl std::fmt::Display for IndexFunction {
     }
 }
 
-/// The same with a shift and a mask for each field, and no branch: fields that are not there have an empty mask.
+/// The same with a shift and a mask for each field. Fields that are not there have an empty mask, and most functions have one field alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Compiled {
-    fields: [(u32, usize); MOST_FIELDS],
+    first: (u32, usize),
+    others: [(u32, usize); MOST_FIELDS - 1],
+    has_others: bool,
 }
 
 impl Compiled {
     #[inline]
     pub(crate) fn set_of(&self, page: PageNumber) -> usize {
         let field = |(shift, mask): (u32, usize)| (page.0 >> shift) as usize & mask;
-        let [a, b, c, d] = self.fields;
-        field(a) ^ field(b) ^ field(c) ^ field(d)
+        let set = field(self.first);
+        if !self.has_others {
+            return set;
+        }
+        let [a, b, c] = self.others;
+        set ^ field(a) ^ field(b) ^ field(c)
     }
 }
 

@@ -7,6 +7,10 @@ use broadleaf_units::{PageNumber, PageSize};
 /// No page.
 const NOTHING: PageNumber = PageNumber(u64::MAX);
 
+/// How many sets of a structure are told apart. Where it has more, several are taken for one: that a page was noted last in all of them
+/// says that it was in its own.
+const SETS: usize = 64;
+
 /// The base page that was noted last in a set.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
@@ -19,7 +23,25 @@ struct Noted {
 #[derive(Clone, Debug)]
 struct BaseSets {
     index: Compiled,
-    noted: Vec<Noted>,
+    noted: [Noted; SETS],
+}
+
+impl BaseSets {
+    const fn new(index: Compiled) -> Self {
+        let nothing = Noted {
+            page: NOTHING,
+            stamp: 0,
+        };
+        Self {
+            index,
+            noted: [nothing; SETS],
+        }
+    }
+
+    #[inline]
+    fn of(&mut self, page: PageNumber) -> &mut Noted {
+        &mut self.noted[self.index.set_of(page) % SETS]
+    }
 }
 
 /// The larger page that was noted last in a set.
@@ -36,14 +58,45 @@ struct LargerSets {
     index: Compiled,
     /// How far a page's number is from that of a base page.
     shift: u32,
-    noted: Vec<Larger>,
+    noted: [Larger; SETS],
+}
+
+impl LargerSets {
+    const fn new(index: Compiled, shift: u32) -> Self {
+        let nothing = Larger {
+            number: NOTHING.0,
+            generation: 0,
+        };
+        Self {
+            index,
+            shift,
+            noted: [nothing; SETS],
+        }
+    }
+
+    #[inline]
+    fn of(&mut self, page: PageNumber) -> &mut Larger {
+        &mut self.noted[self.index.set_of(page) % SETS]
+    }
 }
 
 /// The sets of a structure that holds several sizes: the index of each, and the base page that was noted last.
 #[derive(Clone, Debug)]
 struct MixedSets {
     indices: Vec<Compiled>,
-    noted: Vec<PageNumber>,
+    noted: [PageNumber; SETS],
+}
+
+impl MixedSets {
+    fn is_noted(&self, page: PageNumber) -> bool {
+        (self.indices.iter()).all(|index| self.noted[index.set_of(page) % SETS] == page)
+    }
+
+    fn note(&mut self, page: PageNumber, as_what: PageNumber) {
+        for index in &self.indices {
+            self.noted[index.set_of(page) % SETS] = as_what;
+        }
+    }
 }
 
 /// Tells lookups that change nothing in any TLB of some designs, without knowing which size each page has.
@@ -64,8 +117,19 @@ struct MixedSets {
 ///
 /// That holds until entries are removed: those of one larger page are to be told with [`Recency::remove_larger`], and after any other everything has
 /// to be forgotten with [`Recency::forget`]. It holds in one address space.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Recency {
+    /// One structure of base pages and one of larger ones, which most designs have and no others; where a design has none, sets as fine as these
+    /// are taken.
+    base: BaseSets,
+    larger: LargerSets,
+    more: Box<More>,
+    has_more: bool,
+}
+
+/// Further structures.
+#[derive(Clone, Debug, Default)]
+struct More {
     base: Vec<BaseSets>,
     larger: Vec<LargerSets>,
     mixed: Vec<MixedSets>,
@@ -74,8 +138,8 @@ pub struct Recency {
 impl Recency {
     /// Nothing noted yet, for TLBs of these designs.
     pub fn new<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
-        let mut recency = Self::default();
         let mut known: Vec<&Structure> = Vec::new();
+        let mut more = More::default();
         let first = designs
             .into_iter()
             .flat_map(|design| design.structures())
@@ -87,128 +151,137 @@ impl Recency {
             };
             if !known.iter().any(alike) {
                 known.push(structure);
-                recency.add(structure);
+                more.add(structure);
             }
         }
-        recency
-    }
-
-    fn add(&mut self, structure: &Structure) {
-        let sets = structure.sets();
-        let [(size, index)] = &structure.pages[..] else {
-            let indices = structure.pages.iter().map(|(_, index)| index.compile());
-            self.mixed.push(MixedSets {
-                indices: indices.collect(),
-                noted: vec![NOTHING; sets],
-            });
-            return;
+        let alone = Self::for_any_design();
+        let base = (!more.base.is_empty()).then(|| more.base.swap_remove(0));
+        let larger = (!more.larger.is_empty()).then(|| more.larger.swap_remove(0));
+        // Where all structures are mixed, what those say is enough, and nearly nothing else is asked for.
+        let (finest_base, finest_larger) = match more.mixed.first() {
+            Some(mixed) => (
+                BaseSets::new(mixed.indices[0]),
+                LargerSets::new(mixed.indices[0], alone.larger.shift),
+            ),
+            None => (alone.base, alone.larger),
         };
-        let (index, shift) = (
-            index.compile(),
-            u32::from(size.shift() - PageSize::SIZE_4K.shift()),
-        );
-        if shift == 0 {
-            let nothing = Noted {
-                page: NOTHING,
-                stamp: 0,
-            };
-            self.base.push(BaseSets {
-                index,
-                noted: vec![nothing; sets],
-            });
-        } else {
-            let nothing = Larger {
-                number: NOTHING.0,
-                generation: 0,
-            };
-            self.larger.push(LargerSets {
-                index,
-                shift,
-                noted: vec![nothing; sets],
-            });
+        Self {
+            base: base.unwrap_or(finest_base),
+            larger: larger.unwrap_or(finest_larger),
+            has_more: !(more.base.is_empty() && more.larger.is_empty() && more.mixed.is_empty()),
+            more: Box::new(more),
         }
     }
 
-    /// What the generations of a page's larger pages' sets come to.
-    #[inline]
-    fn stamp(&self, page: PageNumber) -> u64 {
-        let generations =
-            (self.larger.iter()).map(|sets| sets.noted[sets.index.set_of(page)].generation);
-        generations.fold(0, u64::wrapping_add)
+    /// Nothing noted yet, for TLBs of any design: only a lookup of the page that was looked up last is sure to change nothing in all of them.
+    pub fn for_any_design() -> Self {
+        let all = Compiled::default();
+        let shift = u32::from(PageSize::SIZE_2M.shift() - PageSize::SIZE_4K.shift());
+        Self {
+            base: BaseSets::new(all),
+            larger: LargerSets::new(all, shift),
+            more: Box::default(),
+            has_more: false,
+        }
     }
 
     /// Notes the lookup of a base page, and says whether it changes nothing.
     #[inline]
     pub fn repeats(&mut self, page: PageNumber) -> bool {
-        // The first structure tells most of what does not repeat, and with most designs all of what does.
-        let known = match self.base.first() {
-            Some(sets) => {
-                let noted = sets.noted[sets.index.set_of(page)];
-                noted.page == page && noted.stamp == self.stamp(page)
-            }
-            None => !self.mixed.is_empty(),
-        };
-        if known && self.base.len() <= 1 && self.mixed.is_empty() {
-            return true;
+        let mut stamp = self.larger.of(page).generation;
+        if self.has_more {
+            stamp = stamp.wrapping_add(self.more.stamp(page));
         }
-        if known && self.is_noted(page) {
+        let noted = self.base.of(page);
+        let known = (noted.page == page) & (noted.stamp == stamp);
+        if known && (!self.has_more || self.more.is_noted(page, stamp)) {
             return true;
         }
         self.note(page);
         false
     }
 
-    fn is_noted(&self, page: PageNumber) -> bool {
-        let stamp = self.stamp(page);
-        let base = |sets: &BaseSets| {
-            let noted = sets.noted[sets.index.set_of(page)];
-            noted.page == page && noted.stamp == stamp
-        };
-        let mixed = |sets: &MixedSets| {
-            (sets.indices.iter()).all(|index| sets.noted[index.set_of(page)] == page)
-        };
-        self.base.iter().all(base) && self.mixed.iter().all(mixed)
-    }
-
     #[inline]
     fn note(&mut self, page: PageNumber) {
-        for sets in &mut self.larger {
-            let noted = &mut sets.noted[sets.index.set_of(page)];
-            let number = page.0 >> sets.shift;
-            noted.generation += u64::from(noted.number != number);
-            noted.number = number;
+        let number = page.0 >> self.larger.shift;
+        let noted = self.larger.of(page);
+        noted.generation += u64::from(noted.number != number);
+        noted.number = number;
+        let mut stamp = noted.generation;
+        if self.has_more {
+            stamp = self.more.note(page, stamp);
         }
-        let stamp = self.stamp(page);
-        for sets in &mut self.base {
-            sets.noted[sets.index.set_of(page)] = Noted { page, stamp };
-        }
-        for sets in &mut self.mixed {
-            for index in &sets.indices {
-                sets.noted[index.set_of(page)] = page;
-            }
-        }
+        *self.base.of(page) = Noted { page, stamp };
     }
 
     /// The entries of the larger pages around a base page were removed, and no others.
     pub fn remove_larger(&mut self, page: PageNumber) {
-        for sets in &mut self.larger {
-            sets.noted[sets.index.set_of(page)].generation += 1;
+        self.larger.of(page).generation += 1;
+        for sets in &mut self.more.larger {
+            sets.of(page).generation += 1;
         }
-        for sets in &mut self.mixed {
-            for index in &sets.indices {
-                sets.noted[index.set_of(page)] = NOTHING;
-            }
+        for sets in &mut self.more.mixed {
+            sets.note(page, NOTHING);
         }
     }
 
     /// Entries were removed, or another address space's will be looked up.
     pub fn forget(&mut self) {
-        for sets in &mut self.base {
+        for sets in self.more.base.iter_mut().chain([&mut self.base]) {
             sets.noted.iter_mut().for_each(|noted| noted.page = NOTHING);
         }
-        for sets in &mut self.mixed {
+        for sets in &mut self.more.mixed {
             sets.noted.fill(NOTHING);
         }
+    }
+}
+
+impl More {
+    fn add(&mut self, structure: &Structure) {
+        let [(size, index)] = &structure.pages[..] else {
+            let indices = structure.pages.iter().map(|(_, index)| index.compile());
+            self.mixed.push(MixedSets {
+                indices: indices.collect(),
+                noted: [NOTHING; SETS],
+            });
+            return;
+        };
+        match u32::from(size.shift() - PageSize::SIZE_4K.shift()) {
+            0 => self.base.push(BaseSets::new(index.compile())),
+            shift => self.larger.push(LargerSets::new(index.compile(), shift)),
+        }
+    }
+
+    /// What the generations of a page's larger pages' sets come to.
+    fn stamp(&mut self, page: PageNumber) -> u64 {
+        let generations = self.larger.iter_mut().map(|sets| sets.of(page).generation);
+        generations.fold(0, u64::wrapping_add)
+    }
+
+    fn is_noted(&mut self, page: PageNumber, stamp: u64) -> bool {
+        let base = |sets: &mut BaseSets| {
+            let noted = sets.of(page);
+            noted.page == page && noted.stamp == stamp
+        };
+        self.base.iter_mut().all(base) && self.mixed.iter().all(|sets| sets.is_noted(page))
+    }
+
+    /// Notes a page, and answers what all generations come to, those of other sets with them.
+    fn note(&mut self, page: PageNumber, others: u64) -> u64 {
+        for sets in &mut self.larger {
+            let number = page.0 >> sets.shift;
+            let noted = sets.of(page);
+            noted.generation += u64::from(noted.number != number);
+            noted.number = number;
+        }
+        let stamp = others.wrapping_add(self.stamp(page));
+        for sets in &mut self.base {
+            *sets.of(page) = Noted { page, stamp };
+        }
+        for sets in &mut self.mixed {
+            sets.note(page, page);
+        }
+        stamp
     }
 }
 
