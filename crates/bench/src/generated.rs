@@ -59,6 +59,14 @@ impl Generated {
     }
 }
 
+/// A short trace like [`Generated::Zipf`] over 64 MiB: about half a million accesses, for tools that run a program slowly.
+///
+/// # Errors
+/// Where `to` fails.
+pub fn short<W: Write>(to: W) -> Result<W, WriteError> {
+    encode(to, runs(synth::zipf(0, 1 << 14, 1 << 17, SEED)))
+}
+
 /// Writes visits in page grain as a trace.
 ///
 /// # Errors

@@ -22,11 +22,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Times the generated traces and these recordings; JSON, an object for each trace
+    /// Times these traces; prints JSON, an object for each of them to a line
     Measure {
-        /// Recordings, by the name that results give them
-        #[arg(value_name = "NAME=TRACE")]
-        recordings: Vec<String>,
+        /// One that is generated (gups, scan or zipf), or a recording with the name that results give it
+        #[arg(value_name = "NAME|NAME=TRACE", required = true)]
+        traces: Vec<String>,
         /// How often each thing is timed
         #[arg(long, default_value_t = 5)]
         rounds: usize,
@@ -44,11 +44,11 @@ enum Command {
 fn main() -> Result<(), Failed> {
     match Arguments::parse().command {
         Command::Measure {
-            recordings,
+            traces,
             rounds,
             apart,
             one,
-        } => measure(&recordings, rounds, &apart, &one),
+        } => measure(&traces, rounds, &apart, &one),
         Command::Counts => counts(),
     }
 }
@@ -73,35 +73,36 @@ fn counts() -> Result<(), Failed> {
 }
 
 fn measure(
-    recordings: &[String],
+    traces: &[String],
     rounds: usize,
     apart: &[String],
     one: &[String],
 ) -> Result<(), Failed> {
     let stored = answers::stored()?;
     let folder = tempfile::tempdir()?;
-    for trace in Generated::ALL {
-        let name = trace.name();
-        let path = write(trace, folder.path())?;
-        let right = stored.get(name).cloned().unwrap_or_default();
+    for given in traces {
+        let (name, path, right) = match given.split_once('=') {
+            Some((name, path)) => {
+                let path = PathBuf::from(path);
+                let policies = if one.iter().any(|of| of == name) {
+                    vec![ONE.to_owned()]
+                } else {
+                    eighteen()?
+                };
+                let right = slow::replay_all(|| File::open(&path), &policies)?;
+                (name, path, right)
+            }
+            None => {
+                let mut all = Generated::ALL.into_iter();
+                let trace = all
+                    .find(|trace| trace.name() == given)
+                    .ok_or_else(|| format!("{given}: no trace of that name is generated"))?;
+                let right = stored.get(given).cloned().unwrap_or_default();
+                (trace.name(), write(trace, folder.path())?, right)
+            }
+        };
         let trace = Trace::new(name, &path, right, apart, one)?;
         println!("{}", trace.measure(rounds)?);
-    }
-    for recording in recordings {
-        let (name, path) = recording
-            .split_once('=')
-            .ok_or_else(|| format!("{recording}: not NAME=TRACE"))?;
-        let path = Path::new(path);
-        let policies = if one.iter().any(|of| of == name) {
-            vec![ONE.to_owned()]
-        } else {
-            eighteen()?
-        };
-        let right = slow::replay_all(|| File::open(path), &policies)?;
-        println!(
-            "{}",
-            Trace::new(name, path, right, apart, one)?.measure(rounds)?
-        );
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
-//! Parts of the hot path, to be counted by Callgrind: `broadleaf-guarded decode|one|nineteen TRACE`.
+//! Parts of the hot path, to be counted by Callgrind: `broadleaf-guarded decode|one|nineteen TRACE`, where the trace is a file or `zipf`,
+//! which is generated.
 //!
 //! What happens inside [`collected`] is counted, and nothing else: not the start of the process, nor reading the file and
 //! making the plan. `tests/instructions.rs` runs this and holds the counts against those that are known.
 #![forbid(unsafe_code)]
 
-use broadleaf_bench::{Failed, ONE, nineteen, replay, walk};
+use broadleaf_bench::{Failed, ONE, generated, nineteen, replay, walk};
 use broadleaf_engine::Plan;
 
 enum Job {
@@ -39,7 +40,7 @@ fn replay(trace: &[u8], plan: &Plan) -> Result<u64, Failed> {
 fn main() -> Result<(), Failed> {
     let mut arguments = std::env::args().skip(1);
     let (Some(job), Some(trace)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: broadleaf-guarded decode|one|nineteen TRACE".into());
+        return Err("usage: broadleaf-guarded decode|one|nineteen zipf|FILE".into());
     };
     let job = match job.as_str() {
         "decode" => Job::Decode,
@@ -47,7 +48,10 @@ fn main() -> Result<(), Failed> {
         "nineteen" => Job::Replay(replay::plan(&nineteen()?)?),
         other => return Err(format!("{other}: not decode, one or nineteen").into()),
     };
-    let trace = std::fs::read(trace)?;
+    let trace = match trace.as_str() {
+        "zipf" => generated::short(Vec::new())?,
+        file => std::fs::read(file)?,
+    };
     println!("{}", collected(&job, &trace)?);
     Ok(())
 }
