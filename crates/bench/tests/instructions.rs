@@ -152,7 +152,7 @@ fn instruction_counts_have_not_moved() {
         let change = percent(guard.count, count);
         let _ = writeln!(
             table,
-            "{:<16} count = {count} ({change:+.2} percent)",
+            "{:<18} count = {count} ({change:+.2} percent)",
             guard.name
         );
         departures.extend(departure(guard, answer, count));
