@@ -32,8 +32,9 @@ test:
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(FUZZ_CHECK)
-	cargo build --release --locked --bin broadleaf
-	BROADLEAF=$(abspath $(TARGET))/release/broadleaf cargo test --workspace --locked
+	cargo build --release --locked --bin broadleaf --bin broadleaf-guarded
+	BROADLEAF=$(abspath $(TARGET))/release/broadleaf BROADLEAF_GUARDED=$(abspath $(TARGET))/release/broadleaf-guarded \
+		cargo test --workspace --locked
 
 check:
 	@scripts/setup.sh rust-tools
@@ -44,7 +45,8 @@ check:
 
 bench:
 	@scripts/setup.sh record bench
-	cargo build --release --locked --bin broadleaf
+	cargo build --release --locked --bin broadleaf --bin broadleaf-bench
+	cargo bench --locked --package broadleaf-bench --no-run
 	@PATH="$(abspath $(TARGET))/release:$$PATH" scripts/bench.sh
 
 fuzz:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every executable of benches/ and writes one dated record of what they print, with the machine, the commit and the
-# commands. A benchmark prints Markdown; it finds `broadleaf` on PATH.
+# commands. A benchmark prints Markdown; it finds `broadleaf` and `broadleaf-bench` on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -68,6 +68,9 @@ for what in "$@"; do
       need xz-utils command -v xz
       need gzip command -v gzip
       need python3 command -v python3
+      need sqlite3 command -v sqlite3
+      need redis-server command -v redis-server
+      need redis-tools command -v redis-benchmark
       ;;
     fuzz) need g++ command -v g++ ;;
     rust-tools) ;;

@@ -355,3 +355,77 @@ fn an_interrupt_leaves_nothing_behind() {
     drop(input);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
 }
+
+/// One level, each page size by itself: what a curve's geometries are.
+const SINGLE: &str = r#"
+name = "single"
+summary = "one level"
+explanation = "One level, each page size by itself."
+source = "this test"
+[[tlb]]
+name = "dtlb-4k"
+level = 1
+entries = 64
+ways = 4
+replacement = "lru"
+index = { 4k = "va[15:12]" }
+[[tlb]]
+name = "dtlb-2m"
+level = 1
+entries = 8
+ways = 2
+replacement = "lru"
+index = { 2m = "va[22:21]" }
+[walk-cycles]
+4k = 35
+2m = 21
+"#;
+
+#[test]
+fn a_curve_goes_through_what_machines_count() {
+    let folder = folder("curve");
+    let path = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
+    let machine = file(&folder, "single.toml", SINGLE.as_bytes());
+    // 4k has base pages alone, and greedy makes superpages before a base page is ever looked up.
+    let policies = ["--policy", "4k,greedy", "--machine", &machine];
+    let mut arguments = vec!["compare", &path, "--curve", "--format", "json"];
+    arguments.extend(policies);
+    let answer = json(&run(&arguments));
+    for (result, page_size, geometry, walks) in [
+        (&answer["results"][0], 4096, (16, 4), "walks_4k"),
+        (&answer["results"][1], 2 << 20, (4, 2), "walks_2m"),
+    ] {
+        let curve = result["curve"].as_array().unwrap();
+        assert_eq!(curve.len(), 2 * (13 * 16 + 8));
+        let (sets, ways) = geometry;
+        let point = curve
+            .iter()
+            .find(|point| {
+                (&point["page_size"], &point["sets"], &point["ways"])
+                    == (
+                        &Value::from(page_size),
+                        &Value::from(sets),
+                        &Value::from(ways),
+                    )
+            })
+            .unwrap();
+        assert_ne!(point["misses"], 0);
+        assert_eq!(point["misses"], result[walks], "{walks}");
+        // The other size has no page.
+        let others = curve.iter().filter(|point| point["page_size"] != page_size);
+        assert!(others.into_iter().all(|point| point["misses"] == 0));
+    }
+    let mut arguments = vec!["compare", &path];
+    arguments.extend(policies);
+    let without = succeeded(&run(&arguments));
+    arguments.push("--curve");
+    let with = succeeded(&run(&arguments));
+    assert!(with.starts_with(&without), "{with}");
+    for part in [
+        "4k pages: misses against entries",
+        "Without 2m pages: 4k\n",
+        "  a  greedy\n",
+    ] {
+        assert!(with[without.len()..].contains(part), "{part} in\n{with}");
+    }
+}

@@ -3,7 +3,7 @@
 use crate::sieve::{Kept, Manner};
 use broadleaf_memory::{BlockId, Seen};
 use broadleaf_translation::PageId;
-use broadleaf_units::PageNumber;
+use broadleaf_units::{PageNumber, SpaceId};
 
 /// A visit that changes the memory of every policy: it is the first to its page, or the first to store to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,10 @@ pub(crate) struct Incident {
     pub(crate) seen: Seen,
 }
 
-/// Visits without an event between them that any policy sees the effect of. Each list but the incidents has one entry for each visit.
+/// Visits in one address space without an event between them that any policy sees the effect of. Each list but the incidents has one entry for each visit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
+    pub(crate) space: SpaceId,
     pub(crate) pages: Vec<PageNumber>,
     pub(crate) ids: Vec<PageId>,
     /// Accesses before the one that is looked up first.
@@ -33,8 +34,9 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Nothing.
-    pub(crate) fn clear(&mut self) {
+    /// Nothing, in that address space.
+    pub(crate) fn begin(&mut self, space: SpaceId) {
+        self.space = space;
         self.pages.clear();
         self.ids.clear();
         self.times.clear();

@@ -9,6 +9,7 @@ mod batch;
 mod cell;
 #[cfg(test)]
 mod checked;
+mod curve;
 mod deadlines;
 mod events;
 mod feed;

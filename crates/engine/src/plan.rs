@@ -18,6 +18,7 @@ pub struct Plan {
     machines: Vec<Machine>,
     most_blocks: usize,
     threads: usize,
+    curves: bool,
 }
 
 /// Why a plan cannot be carried out.
@@ -80,6 +81,7 @@ impl Plan {
             machines,
             most_blocks: MOST_BLOCKS,
             threads: 1,
+            curves: false,
         })
     }
 
@@ -87,6 +89,16 @@ impl Plan {
     pub fn keeping(mut self, blocks: usize) -> Self {
         self.most_blocks = blocks;
         self
+    }
+
+    /// Counts for each policy what TLBs of every geometry would miss.
+    pub fn with_curves(mut self) -> Self {
+        self.curves = true;
+        self
+    }
+
+    pub(crate) const fn curves(&self) -> bool {
+        self.curves
     }
 
     /// Lets a replay use that many threads, of which the results do not depend. One unless told.

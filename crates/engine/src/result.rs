@@ -1,6 +1,7 @@
 //! From what was counted to results and notes.
 
 use crate::cell::Cell;
+use crate::curve::Curve;
 use crate::stream::Stream;
 use crate::team::Team;
 use crate::translation::Misses;
@@ -58,6 +59,7 @@ fn results(
             .refusals()
             .map(|(reason, count)| (reason.name().to_string(), count))
             .collect(),
+        curve: team.curve(member).map(Curve::points),
         ..CellResult::default()
     };
     team.translations()

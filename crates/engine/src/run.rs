@@ -118,6 +118,9 @@ pub fn run<S: Source>(
             cells.push(Cell::new(policy.as_ref(), foreseen));
         }
         let mut teams = teams(cells, plan);
+        if plan.curves() {
+            teams = teams.into_iter().map(Team::with_curves).collect();
+        }
         if extra {
             // Only its faults are wanted.
             teams.push(Team::new(vec![Cell::new(plan.baseline(), None)], &[]));
@@ -220,7 +223,11 @@ impl<S: Source> Passes<'_, S> {
         }
         self.state.pass += 1;
         let policies = teams.iter().map(|team| team.cells().len()).sum();
-        let recency = Recency::new(self.plan.machines().iter().map(|machine| &machine.design));
+        let recency = if self.plan.curves() {
+            Recency::for_any_design()
+        } else {
+            Recency::new(self.plan.machines().iter().map(|machine| &machine.design))
+        };
         let mut stream = Stream::new(self.told.clone());
         let mut feed = Feed::new(&mut *self.source, recency, self.plan.threads());
         let mut prepared = Prepared::default();

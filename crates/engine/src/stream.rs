@@ -112,7 +112,7 @@ impl Stream {
     /// Takes visits in: finds their blocks and what was known of their pages, and leaves them in `batch` for the teams. Their times
     /// count from what was taken in before; what they come to is to be told with [`Stream::pass`].
     pub(crate) fn take(&mut self, visits: &[Kept], batch: &mut Batch) -> Result<(), Refused> {
-        batch.clear();
+        batch.begin(self.running);
         let begin = self.summary.accesses;
         for visit in visits {
             let Recent { block, entered, .. } = self.block(visit.page)?;

@@ -2,17 +2,24 @@
 
 use crate::batch::{Batch, Incident};
 use crate::cell::Cell;
+use crate::curve::Curve;
 use crate::members::{MOST_MEMBERS, Members, Superpages};
 use crate::stream::Stream;
 use crate::translation::Translation;
 use broadleaf_memory::{BlockId, Change, Shootdown};
 use broadleaf_translation::Machine;
+use broadleaf_units::{PageNumber, SpaceId};
+use std::ops::Range;
 
 /// Policies that are replayed together.
 pub(crate) struct Team<'a> {
     cells: Vec<Cell<'a>>,
     translations: Vec<Translation<'a>>,
     superpages: Superpages,
+    /// TLBs of other geometries, by member; none where nobody asked.
+    curves: Vec<Curve>,
+    /// What was looked up last, for the curves.
+    last: Option<(SpaceId, PageNumber, BlockId)>,
     /// When the first reservation of any falls due.
     due: u64,
 }
@@ -28,8 +35,21 @@ impl<'a> Team<'a> {
                 .filter_map(|machine| Translation::new(machine, count))
                 .collect(),
             superpages: Superpages::default(),
+            curves: Vec::new(),
+            last: None,
             due: u64::MAX,
         }
+    }
+
+    /// Counts TLBs of every geometry too.
+    pub(crate) fn with_curves(mut self) -> Self {
+        self.curves = vec![Curve::default(); self.cells.len()];
+        self
+    }
+
+    /// What TLBs of every geometry missed under one member, where somebody asked.
+    pub(crate) fn curve(&self, member: usize) -> Option<&Curve> {
+        self.curves.get(member)
     }
 
     pub(crate) fn cells(&self) -> &[Cell<'a>] {
@@ -74,6 +94,11 @@ impl<'a> Team<'a> {
             if shootdown != Shootdown::Nothing {
                 for translation in &mut self.translations {
                     translation.shoot_down(members, &shootdown, &stream.spaces);
+                }
+                for (member, curve) in self.curves.iter_mut().enumerate() {
+                    if members >> member & 1 != 0 {
+                        curve.shoot_down(&shootdown);
+                    }
                 }
             }
         }
@@ -124,6 +149,9 @@ impl<'a> Team<'a> {
             };
             for translation in &mut self.translations {
                 translation.look_up(batch, from..end, &self.superpages);
+            }
+            if !self.curves.is_empty() {
+                self.look_up_in_curves(batch, from..end);
             }
             from = end;
         }
@@ -182,6 +210,9 @@ impl<'a> Team<'a> {
                 let shootdown = self.cells[member].reference(incident, time, store, stream);
                 self.note(incident.block, member);
                 shot_down |= u64::from(shootdown != Shootdown::Nothing) << member;
+                if let Some(curve) = self.curves.get_mut(member) {
+                    curve.shoot_down(&shootdown);
+                }
             }
             incident.seen.used = true;
             incident.seen.dirty |= store;
@@ -200,6 +231,28 @@ impl<'a> Team<'a> {
             }
         }
         *first = false;
+        // What was decided may have changed the size of the page.
+        if !self.curves.is_empty() {
+            self.look_up_in_curves(batch, at..at + 1);
+        }
+    }
+
+    fn look_up_in_curves(&mut self, batch: &Batch, which: Range<usize>) {
+        for at in which {
+            let (page, block) = (batch.pages[at], BlockId(batch.ids[at].block()));
+            self.last = Some((batch.space, page, block));
+            self.look_last_up();
+        }
+    }
+
+    /// Looks up in the TLBs of all geometries what was looked up last.
+    fn look_last_up(&mut self) {
+        if let Some((space, page, block)) = self.last {
+            let superpage = self.superpages.of(block);
+            for (member, curve) in self.curves.iter_mut().enumerate() {
+                curve.look_up(space, page, superpage >> member & 1 != 0);
+            }
+        }
     }
 
     /// Asks about reservations that fall due before the access at that time.
@@ -207,6 +260,15 @@ impl<'a> Team<'a> {
         if self.due > time {
             return;
         }
+        if !self.curves.is_empty() && self.due < time {
+            // Accesses that were made since then went to the page that was looked up last, which may be part of a superpage now.
+            self.ask_all_due(time - 1, stream);
+            self.look_last_up();
+        }
+        self.ask_all_due(time, stream);
+    }
+
+    fn ask_all_due(&mut self, time: u64, stream: &Stream) {
         for member in 0..self.cells.len() {
             while let Some(block) = self.cells[member].ask_due(time, stream) {
                 self.note(block, member);

@@ -48,6 +48,16 @@ fn machine_of(seed: u64) -> Machine {
 }
 
 fn engine(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> Vec<Figures> {
+    replayed(recording, policies, machine, |plan| plan)
+}
+
+/// What the engine counts by a plan to which something was done.
+fn replayed(
+    recording: &Recording,
+    policies: &[PolicySpec],
+    machine: Machine,
+    more: impl Fn(Plan) -> Plan,
+) -> Vec<Figures> {
     // Cut and shared out as the trace's length has it: results depend on neither.
     let length = recording.items.len();
     let mut items = Items::new(recording.grain).in_parts_of(1 + length % 7);
@@ -64,7 +74,7 @@ fn engine(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> V
     let machine_name = machine.to_string();
     let machine = broadleaf_translation::machine(&machine_name).expect("a machine");
     let plan = Plan::new(named, vec![machine]).expect("a plan");
-    let plan = plan.on_threads(1 + length % 3);
+    let plan = more(plan.on_threads(1 + length % 3));
     let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
     let trace = &outcome.trace;
     (outcome.results.iter().zip(names))
@@ -74,7 +84,17 @@ fn engine(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> V
                 (trace.accesses, trace.pages),
                 (result.accesses, result.touched_pages)
             );
-            figures_of_engine(result, trace.loads, trace.stores)
+            let mut figures = figures_of_engine(result, trace.loads, trace.stores);
+            for point in result
+                .curve
+                .iter()
+                .flatten()
+                .filter(|point| point.misses > 0)
+            {
+                let name = format!("{} {}x{}", point.page_size, point.sets, point.ways);
+                figures.insert(name, point.misses as i64);
+            }
+            figures
         })
         .collect()
 }
@@ -328,6 +348,55 @@ fn policies_do_not_disturb_each_other() {
                     )
                 });
             }
+        }
+    });
+}
+
+#[test]
+fn curves_do_not_depend_on_where_visits_are_cut() {
+    for_each_seed(cases(100), |seed| {
+        let seed = seed + 3_000_000;
+        let script = Script::from_seed(seed);
+        let mut rng = Rng::new(seed);
+        let policies = [
+            PolicySpec::FreeBsd,
+            PolicySpec::Life(1 + rng.below(200)),
+            PolicySpec::Life(1 + rng.below(2000)),
+            PolicySpec::Pop(2 + rng.below(10)),
+        ];
+        let machine = machine_of(seed);
+        let cut = |recording: &Recording| split(recording, &mut Rng::new(seed));
+        let curves = |recording: &Recording, policies: &[PolicySpec]| {
+            replayed(recording, policies, machine, Plan::with_curves)
+        };
+        let recording = script.recording();
+        let both = curves(&cut(&recording), &policies)
+            .into_iter()
+            .zip(curves(&recording, &policies));
+        for ((left, right), &policy) in both.zip(&policies) {
+            if left != right {
+                report(seed, &script, policy, |recording| {
+                    (
+                        curves(&cut(recording), &[policy]).remove(0),
+                        curves(recording, &[policy]).remove(0),
+                    )
+                });
+            }
+        }
+    });
+}
+
+#[test]
+fn a_curve_changes_no_other_count() {
+    for_each_seed(cases(100), |seed| {
+        let seed = seed + 4_000_000;
+        let recording = Script::from_seed(seed).recording();
+        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
+        let without = engine(&recording, &policies, machine);
+        let with = replayed(&recording, &policies, machine, Plan::with_curves);
+        for (without, mut with) in without.into_iter().zip(with) {
+            with.retain(|name, _| without.contains_key(name));
+            assert_eq!(with, without, "seed {seed}");
         }
     });
 }

@@ -25,17 +25,10 @@ const UPPER: u64 = ((1 << 52) - 1) & !(u64::MAX >> (u64::BITS - PAGE_BITS));
 impl SpaceTag {
     /// How many different tags there are.
     pub const COUNT: usize = 1 << TAG_BITS;
-    /// A tag that no space has.
-    pub(crate) const NONE: Self = Self(u16::MAX);
 
     /// The tag of that number, or `None` where it is not below [`SpaceTag::COUNT`].
     pub fn new(number: usize) -> Option<Self> {
         (number < Self::COUNT).then_some(Self(number as u16))
-    }
-
-    /// Its number.
-    pub(crate) const fn number(self) -> u16 {
-        self.0
     }
 }
 

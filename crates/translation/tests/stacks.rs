@@ -1,7 +1,8 @@
 //! All geometries in one pass against a TLB of each, on random references and removals.
 
 use broadleaf_oracle::random::Rng;
-use broadleaf_translation::{SpaceTag, Stacks};
+use broadleaf_translation::Stacks;
+use broadleaf_units::SpaceId;
 
 /// A page and its space.
 type Key = (usize, u64);
@@ -99,8 +100,8 @@ impl Both {
     }
 }
 
-fn tag(space: usize) -> SpaceTag {
-    SpaceTag::new(space).expect("a small tag")
+fn tag(space: usize) -> SpaceId {
+    SpaceId(space as u32)
 }
 
 fn misses(stacks: &Stacks, sets: usize, ways: usize) -> u64 {

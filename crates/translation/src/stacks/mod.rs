@@ -27,7 +27,7 @@ mod deep;
 mod names;
 mod set;
 
-use crate::SpaceTag;
+use broadleaf_units::SpaceId;
 use deep::Deep;
 use names::{Name, Names};
 use set::{Set, WAYS};
@@ -49,15 +49,16 @@ pub struct GeometryMisses {
 /// What exact-LRU TLBs of many geometries miss of the same references, counted in one pass.
 ///
 /// It holds pages of one size, whichever that is; page numbers are counted in pages of that size, and a page's set is chosen by the low bits of its
-/// number. Entries carry their space's tag, as in [`crate::Tlb`]: the tag has no part in the choice of the set.
+/// number. Entries carry their address space, which has no part in the choice of the set.
 ///
 /// A reference to the page that was referenced last hits in every geometry and changes nothing, so it need not be told.
 ///
 /// ```
-/// use broadleaf_translation::{SpaceTag, Stacks};
+/// use broadleaf_translation::Stacks;
+/// use broadleaf_units::SpaceId;
 /// let mut stacks = Stacks::new();
 /// for page in [1, 2, 1, 2] {
-///     stacks.reference(SpaceTag::default(), page);
+///     stacks.reference(SpaceId(0), page);
 /// }
 /// let misses = |sets, ways| {
 ///     let mut all = stacks.misses();
@@ -69,7 +70,7 @@ pub struct GeometryMisses {
 pub struct Stacks {
     names: Names,
     /// What was referenced last, where it was not removed since.
-    newest: Option<(SpaceTag, u64)>,
+    newest: Option<(SpaceId, u64)>,
     /// The upper part of each list, one set beside the other: the one of one set first, then those of two, and so on.
     sets: Vec<Set>,
     /// The lower part of the list of one set.
@@ -109,14 +110,14 @@ impl Stacks {
 
     /// A page is looked up; where that misses, a walk brings it in. `page` is the page's number in pages of this size.
     #[inline]
-    pub fn reference(&mut self, tag: SpaceTag, page: u64) {
-        if self.newest == Some((tag, page)) {
+    pub fn reference(&mut self, space: SpaceId, page: u64) {
+        if self.newest == Some((space, page)) {
             return;
         }
-        self.newest = Some((tag, page));
-        let name = match self.names.name(tag, page) {
+        self.newest = Some((space, page));
+        let name = match self.names.name(space, page) {
             Some(name) => name,
-            None => self.new_name(tag, page),
+            None => self.new_name(space, page),
         };
         if self.sets[0].newest() == Some(name) {
             return;
@@ -138,9 +139,9 @@ impl Stacks {
     }
 
     /// Removes the entry of one page.
-    pub fn remove(&mut self, tag: SpaceTag, page: u64) {
+    pub fn remove(&mut self, space: SpaceId, page: u64) {
         self.newest = None;
-        let Some(name) = self.names.name(tag, page) else {
+        let Some(name) = self.names.name(space, page) else {
             return;
         };
         // A set of a coarser division holds no more of a set's pages than the finer set of as many ways does: what is not in the finest is in none.
@@ -155,19 +156,19 @@ impl Stacks {
     }
 
     /// Removes the entries of `pages` pages from `start` on.
-    pub fn remove_range(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    pub fn remove_range(&mut self, space: SpaceId, start: u64, pages: u64) {
         let end = start.saturating_add(pages);
         if pages > Self::MANY_PAGES {
-            self.remove_where(|other, page| other == tag && (start..end).contains(&page));
+            self.remove_where(|other, page| other == space && (start..end).contains(&page));
             return;
         }
         let mut page = start;
         while page < end {
             // Most of what is unmapped was never referenced with pages of this size.
             let next = names::next_region(page);
-            if self.names.name(tag, page).is_some() {
+            if self.names.name(space, page).is_some() {
                 for page in page..next.min(end) {
-                    self.remove(tag, page);
+                    self.remove(space, page);
                 }
             }
             page = next;
@@ -176,16 +177,16 @@ impl Stacks {
     }
 
     /// Removes the entries of a space.
-    pub fn remove_space(&mut self, tag: SpaceTag) {
-        self.remove_where(|other, _| other == tag);
+    pub fn remove_space(&mut self, space: SpaceId) {
+        self.remove_where(|other, _| other == space);
     }
 
-    fn remove_where(&mut self, unwanted: impl Fn(SpaceTag, u64) -> bool) {
+    fn remove_where(&mut self, unwanted: impl Fn(SpaceId, u64) -> bool) {
         self.newest = None;
         let names = &self.names;
         let goes = |name: Name| {
-            let (tag, page) = names.page(name);
-            unwanted(tag, page)
+            let (space, page) = names.page(name);
+            unwanted(space, page)
         };
         for set in &mut self.sets {
             set.replace(|name| (!goes(name)).then_some(name));
@@ -214,11 +215,11 @@ impl Stacks {
 
     /// Names a page that lies where none was named yet.
     #[cold]
-    fn new_name(&mut self, tag: SpaceTag, page: u64) -> Name {
+    fn new_name(&mut self, space: SpaceId, page: u64) -> Name {
         if self.names.is_full() {
             self.forget_unused();
         }
-        self.names.add(tag, page)
+        self.names.add(space, page)
     }
 
     /// Gives the names of pages that no list holds any more to others, so that memory does not grow with all that was ever referenced.

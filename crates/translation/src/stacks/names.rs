@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::SpaceTag;
+use broadleaf_units::SpaceId;
 
 /// A page of some space, by the number of its region and its place in there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +40,11 @@ pub(super) fn next_region(page: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     /// What each number stands for; number 0 for nothing.
-    regions: Vec<(SpaceTag, u64)>,
+    regions: Vec<(SpaceId, u64)>,
     /// An open-addressing table of numbers, of which 0 is none; never more than half full.
     table: Vec<u32>,
     /// What was asked for last.
-    last: (SpaceTag, u64, u32),
+    last: (SpaceId, u64, u32),
 }
 
 impl Names {
@@ -53,15 +53,15 @@ impl Names {
     }
 
     /// These regions, and room for that many.
-    fn of(regions: Vec<(SpaceTag, u64)>, room: usize) -> Self {
+    fn of(regions: Vec<(SpaceId, u64)>, room: usize) -> Self {
         let mut names = Self {
             regions,
             table: vec![0; 2 * room],
             last: (NOTHING.0, NOTHING.1, 0),
         };
         for number in 1..names.regions.len() {
-            let (tag, region) = names.regions[number];
-            let slot = names.slot(tag, region);
+            let (space, region) = names.regions[number];
+            let slot = names.slot(space, region);
             names.table[slot] = number as u32;
         }
         names
@@ -69,15 +69,15 @@ impl Names {
 
     /// The slot that holds a region's number, or the empty one where it would stand.
     #[inline]
-    fn slot(&self, tag: SpaceTag, region: u64) -> usize {
+    fn slot(&self, space: SpaceId, region: u64) -> usize {
         // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4): neighbours lie far apart.
-        let key = region << 15 ^ u64::from(tag.number());
+        let key = region << 15 ^ u64::from(space.0);
         let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mask = self.table.len() - 1;
         let mut slot = (hash >> 32) as usize & mask;
         loop {
             let number = self.table[slot];
-            if number == 0 || self.regions[number as usize] == (tag, region) {
+            if number == 0 || self.regions[number as usize] == (space, region) {
                 return slot;
             }
             slot = (slot + 1) & mask;
@@ -86,23 +86,23 @@ impl Names {
 
     /// A page's name, where its region has a number.
     #[inline]
-    pub(super) fn name(&mut self, tag: SpaceTag, page: u64) -> Option<Name> {
+    pub(super) fn name(&mut self, space: SpaceId, page: u64) -> Option<Name> {
         let region = page >> OFFSET_BITS;
-        if (self.last.0, self.last.1) != (tag, region) {
-            let number = self.table[self.slot(tag, region)];
+        if (self.last.0, self.last.1) != (space, region) {
+            let number = self.table[self.slot(space, region)];
             if number == 0 {
                 return None;
             }
-            self.last = (tag, region, number);
+            self.last = (space, region, number);
         }
         Name::from_bits(self.last.2 << OFFSET_BITS | (page & (OFFSETS - 1)) as u32)
     }
 
     /// The page of that name.
-    pub(super) fn page(&self, name: Name) -> (SpaceTag, u64) {
-        let (tag, region) = self.regions[name.region()];
+    pub(super) fn page(&self, name: Name) -> (SpaceId, u64) {
+        let (space, region) = self.regions[name.region()];
         let offset = u64::from(name.bits()) & (OFFSETS - 1);
-        (tag, region << OFFSET_BITS | offset)
+        (space, region << OFFSET_BITS | offset)
     }
 
     /// Whether no further region has room.
@@ -111,13 +111,13 @@ impl Names {
     }
 
     /// Gives a number to the region of a page, which has none.
-    pub(super) fn add(&mut self, tag: SpaceTag, page: u64) -> Name {
+    pub(super) fn add(&mut self, space: SpaceId, page: u64) -> Name {
         let region = page >> OFFSET_BITS;
         let number = self.regions.len() as u32;
-        self.regions.push((tag, region));
-        let slot = self.slot(tag, region);
+        self.regions.push((space, region));
+        let slot = self.slot(space, region);
         self.table[slot] = number;
-        self.last = (tag, region, number);
+        self.last = (space, region, number);
         let bits = number << OFFSET_BITS | (page & (OFFSETS - 1)) as u32;
         Name(NonZeroU32::new(bits).expect("numbers begin at 1 and stay below 2^23"))
     }
@@ -145,7 +145,7 @@ impl Names {
 }
 
 /// What number 0 stands for.
-const NOTHING: (SpaceTag, u64) = (SpaceTag::NONE, u64::MAX);
+const NOTHING: (SpaceId, u64) = (SpaceId(u32::MAX), u64::MAX);
 
 /// Which numbers are in use.
 pub(super) struct Used(Vec<bool>);
@@ -172,32 +172,32 @@ impl Renaming {
 mod tests {
     use super::*;
 
-    fn named(names: &mut Names, tag: usize, page: u64) -> Name {
-        let tag = SpaceTag::new(tag).unwrap();
+    fn named(names: &mut Names, space: usize, page: u64) -> Name {
+        let space = SpaceId(space as u32);
         names
-            .name(tag, page)
-            .unwrap_or_else(|| names.add(tag, page))
+            .name(space, page)
+            .unwrap_or_else(|| names.add(space, page))
     }
 
     #[test]
     fn pages_have_names_of_their_own() {
         let mut names = Names::new();
         let pages: Vec<(usize, u64)> = (0..3)
-            .flat_map(|tag| {
-                [0, 1, 511, 512, 1 << 43, u64::MAX >> 12, u64::MAX].map(|page| (tag, page))
+            .flat_map(|space| {
+                [0, 1, 511, 512, 1 << 43, u64::MAX >> 12, u64::MAX].map(|page| (space, page))
             })
             .collect();
         let given: Vec<Name> = pages
             .iter()
-            .map(|(tag, page)| named(&mut names, *tag, *page))
+            .map(|(space, page)| named(&mut names, *space, *page))
             .collect();
-        for (at, (name, (tag, page))) in given.iter().zip(&pages).enumerate() {
+        for (at, (name, (space, page))) in given.iter().zip(&pages).enumerate() {
             assert!(!given[..at].contains(name));
-            let tag = SpaceTag::new(*tag).unwrap();
-            assert_eq!(names.page(*name), (tag, *page));
-            assert_eq!(names.name(tag, *page), Some(*name));
+            let space = SpaceId(*space as u32);
+            assert_eq!(names.page(*name), (space, *page));
+            assert_eq!(names.name(space, *page), Some(*name));
         }
-        assert_eq!(names.name(SpaceTag::new(3).unwrap(), 0), None);
+        assert_eq!(names.name(SpaceId(3), 0), None);
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
         for (at, (old, page)) in old.iter().zip(&pages).enumerate() {
             let new = renaming.of(*old);
             assert_eq!(new.is_some(), at % 3 == 0);
-            assert_eq!(names.name(SpaceTag::default(), *page), new);
+            assert_eq!(names.name(SpaceId(0), *page), new);
         }
     }
 

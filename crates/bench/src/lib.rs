@@ -1,0 +1,43 @@
+//! What the benchmarks run.
+//!
+//! [`generated`] makes the traces that no program made, [`replay`] takes a trace through the engine, [`slow`] through the
+//! oracle, [`walk`] only decodes it, and [`loads`] does the least that random updates need. [`answers`] holds what each of them counts against what it
+//! should; [`rounds`] times them in turn. `broadleaf-bench` puts these together for `benches/engine`, and
+//! `broadleaf-guarded` runs parts of them under Callgrind, for `tests/instructions.rs`.
+#![forbid(unsafe_code)]
+
+pub mod answers;
+pub mod generated;
+pub mod loads;
+pub mod replay;
+pub mod rounds;
+pub mod slow;
+pub mod walk;
+
+/// What goes wrong in a benchmark ends it, with a sentence for whoever runs it.
+pub type Failed = Box<dyn std::error::Error>;
+
+/// The policy that stands for all where one is replayed.
+pub const ONE: &str = "pop-64";
+
+/// The machine of every replay.
+pub const MACHINE: &str = "skylake";
+
+/// The eighteen policies of Zhu 2018 by name: all that the catalogue offers but Linux's own.
+///
+/// # Errors
+/// Where the catalogue has an example that it does not know.
+pub fn eighteen() -> Result<Vec<String>, Failed> {
+    let mut names: Vec<String> = nineteen()?;
+    names.retain(|name| name != "thp-always");
+    Ok(names)
+}
+
+/// All policies that `compare` replays unless told otherwise.
+///
+/// # Errors
+/// Where the catalogue has an example that it does not know.
+pub fn nineteen() -> Result<Vec<String>, Failed> {
+    let policies = broadleaf_policy::examples()?;
+    Ok(policies.iter().map(|policy| policy.name()).collect())
+}

@@ -1,0 +1,258 @@
+//! Times decoding, the engine and the oracle on traces, and holds every answer against what it should be.
+//! `benches/engine` makes the traces and the tables.
+#![forbid(unsafe_code)]
+
+use broadleaf_bench::answers::{self, Answers};
+use broadleaf_bench::generated::{GUPS_PAGES, Generated};
+use broadleaf_bench::rounds::{Contestant, race};
+use broadleaf_bench::{Failed, ONE, eighteen, loads, replay, slow, walk};
+use clap::{Parser, Subcommand};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Parser)]
+#[command(about = "Measures the engine beside decoding and beside the oracle")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Times these traces; prints JSON, an object for each of them to a line
+    Measure {
+        /// One that is generated (gups, scan or zipf), or a recording with the name that results give it
+        #[arg(value_name = "NAME|NAME=TRACE", required = true)]
+        traces: Vec<String>,
+        /// How often each thing is timed
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        /// Traces on which eighteen passes of one policy are timed too
+        #[arg(long, value_name = "NAME")]
+        apart: Vec<String>,
+        /// Traces on which one policy is timed, and not eighteen
+        #[arg(long, value_name = "NAME")]
+        one: Vec<String>,
+    },
+    /// Prints what the generated traces come to, by the oracle: the content of crates/bench/counts.json
+    Counts,
+}
+
+fn main() -> Result<(), Failed> {
+    match Arguments::parse().command {
+        Command::Measure {
+            traces,
+            rounds,
+            apart,
+            one,
+        } => measure(&traces, rounds, &apart, &one),
+        Command::Counts => counts(),
+    }
+}
+
+/// A file for a generated trace: read as recordings are.
+fn write(trace: Generated, folder: &Path) -> Result<PathBuf, Failed> {
+    let path = folder.join(trace.name()).with_extension("bl");
+    trace.write(BufWriter::new(File::create(&path)?))?.flush()?;
+    Ok(path)
+}
+
+fn counts() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut all = BTreeMap::new();
+    for trace in Generated::ALL {
+        let path = write(trace, folder.path())?;
+        let answers = slow::replay_all(|| File::open(&path), &eighteen()?)?;
+        all.insert(trace.name().to_owned(), answers);
+    }
+    print!("{}", answers::stored_text(&all)?);
+    Ok(())
+}
+
+fn measure(
+    traces: &[String],
+    rounds: usize,
+    apart: &[String],
+    one: &[String],
+) -> Result<(), Failed> {
+    let stored = answers::stored()?;
+    let folder = tempfile::tempdir()?;
+    for given in traces {
+        let (name, path, right) = match given.split_once('=') {
+            Some((name, path)) => {
+                let path = PathBuf::from(path);
+                let policies = if one.iter().any(|of| of == name) {
+                    vec![ONE.to_owned()]
+                } else {
+                    eighteen()?
+                };
+                let right = slow::replay_all(|| File::open(&path), &policies)?;
+                (name, path, right)
+            }
+            None => {
+                let mut all = Generated::ALL.into_iter();
+                let trace = all
+                    .find(|trace| trace.name() == given)
+                    .ok_or_else(|| format!("{given}: no trace of that name is generated"))?;
+                let right = stored.get(given).cloned().unwrap_or_default();
+                (trace.name(), write(trace, folder.path())?, right)
+            }
+        };
+        let trace = Trace::new(name, &path, right, apart, one)?;
+        println!("{}", trace.measure(rounds)?);
+    }
+    Ok(())
+}
+
+/// A trace to be measured.
+struct Trace<'a> {
+    name: &'a str,
+    path: &'a Path,
+    right: Answers,
+    seen: walk::Seen,
+    /// Whether eighteen policies are timed, and whether that is done one by one too.
+    eighteen: bool,
+    apart: bool,
+}
+
+impl<'a> Trace<'a> {
+    fn new(
+        name: &'a str,
+        path: &'a Path,
+        right: Answers,
+        apart: &[String],
+        one: &[String],
+    ) -> Result<Self, Failed> {
+        let named = |names: &[String]| names.iter().any(|of| of == name);
+        Ok(Self {
+            name,
+            path,
+            right,
+            seen: walk::walk(File::open(path)?)?,
+            eighteen: !named(one),
+            apart: named(apart),
+        })
+    }
+
+    fn open(&self) -> io::Result<File> {
+        File::open(self.path)
+    }
+
+    fn agree(&self, policies: &[String], found: &Answers) -> Result<(), Failed> {
+        answers::agree(self.name, policies, found, &self.right)
+    }
+
+    /// The engine, with these policies in one pass.
+    fn engine<'s>(
+        &'s self,
+        name: &'static str,
+        policies: Vec<String>,
+    ) -> Result<Contestant<'s>, Failed> {
+        let plan = replay::plan(&policies)?;
+        Ok(Contestant {
+            name,
+            run: Box::new(move || {
+                let found = replay::replay(|| self.open(), &plan)?;
+                self.agree(&policies, &found)
+            }),
+        })
+    }
+
+    /// The engine, with each of these policies in a pass of its own.
+    fn engine_apart<'s>(
+        &'s self,
+        name: &'static str,
+        policies: Vec<String>,
+    ) -> Result<Contestant<'s>, Failed> {
+        let mut each = Vec::new();
+        for policy in policies {
+            each.push(self.engine(name, vec![policy])?);
+        }
+        Ok(Contestant {
+            name,
+            run: Box::new(move || each.iter_mut().try_for_each(|one| (one.run)())),
+        })
+    }
+
+    fn decoding(&self) -> Contestant<'_> {
+        Contestant {
+            name: "decoding",
+            run: Box::new(|| same(self.seen, walk::walk(self.open()?)?)),
+        }
+    }
+
+    fn oracle(&self) -> Result<Contestant<'_>, Failed> {
+        let (policy, known) = (slow::policy(ONE)?, slow::survey(self.open()?)?);
+        Ok(Contestant {
+            name: "oracle",
+            run: Box::new(move || {
+                let found = slow::replay(self.open()?, &known, policy)?;
+                self.agree(&[ONE.to_owned()], &found)
+            }),
+        })
+    }
+
+    /// What random updates have to load, page by page as it is decoded, and from a list of pages in memory.
+    fn loads(&self) -> Result<[Contestant<'_>; 2], Failed> {
+        let mut pages = Vec::new();
+        walk::each_batch(self.open()?, |visits| {
+            pages.extend(visits.iter().map(|visit| visit.unit as u32));
+        })?;
+        let visits = self.seen.visits;
+        let state = loads::State::new(GUPS_PAGES);
+        let other = loads::State::new(GUPS_PAGES);
+        Ok([
+            Contestant {
+                name: "loads",
+                run: Box::new(move || {
+                    let mut loaded = 0;
+                    walk::each_batch(self.open()?, |visits| loaded += state.visits(visits))?;
+                    same(visits, loaded)
+                }),
+            },
+            Contestant {
+                name: "loads_of_a_list",
+                run: Box::new(move || same(visits, other.pages(&pages))),
+            },
+        ])
+    }
+
+    /// All that is timed on this trace, in turn.
+    fn measure(&self, rounds: usize) -> Result<Value, Failed> {
+        let mut contestants = vec![
+            self.decoding(),
+            self.engine("one", vec![ONE.to_owned()])?,
+            self.oracle()?,
+        ];
+        if self.eighteen {
+            contestants.push(self.engine("eighteen", eighteen()?)?);
+        }
+        if self.apart {
+            contestants.push(self.engine_apart("apart", eighteen()?)?);
+        }
+        if self.name == Generated::Gups.name() {
+            contestants.extend(self.loads()?);
+        }
+        let seconds = race(rounds, &mut contestants)?;
+        let names = contestants.iter().map(|contestant| contestant.name);
+        let times: BTreeMap<_, _> = names.zip(seconds).collect();
+        Ok(json!({
+            "trace": self.name,
+            "accesses": self.seen.accesses,
+            "visits": self.seen.visits,
+            "bytes": std::fs::metadata(self.path)?.len(),
+            "seconds": times,
+        }))
+    }
+}
+
+/// An answer that is one number, or a few.
+fn same<T: PartialEq + std::fmt::Debug>(right: T, found: T) -> Result<(), Failed> {
+    if right == found {
+        return Ok(());
+    }
+    Err(format!("the answer is {found:?}, should be {right:?}").into())
+}

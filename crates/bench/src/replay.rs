@@ -1,0 +1,91 @@
+//! A trace taken through the engine. What the engine wants of a trace is known here and nowhere else in this crate.
+
+use crate::answers::{self, Answers};
+use crate::{Failed, MACHINE, walk};
+use broadleaf_engine::{Part, Plan, Source, run};
+use broadleaf_trace::{Grain, Item, PartReader, TraceError, TraceReader};
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+/// A recording that the engine can read again.
+struct Recording<R, O> {
+    open: O,
+    reader: TraceReader<R>,
+    /// Readers of parts that are not in use.
+    idle: Vec<PartReader>,
+}
+
+impl<R: Read, O: Fn() -> io::Result<R>> Recording<R, O> {
+    fn new(open: O) -> Result<Self, TraceError> {
+        let reader = TraceReader::with_options(open()?, walk::OPTIONS)?;
+        Ok(Self {
+            open,
+            reader,
+            idle: Vec::new(),
+        })
+    }
+}
+
+/// A chunk of a recording.
+struct Chunk(PartReader);
+
+impl Part for Chunk {
+    type Error = TraceError;
+
+    fn next(&mut self) -> Result<Option<Item<'_>>, Self::Error> {
+        self.0.next_item()
+    }
+}
+
+impl<R: Read, O: Fn() -> io::Result<R>> Source for Recording<R, O> {
+    type Error = TraceError;
+    type Part = Chunk;
+
+    fn grain(&self) -> Grain {
+        self.reader.header().grain
+    }
+
+    fn rewind(&mut self) -> Result<(), Self::Error> {
+        self.reader = TraceReader::with_options((self.open)()?, walk::OPTIONS)?;
+        Ok(())
+    }
+
+    fn next_part(&mut self) -> Result<Option<Chunk>, Self::Error> {
+        let Some(part) = self.reader.next_part()? else {
+            return Ok(None);
+        };
+        let new = || PartReader::new(self.reader.header().grain, walk::OPTIONS.fetches);
+        let mut reader = self.idle.pop().unwrap_or_else(new);
+        reader.begin(part);
+        Ok(Some(Chunk(reader)))
+    }
+
+    fn close(&mut self, Chunk(mut reader): Chunk) -> Result<ControlFlow<()>, Self::Error> {
+        if let Some(closed) = reader.close() {
+            self.reader.close(closed);
+        }
+        self.idle.push(reader);
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// A plan of policies by name, on the machine of the benchmarks.
+///
+/// # Errors
+/// Where there is no such policy.
+pub fn plan(policies: &[String]) -> Result<Plan, Failed> {
+    let parsed = policies.iter().map(|name| broadleaf_policy::parse(name));
+    let machine = broadleaf_translation::machine(MACHINE)?;
+    Ok(Plan::new(parsed.collect::<Result<_, _>>()?, vec![machine])?)
+}
+
+/// What the engine counts for each policy of a plan; `open` is asked for the trace's bytes before each pass.
+///
+/// # Errors
+/// Where the trace cannot be read, or the engine refuses it.
+pub fn replay<R: Read>(open: impl Fn() -> io::Result<R>, plan: &Plan) -> Result<Answers, Failed> {
+    let mut recording = Recording::new(open)?;
+    let outcome = run(&mut recording, plan, &mut |_| ControlFlow::Continue(()))?;
+    let of = |result| answers::of_engine(result, &outcome.trace);
+    Ok(outcome.results.iter().map(of).collect())
+}
