@@ -30,6 +30,10 @@ pub enum ChunkKind {
     Definitions,
     /// Executions and events.
     Stream,
+    /// Pieces of a reduced trace.
+    Reduced,
+    /// What a reduced trace comes to.
+    ReducedEnd,
     /// Where every other chunk is.
     Index,
     /// What a later version added; it is skipped.
@@ -41,6 +45,8 @@ impl ChunkKind {
         match self {
             Self::Definitions => 1,
             Self::Stream => 2,
+            Self::Reduced => 16,
+            Self::ReducedEnd => 17,
             Self::Index => 255,
             Self::Other(kind) => kind,
         }
@@ -50,6 +56,8 @@ impl ChunkKind {
         match kind {
             1 => Self::Definitions,
             2 => Self::Stream,
+            16 => Self::Reduced,
+            17 => Self::ReducedEnd,
             255 => Self::Index,
             kind => Self::Other(kind),
         }

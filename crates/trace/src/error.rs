@@ -28,6 +28,8 @@ pub enum Section {
     Places,
     /// Its events.
     Events,
+    /// The columns of a reduced trace.
+    Columns,
     /// The index.
     Index,
     /// What follows the index.
@@ -48,6 +50,7 @@ impl fmt::Display for Section {
             Self::Units => "units",
             Self::Places => "places",
             Self::Events => "events",
+            Self::Columns => "columns",
             Self::Index => "index",
             Self::End => "end",
         })

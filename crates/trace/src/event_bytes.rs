@@ -88,7 +88,7 @@ const fn advice_number(advice: Advice) -> i32 {
 }
 
 /// Appends the event's payload and answers its kind; `None` where the format has no such event.
-fn put(out: &mut Vec<u8>, event: &Event) -> Option<u8> {
+pub(crate) fn put(out: &mut Vec<u8>, event: &Event) -> Option<u8> {
     match event {
         Event::Map(mapping) => {
             put_range(out, &mapping.range);

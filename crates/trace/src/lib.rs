@@ -19,6 +19,7 @@ mod index;
 mod input;
 mod part;
 mod read;
+pub mod reduced;
 pub mod synth;
 mod varint;
 mod visit;

@@ -286,7 +286,7 @@ impl<R: Read> TraceReader<R> {
                     Err(bad) => self.pass_over(length, bad.at(offset)),
                 };
             }
-            ChunkKind::Other(_) => Ok(None),
+            ChunkKind::Reduced | ChunkKind::ReducedEnd | ChunkKind::Other(_) => Ok(None),
         };
         let stream = match understood {
             Ok(stream) => stream,

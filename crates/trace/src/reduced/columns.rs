@@ -1,0 +1,300 @@
+//! Kept visits as columns, each of which is packed by itself.
+//!
+//! Pages are numbers in the list of pages that a chunk has, in the order of their first visit, so that what programs do again and again looks the
+//! same. Times and counts are mostly small: a byte each, and what is larger stands among the escapes.
+
+use super::{Kept, Manner, Sums};
+use crate::chunk::MOST_CHUNK_BYTES;
+use crate::compress::{Packer, Unpacker};
+use crate::error::{Bad, Section};
+use crate::event::Event;
+use crate::event_bytes;
+use crate::varint::{self, Cursor};
+use broadleaf_units::SpaceId;
+
+/// Stands for a number among the escapes.
+const ESCAPE: u8 = u8::MAX;
+/// The largest page number: addresses have 64 bits.
+const MOST_PAGE: u64 = u64::MAX >> 12;
+const COLUMNS: usize = 7;
+
+const VISITS: u64 = 0;
+const EVENT: u64 = 1;
+const SWITCH: u64 = 2;
+
+/// The columns of a chunk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Columns {
+    /// What there is, piece by piece.
+    pub(super) script: Vec<u8>,
+    /// The chunk's pages, each as its distance from the one before.
+    pub(super) pages: Vec<u8>,
+    /// The visits' pages: the low bytes of their numbers, and the others.
+    pub(super) low: Vec<u8>,
+    pub(super) high: Vec<u8>,
+    /// Accesses since the visit before.
+    pub(super) times: Vec<u8>,
+    /// What visits begin with and do, and how many loads come before a store.
+    pub(super) manners: Vec<u8>,
+    pub(super) escapes: Vec<u8>,
+}
+
+impl Columns {
+    fn in_order(&mut self) -> [&mut Vec<u8>; COLUMNS] {
+        [
+            &mut self.script,
+            &mut self.pages,
+            &mut self.low,
+            &mut self.high,
+            &mut self.times,
+            &mut self.manners,
+            &mut self.escapes,
+        ]
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.in_order().into_iter().for_each(Vec::clear);
+    }
+
+    /// Appends the packed columns to a chunk.
+    pub(super) fn pack(&mut self, packer: &mut Packer, out: &mut Vec<u8>) -> std::io::Result<()> {
+        for column in self.in_order() {
+            let packed = packer.pack(column)?;
+            let stored = if packed.len() < column.len() {
+                &packed
+            } else {
+                &*column
+            };
+            varint::put(out, column.len() as u64);
+            varint::put(out, stored.len() as u64);
+            out.extend_from_slice(stored);
+        }
+        Ok(())
+    }
+
+    /// Unpacks the body of a chunk.
+    pub(super) fn unpack(&mut self, body: &[u8], unpacker: &mut Unpacker) -> Result<(), Bad> {
+        let bad = |reason| Bad::new(Section::Columns, reason);
+        let mut from = Cursor::new(body);
+        let mut all = 0u64;
+        for column in self.in_order() {
+            let raw = from.number().map_err(bad)?;
+            let stored = from.prefixed().map_err(bad)?;
+            all = all.saturating_add(raw);
+            if all > MOST_CHUNK_BYTES as u64 {
+                return Err(bad("they are larger than those of a chunk may be"));
+            }
+            if raw as usize == stored.len() {
+                column.clear();
+                column.extend_from_slice(stored);
+            } else {
+                unpacker.unpack(stored, raw as usize, column).map_err(bad)?;
+            }
+        }
+        if from.is_empty() {
+            Ok(())
+        } else {
+            Err(bad("something follows the last one"))
+        }
+    }
+
+    // ---- writing ----
+
+    pub(super) fn put_visits(&mut self, count: usize, sums: &Sums) {
+        for value in [
+            VISITS,
+            count as u64,
+            sums.loads,
+            sums.stores,
+            sums.instructions,
+            sums.data.into(),
+        ] {
+            varint::put(&mut self.script, value);
+        }
+    }
+
+    /// Appends an event. `None` where a reader would refuse it.
+    pub(super) fn put_event(&mut self, event: &Event) -> Result<(), &'static str> {
+        if let Event::SpaceSwitch(SpaceId(space)) = event {
+            varint::put(&mut self.script, SWITCH);
+            varint::put(&mut self.script, (*space).into());
+            return Ok(());
+        }
+        let mut payload = Vec::new();
+        let kind = event_bytes::put(&mut payload, event).ok_or("it is no event of the format")?;
+        event_bytes::parse(kind, &payload)?;
+        varint::put(&mut self.script, EVENT);
+        self.script.push(kind);
+        varint::put(&mut self.script, payload.len() as u64);
+        self.script.extend_from_slice(&payload);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn put_visit(&mut self, page: u32, since: u64, visit: &Kept) {
+        self.low.push(page as u8);
+        self.high
+            .extend_from_slice(&((page >> 8) as u16).to_le_bytes());
+        put_small(since, &mut self.times, &mut self.escapes);
+        self.manners.push(visit.manner.bits());
+        if visit.manner.stores {
+            put_small(
+                visit.loads_before_store.into(),
+                &mut self.manners,
+                &mut self.escapes,
+            );
+        }
+    }
+}
+
+/// The largest number of a page in its chunk, and one.
+pub(super) const MOST_PAGES: usize = 1 << 24;
+
+fn put_small(value: u64, column: &mut Vec<u8>, escapes: &mut Vec<u8>) {
+    match u8::try_from(value) {
+        Ok(small) if small < ESCAPE => column.push(small),
+        _ => {
+            column.push(ESCAPE);
+            varint::put(escapes, value);
+        }
+    }
+}
+
+/// What stands next in a script.
+pub(super) enum Step {
+    Visits(usize, Sums),
+    Event(Event),
+    /// An event of a later version.
+    Unknown,
+}
+
+/// Reads the columns of a chunk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reading {
+    pub(super) columns: Columns,
+    pages: Vec<u64>,
+    script: usize,
+    visits: usize,
+    manners: usize,
+    escapes: usize,
+}
+
+impl Reading {
+    pub(super) fn begin(&mut self, body: &[u8], unpacker: &mut Unpacker) -> Result<(), Bad> {
+        self.columns.unpack(body, unpacker)?;
+        (self.script, self.visits, self.manners, self.escapes) = (0, 0, 0, 0);
+        let bad = |reason| Bad::new(Section::Columns, reason);
+        self.pages.clear();
+        let mut at = 0;
+        let mut page = 0u64;
+        while at < self.columns.pages.len() {
+            let zigzag = varint::take(&self.columns.pages, &mut at).map_err(bad)?;
+            page = page.wrapping_add((zigzag >> 1) ^ (zigzag & 1).wrapping_neg());
+            if page > MOST_PAGE {
+                return Err(bad("a page lies past the last address"));
+            }
+            self.pages.push(page);
+        }
+        let visits = self.columns.low.len();
+        if self.columns.high.len() != 2 * visits || self.columns.times.len() != visits {
+            return Err(bad("they differ in length"));
+        }
+        Ok(())
+    }
+
+    /// What comes next; `None` at the end.
+    pub(super) fn step(&mut self) -> Result<Option<Step>, &'static str> {
+        let mut from = Cursor::new(&self.columns.script[self.script..]);
+        if from.is_empty() {
+            let all = self.visits == self.columns.low.len()
+                && self.manners == self.columns.manners.len()
+                && self.escapes == self.columns.escapes.len();
+            return if all {
+                Ok(None)
+            } else {
+                Err("more is there than the pieces ask for")
+            };
+        }
+        let step = match from.number()? {
+            VISITS => {
+                let count = from.number()?;
+                let sums = Sums {
+                    loads: from.number()?,
+                    stores: from.number()?,
+                    instructions: from.number()?,
+                    data: from.number()? != 0,
+                };
+                if sums.loads.checked_add(sums.stores).is_none() {
+                    return Err("more accesses than can be counted");
+                }
+                let left = (self.columns.low.len() - self.visits) as u64;
+                if count > left {
+                    return Err("a piece has more visits than there are");
+                }
+                Step::Visits(count as usize, sums)
+            }
+            EVENT => {
+                let kind = from.byte()?;
+                let payload = from.prefixed()?;
+                match event_bytes::parse(kind, payload)? {
+                    Some(event) => Step::Event(event),
+                    None => Step::Unknown,
+                }
+            }
+            SWITCH => Step::Event(Event::SpaceSwitch(SpaceId(from.number32()?))),
+            _ => return Err("a piece is of no known kind"),
+        };
+        self.script += from.position();
+        Ok(Some(step))
+    }
+
+    /// Reads that many visits, which there are.
+    pub(super) fn visits(
+        &mut self,
+        count: usize,
+        accesses: u64,
+        into: &mut Vec<Kept>,
+    ) -> Result<(), &'static str> {
+        into.clear();
+        into.reserve(count);
+        let which = self.visits..self.visits + count;
+        self.visits += count;
+        let columns = &self.columns;
+        let (high, _) = columns.high[2 * which.start..2 * which.end].as_chunks::<2>();
+        let rest = columns.low[which.clone()].iter().zip(high);
+        let mut time = 0u64;
+        for ((low, high), since) in rest.zip(&columns.times[which]) {
+            let number = usize::from(*low) | usize::from(u16::from_le_bytes(*high)) << 8;
+            let page = *self.pages.get(number).ok_or("a visit is to no page")?;
+            let since = match *since {
+                ESCAPE => varint::take(&columns.escapes, &mut self.escapes)?,
+                small => small.into(),
+            };
+            time = time.saturating_add(since);
+            let bits = columns.manners.get(self.manners).copied();
+            self.manners += 1;
+            let manner = bits.and_then(Manner::from_bits);
+            let manner = manner.ok_or("a visit is of no known kind")?;
+            let mut loads_before_store = 0;
+            if manner.stores {
+                let loads = columns.manners.get(self.manners);
+                self.manners += 1;
+                loads_before_store = match *loads.ok_or("they differ in length")? {
+                    ESCAPE => u32::try_from(varint::take(&columns.escapes, &mut self.escapes)?)
+                        .map_err(|_| "a number has more than 32 bits")?,
+                    small => small.into(),
+                };
+            }
+            into.push(Kept {
+                page,
+                time,
+                loads_before_store,
+                manner,
+            });
+        }
+        if time > accesses {
+            return Err("a visit comes after the last access");
+        }
+        Ok(())
+    }
+}

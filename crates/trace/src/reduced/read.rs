@@ -1,0 +1,206 @@
+//! Reading a reduced trace.
+
+use std::io::Read;
+
+use super::columns::{Reading, Step};
+use super::{Kept, ReducedHeader, Sums};
+use crate::chunk::{CHECK_BYTES, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, Totals, check_agrees};
+use crate::compress::Unpacker;
+use crate::error::{Bad, Section, TraceError};
+use crate::event::Event;
+use crate::input::Input;
+use crate::varint::Cursor;
+
+/// Reads a reduced trace, chunk by chunk.
+pub struct ReducedReader<R> {
+    input: Input<R>,
+    header: ReducedHeader,
+    totals: Option<Totals>,
+    ended: bool,
+}
+
+/// A chunk whose check agreed and that was not looked into further.
+#[derive(Clone, Debug)]
+pub struct ReducedPart {
+    offset: u64,
+    body: Vec<u8>,
+}
+
+impl<R: Read> ReducedReader<R> {
+    /// Begins to read a reduced trace: reads its head.
+    ///
+    /// # Errors
+    /// Where this is none, one of a later version, or its head is damaged.
+    pub fn new(mut from: R) -> Result<Self, TraceError> {
+        let (header, length) = ReducedHeader::read(&mut from)?;
+        Ok(Self {
+            input: Input::new(from, length),
+            header,
+            totals: None,
+            ended: false,
+        })
+    }
+
+    /// What it says about itself.
+    pub const fn header(&self) -> &ReducedHeader {
+        &self.header
+    }
+
+    /// What is read from. Some of it was read ahead.
+    pub fn get_mut(&mut self) -> &mut R {
+        self.input.get_mut()
+    }
+
+    /// What it says that all comes to; known where the end was read.
+    pub const fn totals(&self) -> Option<Totals> {
+        self.totals
+    }
+
+    /// The next part, or `None` at the end.
+    ///
+    /// # Errors
+    /// Where it is damaged or cut off. There is nothing behind an error.
+    pub fn next_part(&mut self) -> Result<Option<ReducedPart>, TraceError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let part = self.part();
+        self.ended |= part.is_err();
+        part
+    }
+
+    fn part(&mut self) -> Result<Option<ReducedPart>, TraceError> {
+        let offset = self.input.offset();
+        let truncated = |input: &Input<R>| TraceError::Truncated {
+            offset,
+            size: offset + input.ahead().len() as u64,
+        };
+        if !self.input.fill(CHUNK_HEAD_BYTES)? {
+            return Err(truncated(&self.input));
+        }
+        let head = match self.input.ahead().first_chunk() {
+            Some(bytes) => ChunkHead::parse(bytes).map_err(|bad| bad.at(offset))?,
+            None => return Err(truncated(&self.input)),
+        };
+        let length = head.whole_length();
+        if !self.input.fill(length)? {
+            return Err(truncated(&self.input));
+        }
+        let whole = &self.input.ahead()[..length];
+        if !check_agrees(whole) {
+            return Err(TraceError::BadCheck { offset });
+        }
+        let body = &whole[CHUNK_HEAD_BYTES..length - CHECK_BYTES];
+        match head.kind {
+            ChunkKind::Reduced => {
+                let body = body.to_vec();
+                self.input.consume(length);
+                Ok(Some(ReducedPart { offset, body }))
+            }
+            ChunkKind::ReducedEnd => {
+                let bad = |reason| Bad::new(Section::End, reason).at(offset);
+                self.totals = Some(end(body).map_err(bad)?);
+                self.ended = true;
+                self.input.consume(length);
+                if self.input.fill(1)? {
+                    return Err(bad("something follows it"));
+                }
+                Ok(None)
+            }
+            _ => {
+                let reason = "it is of a kind that a reduced trace does not have";
+                Err(Bad::new(Section::ChunkHead, reason).at(offset))
+            }
+        }
+    }
+}
+
+fn end(body: &[u8]) -> Result<Totals, &'static str> {
+    let mut from = Cursor::new(body);
+    Ok(Totals {
+        loads: from.number()?,
+        stores: from.number()?,
+        instructions: from.number()?,
+        executions: 0,
+    })
+}
+
+/// One piece of a reduced trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReducedItem<'a> {
+    /// Visits that may change something, with no event between them, and what they and those that do not come to.
+    Visits(&'a [Kept], Sums),
+    /// Something that takes effect before the next visit.
+    Event(&'a Event),
+}
+
+/// Reads parts of a reduced trace, one after the other.
+pub struct ReducedPartReader {
+    unpacker: Unpacker,
+    reading: Reading,
+    part: Option<ReducedPart>,
+    begun: bool,
+    visits: Vec<Kept>,
+    event: Event,
+}
+
+impl Default for ReducedPartReader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ReducedPartReader {
+    /// A reader without a part.
+    pub fn new() -> Self {
+        Self {
+            unpacker: Unpacker::new(),
+            reading: Reading::default(),
+            part: None,
+            begun: false,
+            visits: Vec::new(),
+            event: Event::Fork { child: 0 },
+        }
+    }
+
+    /// Begins a part. What was left of the one before is passed over.
+    pub fn begin(&mut self, part: ReducedPart) {
+        self.part = Some(part);
+        self.begun = false;
+    }
+
+    /// The next piece of the part; `None` at its end, and where none was begun.
+    ///
+    /// # Errors
+    /// Where the part says what it cannot mean.
+    pub fn next_item(&mut self) -> Result<Option<ReducedItem<'_>>, TraceError> {
+        let Some(part) = &self.part else {
+            return Ok(None);
+        };
+        let offset = part.offset;
+        if !self.begun {
+            self.begun = true;
+            let begun = self.reading.begin(&part.body, &mut self.unpacker);
+            begun.map_err(|bad| bad.at(offset))?;
+        }
+        let bad = |reason| Bad::new(Section::Columns, reason).at(offset);
+        loop {
+            match self.reading.step().map_err(bad)? {
+                None => {
+                    self.part = None;
+                    return Ok(None);
+                }
+                Some(Step::Unknown) => {}
+                Some(Step::Event(event)) => {
+                    self.event = event;
+                    return Ok(Some(ReducedItem::Event(&self.event)));
+                }
+                Some(Step::Visits(count, sums)) => {
+                    let read = (self.reading).visits(count, sums.accesses(), &mut self.visits);
+                    read.map_err(bad)?;
+                    return Ok(Some(ReducedItem::Visits(&self.visits, sums)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What is written is read, and what is damaged is refused.
+
+use super::*;
+use crate::event::Event;
+use crate::synth::SplitMix64;
+use crate::{Advice, Range, TraceError};
+use broadleaf_units::{SpaceId, VirtAddr};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Visits(Vec<Kept>, Sums),
+    Event(Event),
+}
+
+fn pieces(random: &mut SplitMix64, count: u64) -> Vec<Piece> {
+    let one = |random: &mut SplitMix64| match random.below(4) {
+        0 => Piece::Event(match random.below(3) {
+            0 => Event::SpaceSwitch(SpaceId(random.next() as u32)),
+            1 => Event::Fork { child: 7 },
+            _ => Event::Advise(
+                Range {
+                    start: VirtAddr(random.below(1 << 30) << 12),
+                    len: 4096,
+                },
+                Advice::DontNeed,
+            ),
+        }),
+        _ => {
+            let mut time = 0;
+            let visits = (0..random.below(40)).map(|_| {
+                time += match random.below(20) {
+                    0 => random.below(1 << 40),
+                    1 => 254 + random.below(3),
+                    _ => random.below(10),
+                };
+                let stores = random.below(2) == 0;
+                let leads = random.below(8) == 0;
+                Kept {
+                    page: if random.below(9) == 0 {
+                        random.next() >> 12
+                    } else {
+                        random.below(300)
+                    },
+                    time,
+                    loads_before_store: match (stores, random.below(9)) {
+                        (false, _) => 0,
+                        (true, 0) => random.next() as u32,
+                        (true, _) => random.below(3) as u32,
+                    },
+                    manner: Manner {
+                        leads,
+                        leads_with_store: leads && random.below(2) == 0,
+                        accesses: stores || !leads || random.below(2) == 0,
+                        stores,
+                    },
+                }
+            });
+            let visits: Vec<Kept> = visits.collect();
+            let sums = Sums {
+                loads: time + random.below(9),
+                stores: random.below(1 << 20),
+                instructions: random.next() >> 8,
+                data: !visits.is_empty() || random.below(2) == 0,
+            };
+            Piece::Visits(visits, sums)
+        }
+    };
+    (0..count).map(|_| one(random)).collect()
+}
+
+fn written(pieces: &[Piece]) -> Vec<u8> {
+    let header = ReducedHeader {
+        trace: "blake3:00".to_owned(),
+        family: "a family".to_owned(),
+    };
+    let mut writer = ReducedWriter::new(Vec::new(), &header).unwrap();
+    for piece in pieces {
+        match piece {
+            Piece::Visits(visits, sums) => writer.visits(visits, sums).unwrap(),
+            Piece::Event(event) => writer.event(event).unwrap(),
+        }
+    }
+    writer.finish().unwrap().0
+}
+
+fn read(bytes: &[u8]) -> Result<Vec<Piece>, TraceError> {
+    let mut reader = ReducedReader::new(bytes)?;
+    assert_eq!(reader.header().family, "a family");
+    let mut part = ReducedPartReader::new();
+    let mut pieces = Vec::new();
+    while let Some(next) = reader.next_part()? {
+        part.begin(next);
+        while let Some(item) = part.next_item()? {
+            pieces.push(match item {
+                ReducedItem::Visits(visits, sums) => Piece::Visits(visits.to_vec(), sums),
+                ReducedItem::Event(event) => Piece::Event(event.clone()),
+            });
+        }
+    }
+    assert!(reader.totals().is_some());
+    Ok(pieces)
+}
+
+#[test]
+fn what_is_written_is_read() {
+    for seed in 0..200 {
+        let mut random = SplitMix64::new(seed);
+        let count = random.below(60);
+        let pieces = pieces(&mut random, count);
+        assert_eq!(read(&written(&pieces)).unwrap(), pieces, "seed {seed}");
+    }
+}
+
+#[test]
+fn chunks_end_where_they_are_full() {
+    let sums = Sums {
+        loads: 4096,
+        data: true,
+        ..Sums::default()
+    };
+    let visits = |first: u64| {
+        (0..4096).map(move |at| Kept {
+            page: first + at,
+            time: at,
+            loads_before_store: 0,
+            manner: Manner {
+                accesses: true,
+                ..Manner::default()
+            },
+        })
+    };
+    let pieces: Vec<Piece> = (0..200)
+        .map(|piece| Piece::Visits(visits(piece * 5000).collect(), sums))
+        .collect();
+    let bytes = written(&pieces);
+    assert!(bytes.windows(4).filter(|four| *four == b"BLCK").count() >= 4);
+    assert!(read(&bytes).unwrap() == pieces);
+}
+
+#[test]
+fn every_damage_is_refused() {
+    let bytes = written(&pieces(&mut SplitMix64::new(1), 30));
+    for length in 0..bytes.len() {
+        assert!(read(&bytes[..length]).is_err(), "cut at {length}");
+    }
+    let mut random = SplitMix64::new(2);
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1 << random.below(8);
+        assert!(read(&damaged).is_err(), "flipped at {at}");
+    }
+    let mut longer = bytes;
+    longer.push(0);
+    assert!(read(&longer).is_err());
+}
+
+/// With checks that agree, what stands in a chunk is still looked at.
+#[test]
+fn made_up_columns_never_panic() {
+    let good = written(&pieces(&mut SplitMix64::new(3), 20));
+    let mut random = SplitMix64::new(4);
+    let (start, end) = {
+        let mut at = good
+            .windows(4)
+            .enumerate()
+            .filter(|(_, four)| *four == b"BLCK");
+        (at.next().unwrap().0, at.next().unwrap().0)
+    };
+    for _ in 0..3000 {
+        let mut columns = super::columns::Columns::default();
+        columns
+            .unpack(
+                &good[start + 16..end - 8],
+                &mut crate::compress::Unpacker::new(),
+            )
+            .unwrap();
+        for column in [
+            &mut columns.script,
+            &mut columns.pages,
+            &mut columns.low,
+            &mut columns.high,
+            &mut columns.times,
+            &mut columns.manners,
+            &mut columns.escapes,
+        ] {
+            match random.below(6) {
+                0 if !column.is_empty() => {
+                    let at = random.below(column.len() as u64) as usize;
+                    column[at] = random.next() as u8;
+                }
+                1 => column.truncate(random.below(column.len() as u64 + 1) as usize),
+                2 => column.push(random.next() as u8),
+                _ => {}
+            }
+        }
+        let mut chunk = crate::chunk::open(crate::ChunkKind::Reduced, 0);
+        let mut packer = crate::compress::Packer::new(1).unwrap();
+        columns.pack(&mut packer, &mut chunk).unwrap();
+        crate::chunk::close(&mut chunk).unwrap();
+        let whole = [&good[..start], &chunk, &good[end..]].concat();
+        let _any = read(&whole);
+    }
+}

@@ -1,0 +1,146 @@
+//! Writing a reduced trace.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use super::columns::{Columns, MOST_PAGES};
+use super::{Kept, ReducedHeader, Sums};
+use crate::chunk::{self, ChunkKind};
+use crate::compress::Packer;
+use crate::error::WriteError;
+use crate::event::Event;
+use crate::varint;
+
+/// How many visits a chunk holds, or a few more: few enough that what a reader unpacks stays near.
+const CHUNK_VISITS: usize = 1 << 18;
+/// How many bytes of events and the like a chunk holds.
+const CHUNK_SCRIPT: usize = 1 << 20;
+/// How many recently used pages are found without a search. A power of two.
+const RECENT: usize = 1 << 12;
+/// Zstandard's level: it is read more often than written.
+const LEVEL: i32 = 3;
+
+/// Writes a reduced trace, piece by piece.
+pub struct ReducedWriter<W> {
+    to: W,
+    packer: Packer,
+    columns: Columns,
+    /// The chunk's pages and their numbers.
+    pages: BTreeMap<u64, u32>,
+    recent: Vec<(u64, u32)>,
+    last_page: u64,
+    totals: Sums,
+    kept: u64,
+}
+
+impl<W: Write> ReducedWriter<W> {
+    /// Begins a reduced trace: writes its head.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn new(mut to: W, header: &ReducedHeader) -> Result<Self, WriteError> {
+        to.write_all(&header.to_bytes())?;
+        Ok(Self {
+            to,
+            packer: Packer::new(LEVEL)?,
+            columns: Columns::default(),
+            pages: BTreeMap::new(),
+            recent: vec![(u64::MAX, 0); RECENT],
+            last_page: 0,
+            totals: Sums::default(),
+            kept: 0,
+        })
+    }
+
+    /// Appends visits without an event between them: those that may change something, and what they and those that do not come to.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn visits(&mut self, visits: &[Kept], sums: &Sums) -> Result<(), WriteError> {
+        // A visit may go to a page of its own.
+        let full = self.pages.len() + visits.len() > MOST_PAGES;
+        if self.columns.low.len() >= CHUNK_VISITS || full {
+            self.flush()?;
+        }
+        if visits.len() > MOST_PAGES {
+            return Err(WriteError::TooLarge("a piece has more than 2^24 visits"));
+        }
+        self.columns.put_visits(visits.len(), sums);
+        let mut time = 0;
+        for visit in visits {
+            let page = self.number(visit.page);
+            let since = visit.time.checked_sub(time);
+            let since = since.ok_or(WriteError::TooLarge("visits out of order"))?;
+            self.columns.put_visit(page, since, visit);
+            time = visit.time;
+        }
+        self.totals.loads += sums.loads;
+        self.totals.stores += sums.stores;
+        self.totals.instructions += sums.instructions;
+        self.kept += visits.len() as u64;
+        Ok(())
+    }
+
+    /// Appends an event.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn event(&mut self, event: &Event) -> Result<(), WriteError> {
+        if self.columns.script.len() >= CHUNK_SCRIPT {
+            self.flush()?;
+        }
+        self.columns.put_event(event).map_err(WriteError::Event)
+    }
+
+    fn number(&mut self, page: u64) -> u32 {
+        let recent = &mut self.recent[page as usize % RECENT];
+        if recent.0 == page {
+            return recent.1;
+        }
+        let next = self.pages.len() as u32;
+        let number = *self.pages.entry(page).or_insert(next);
+        if number == next {
+            let distance = page.wrapping_sub(self.last_page);
+            let zigzag = distance << 1 ^ ((distance.cast_signed() >> 63).cast_unsigned());
+            varint::put(&mut self.columns.pages, zigzag);
+            self.last_page = page;
+        }
+        *recent = (page, number);
+        number
+    }
+
+    fn flush(&mut self) -> Result<(), WriteError> {
+        if self.columns.script.is_empty() {
+            return Ok(());
+        }
+        let mut bytes = chunk::open(ChunkKind::Reduced, 0);
+        self.columns.pack(&mut self.packer, &mut bytes)?;
+        chunk::close(&mut bytes).map_err(WriteError::TooLarge)?;
+        self.to.write_all(&bytes)?;
+        self.columns.clear();
+        self.pages.clear();
+        self.recent.fill((u64::MAX, 0));
+        self.last_page = 0;
+        Ok(())
+    }
+
+    /// Writes what is left, and the end. Answers what it was written to, and how many visits were.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn finish(mut self) -> Result<(W, u64), WriteError> {
+        self.flush()?;
+        let mut bytes = chunk::open(ChunkKind::ReducedEnd, 0);
+        for value in [
+            self.totals.loads,
+            self.totals.stores,
+            self.totals.instructions,
+            self.kept,
+        ] {
+            varint::put(&mut bytes, value);
+        }
+        chunk::close(&mut bytes).map_err(WriteError::TooLarge)?;
+        self.to.write_all(&bytes)?;
+        Ok((self.to, self.kept))
+    }
+}
