@@ -2,8 +2,8 @@
 
 use crate::answers::{self, Answers};
 use crate::{Failed, MACHINE, walk};
-use broadleaf_engine::{Part, Plan, Source, run};
-use broadleaf_trace::{Grain, Item, PartReader, TraceError, TraceReader};
+use broadleaf_engine::{Part, Piece, Plan, Source, run};
+use broadleaf_trace::{Grain, PartReader, TraceError, TraceReader};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
@@ -32,8 +32,8 @@ struct Chunk(PartReader);
 impl Part for Chunk {
     type Error = TraceError;
 
-    fn next(&mut self) -> Result<Option<Item<'_>>, Self::Error> {
-        self.0.next_item()
+    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error> {
+        Ok(self.0.next_item()?.map(Piece::from))
     }
 }
 

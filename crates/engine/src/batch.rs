@@ -1,7 +1,7 @@
 //! References as the cells take them: visits with everything found out that is the same for every policy.
 
-use crate::sieve::{Kept, Manner};
 use broadleaf_memory::{BlockId, Seen};
+use broadleaf_trace::reduced::{Kept, Manner};
 use broadleaf_translation::PageId;
 use broadleaf_units::{PageNumber, SpaceId};
 
@@ -64,7 +64,7 @@ impl Batch {
                 seen,
             });
         }
-        self.pages.push(visit.page);
+        self.pages.push(PageNumber(visit.page));
         self.ids.push(PageId::new(block.0, offset));
         // The access that a visit leads with was the last one before.
         self.times

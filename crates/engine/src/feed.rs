@@ -1,9 +1,10 @@
 //! The trace as a stream of pieces in order, decoded and sieved ahead of their use, several parts at a time.
 
-use crate::sieve::{Kept, Sieve, Sums};
-use crate::source::{Part, Source};
+use crate::sieve::Sieve;
+use crate::source::{Part, Piece, Source};
 use broadleaf_memory::GEOMETRY;
-use broadleaf_trace::{Event, Item};
+use broadleaf_trace::Event;
+use broadleaf_trace::reduced::{Kept, Sums};
 use broadleaf_translation::Recency;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -16,7 +17,7 @@ const STEP_ITEMS: usize = 1 << 12;
 const MOST_WAITING: usize = 1 << 22;
 
 /// A piece of the trace.
-pub(crate) enum Piece {
+pub(crate) enum Fed {
     /// Visits that may change something, and what they and those that do not come to.
     Visits(Vec<Kept>, Sums),
     Event(Event),
@@ -27,8 +28,7 @@ struct Ahead<P: Part> {
     part: P,
     sieve: Sieve,
     shift: u32,
-    pieces: VecDeque<Piece>,
-    waiting: usize,
+    waiting: Waiting,
     /// Where its end was found, and how it ended.
     end: Option<Result<(), P::Error>>,
     spare: Vec<Vec<Kept>>,
@@ -36,7 +36,7 @@ struct Ahead<P: Part> {
 
 impl<P: Part> Ahead<P> {
     const fn has_room(&self) -> bool {
-        self.end.is_none() && self.waiting < MOST_WAITING
+        self.end.is_none() && self.waiting.visits < MOST_WAITING
     }
 
     /// Decodes a step further.
@@ -44,32 +44,56 @@ impl<P: Part> Ahead<P> {
         let mut kept = self.spare.pop().unwrap_or_default();
         let mut sums = Sums::default();
         let (mut visits, mut items) = (0, 0);
+        let waiting = &mut self.waiting;
         while visits < STEP && items < STEP_ITEMS && self.end.is_none() {
             items += 1;
             match self.part.next() {
-                Ok(Some(Item::Visits(some))) => {
+                Ok(Some(Piece::Visits(some))) => {
                     visits += some.len();
                     self.sieve.sift(some, self.shift, &mut kept, &mut sums);
                 }
-                Ok(Some(Item::Event(event))) => {
+                Ok(Some(Piece::Reduced(some, of_piece))) => {
+                    // It counts its time from its own beginning.
+                    waiting.put(std::mem::take(&mut kept), std::mem::take(&mut sums));
+                    visits += some.len();
+                    let mut own = self.spare.pop().unwrap_or_default();
+                    own.extend_from_slice(some);
+                    waiting.put(own, of_piece);
+                }
+                Ok(Some(Piece::Event(event))) => {
                     self.sieve.pass(event);
-                    let event = event.clone();
-                    let done = std::mem::take(&mut kept);
-                    self.put(done, std::mem::take(&mut sums));
-                    self.pieces.push_back(Piece::Event(event));
+                    waiting.put(std::mem::take(&mut kept), std::mem::take(&mut sums));
+                    waiting.pieces.push_back(Fed::Event(event.clone()));
                 }
                 Ok(None) => self.end = Some(Ok(())),
                 Err(error) => self.end = Some(Err(error)),
             }
         }
-        self.put(kept, sums);
+        waiting.put(kept, sums);
     }
+}
 
+/// What was decoded and not used yet.
+#[derive(Default)]
+struct Waiting {
+    pieces: VecDeque<Fed>,
+    visits: usize,
+}
+
+impl Waiting {
     fn put(&mut self, kept: Vec<Kept>, sums: Sums) {
         if sums != Sums::default() {
-            self.waiting += kept.len();
-            self.pieces.push_back(Piece::Visits(kept, sums));
+            self.visits += kept.len();
+            self.pieces.push_back(Fed::Visits(kept, sums));
         }
+    }
+
+    fn take(&mut self) -> Option<Fed> {
+        let piece = self.pieces.pop_front()?;
+        if let Fed::Visits(kept, _) = &piece {
+            self.visits -= kept.len();
+        }
+        Some(piece)
     }
 }
 
@@ -106,8 +130,7 @@ impl<'a, S: Source> Feed<'a, S> {
                     part,
                     sieve: Sieve::new(self.recency.clone()),
                     shift: u32::from(GEOMETRY.base().shift() - self.source.grain().shift()),
-                    pieces: VecDeque::new(),
-                    waiting: 0,
+                    waiting: Waiting::default(),
                     end: None,
                     spare: std::mem::take(&mut self.spare),
                 }),
@@ -127,7 +150,7 @@ impl<'a, S: Source> Feed<'a, S> {
     ///
     /// # Errors
     /// Where the trace is damaged here.
-    pub(crate) fn next(&mut self) -> Result<Option<Piece>, S::Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<Fed>, S::Error> {
         loop {
             let Some(ahead) = self.ahead.front_mut() else {
                 // An error of the source stands behind all that it handed out.
@@ -136,10 +159,7 @@ impl<'a, S: Source> Feed<'a, S> {
                     None => Ok(None),
                 };
             };
-            if let Some(piece) = ahead.pieces.pop_front() {
-                if let Piece::Visits(kept, _) = &piece {
-                    ahead.waiting -= kept.len();
-                }
+            if let Some(piece) = ahead.waiting.take() {
                 return Ok(Some(piece));
             }
             match ahead.end.take() {

@@ -16,6 +16,7 @@ mod feed;
 mod members;
 mod plan;
 mod pool;
+mod reduce;
 mod result;
 mod run;
 mod sieve;
@@ -25,5 +26,6 @@ mod team;
 mod translation;
 
 pub use plan::{Plan, PlanError};
+pub use reduce::reduce;
 pub use run::{Error, Outcome, Progress, run};
-pub use source::{Items, Part, SomeItems, Source};
+pub use source::{Items, Part, Piece, SomeItems, Source};

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::cell::{Cell, Promoted};
 use crate::events::tells_a_mapping;
-use crate::feed::{Feed, Piece};
+use crate::feed::{Fed, Feed};
 use crate::members::MOST_MEMBERS;
 use crate::pool::Pool;
 use crate::stream::{Refused, Stream, TooLate};
@@ -253,7 +253,7 @@ impl<S: Source> Passes<'_, S> {
                     teams.iter_mut().for_each(|team| team.pass(&stream));
                 }
                 match piece {
-                    Piece::Visits(visits, sums) => {
+                    Fed::Visits(visits, sums) => {
                         if sums.data {
                             let changes = stream.end_spaces();
                             apply(&changes, teams, &mut stream);
@@ -266,7 +266,7 @@ impl<S: Source> Passes<'_, S> {
                         stream.pass(&sums);
                         feed.give_back(visits);
                     }
-                    Piece::Event(event) => match stream.event(&event) {
+                    Fed::Event(event) => match stream.event(&event) {
                         Ok(changes) => apply(&changes, teams, &mut stream),
                         Err(TooLate) => {
                             learn(&mut self.told, &mut feed, stream.running, &self.pool)?;
@@ -313,12 +313,12 @@ fn learn<S: Source>(
     while !feed.is_at_end() {
         while let Some(piece) = feed.next().map_err(Error::Source)? {
             match piece {
-                Piece::Event(Event::SpaceSwitch(space)) => running = space,
-                Piece::Event(event) if tells_a_mapping(&event) => {
+                Fed::Event(Event::SpaceSwitch(space)) => running = space,
+                Fed::Event(event) if tells_a_mapping(&event) => {
                     told.insert(running);
                 }
-                Piece::Event(_) => {}
-                Piece::Visits(visits, _) => feed.give_back(visits),
+                Fed::Event(_) => {}
+                Fed::Visits(visits, _) => feed.give_back(visits),
             }
         }
         feed.open();

@@ -2,7 +2,8 @@
 
 use crate::events::is_seen_by_no_policy;
 use broadleaf_memory::GEOMETRY;
-use broadleaf_trace::{Event, Lead, Visit};
+use broadleaf_trace::reduced::{Kept, Manner, Sums};
+use broadleaf_trace::{Event, Visit};
 use broadleaf_translation::Recency;
 use broadleaf_units::{BlockNumber, PageNumber};
 
@@ -10,54 +11,6 @@ use broadleaf_units::{BlockNumber, PageNumber};
 const STORED: usize = 256;
 /// How many blocks that were stored to are remembered. A power of two.
 const DIRTY: usize = 64;
-
-/// What a visit begins with, and does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Manner {
-    /// It begins with the upper part of an access that was counted before.
-    pub(crate) leads: bool,
-    /// That access is a store.
-    pub(crate) leads_with_store: bool,
-    /// It has accesses of its own.
-    pub(crate) accesses: bool,
-    /// One of its own accesses is a store.
-    pub(crate) stores: bool,
-}
-
-impl Manner {
-    /// Whether the page is stored to at all.
-    #[inline]
-    pub(crate) const fn any_store(self) -> bool {
-        self.stores | self.leads_with_store
-    }
-}
-
-/// A visit that may change something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
-    pub(crate) page: PageNumber,
-    /// Accesses before its own, since its piece began.
-    pub(crate) time: u64,
-    /// How many loads come before the first store.
-    pub(crate) loads_before_store: u32,
-    pub(crate) manner: Manner,
-}
-
-/// What visits come to, those that change nothing with them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sums {
-    pub(crate) loads: u64,
-    pub(crate) stores: u64,
-    pub(crate) instructions: u64,
-    /// Whether there is any visit to data.
-    pub(crate) data: bool,
-}
-
-impl Sums {
-    pub(crate) const fn accesses(&self) -> u64 {
-        self.loads + self.stores
-    }
-}
 
 /// Finds visits that change nothing.
 ///
@@ -108,17 +61,12 @@ impl Sieve {
             let time = sums.accesses();
             sums.loads += u64::from(visit.loads);
             sums.stores += u64::from(visit.stores);
-            let manner = Manner {
-                leads: visit.lead != Lead::None,
-                leads_with_store: visit.lead == Lead::Store,
-                accesses: visit.loads | visit.stores != 0,
-                stores: visit.stores > 0,
-            };
+            let manner = Manner::of(visit);
             if !(manner.accesses | manner.leads) || self.changes_nothing(page, manner.any_store()) {
                 continue;
             }
             kept.push(Kept {
-                page,
+                page: page.0,
                 time,
                 loads_before_store: visit.loads_before_store.min(visit.loads),
                 manner,

@@ -1,5 +1,6 @@
 //! Where a trace comes from, as far as the engine cares.
 
+use broadleaf_trace::reduced::{Kept, ReducedItem, Sums};
 use broadleaf_trace::{Event, Grain, Item, Visit};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -37,6 +38,35 @@ pub trait Source {
     fn close(&mut self, part: Self::Part) -> Result<ControlFlow<()>, Self::Error>;
 }
 
+/// What a part holds next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// References, in order, with no event between them.
+    Visits(&'a [Visit]),
+    /// Those of them that may change something on the machines of the plan, and what all come to.
+    Reduced(&'a [Kept], Sums),
+    /// Something that takes effect before the next visit.
+    Event(&'a Event),
+}
+
+impl<'a> From<Item<'a>> for Piece<'a> {
+    fn from(item: Item<'a>) -> Self {
+        match item {
+            Item::Visits(visits) => Self::Visits(visits),
+            Item::Event(event) => Self::Event(event),
+        }
+    }
+}
+
+impl<'a> From<ReducedItem<'a>> for Piece<'a> {
+    fn from(item: ReducedItem<'a>) -> Self {
+        match item {
+            ReducedItem::Visits(visits, sums) => Self::Reduced(visits, sums),
+            ReducedItem::Event(event) => Self::Event(event),
+        }
+    }
+}
+
 /// A part of a trace. Nothing is known of the parts before it: each begins in the address space that its first event names, if that is
 /// another than that of the part before.
 pub trait Part: Send {
@@ -47,12 +77,12 @@ pub trait Part: Send {
     ///
     /// # Errors
     /// Where the part is damaged or cannot be read.
-    fn next(&mut self) -> Result<Option<Item<'_>>, Self::Error>;
+    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error>;
 }
 
 /// One piece of a trace that is kept in memory.
 #[derive(Clone, Debug)]
-enum Piece {
+enum Kind {
     Visits(Vec<Visit>),
     Event(Event),
 }
@@ -61,7 +91,7 @@ enum Piece {
 #[derive(Clone, Debug)]
 pub struct Items {
     grain: Grain,
-    pieces: Arc<Vec<Piece>>,
+    pieces: Arc<Vec<Kind>>,
     /// How many pieces a part has.
     part: usize,
     at: usize,
@@ -86,15 +116,15 @@ impl Items {
 
     /// Adds visits at the end.
     pub fn visits(&mut self, visits: impl IntoIterator<Item = Visit>) -> &mut Self {
-        self.add(Piece::Visits(visits.into_iter().collect()))
+        self.add(Kind::Visits(visits.into_iter().collect()))
     }
 
     /// Adds an event at the end.
     pub fn event(&mut self, event: Event) -> &mut Self {
-        self.add(Piece::Event(event))
+        self.add(Kind::Event(event))
     }
 
-    fn add(&mut self, piece: Piece) -> &mut Self {
+    fn add(&mut self, piece: Kind) -> &mut Self {
         Arc::make_mut(&mut self.pieces).push(piece);
         self
     }
@@ -134,7 +164,7 @@ impl Source for Items {
 /// A part of [`Items`].
 #[derive(Clone, Debug)]
 pub struct SomeItems {
-    pieces: Arc<Vec<Piece>>,
+    pieces: Arc<Vec<Kind>>,
     at: usize,
     to: usize,
 }
@@ -142,14 +172,14 @@ pub struct SomeItems {
 impl Part for SomeItems {
     type Error = std::convert::Infallible;
 
-    fn next(&mut self) -> Result<Option<Item<'_>>, Self::Error> {
+    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error> {
         if self.at == self.to {
             return Ok(None);
         }
         self.at += 1;
         Ok(Some(match &self.pieces[self.at - 1] {
-            Piece::Visits(visits) => Item::Visits(visits),
-            Piece::Event(event) => Item::Event(event),
+            Kind::Visits(visits) => Piece::Visits(visits),
+            Kind::Event(event) => Piece::Event(event),
         }))
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::batch::Batch;
 use crate::events::is_seen_by_no_policy;
-use crate::feed::Piece;
-use crate::sieve::{Kept, Sums};
+use crate::feed::Fed;
 use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY, Histories};
 use broadleaf_metrics::TraceSummary;
 use broadleaf_trace::Event;
+use broadleaf_trace::reduced::{Kept, Sums};
 use broadleaf_translation::{PageId, Tlb};
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
 use std::collections::BTreeSet;
@@ -102,10 +102,10 @@ impl Stream {
     }
 
     /// Whether a piece changes what policies see of the visits before it, so that those have to be replayed first.
-    pub(crate) fn is_changed_by(&self, piece: &Piece) -> bool {
+    pub(crate) fn is_changed_by(&self, piece: &Fed) -> bool {
         match piece {
-            Piece::Visits(_, sums) => sums.data && !self.ending.is_empty(),
-            Piece::Event(event) => !is_seen_by_no_policy(event),
+            Fed::Visits(_, sums) => sums.data && !self.ending.is_empty(),
+            Fed::Event(event) => !is_seen_by_no_policy(event),
         }
     }
 
@@ -115,8 +115,8 @@ impl Stream {
         batch.begin(self.running);
         let begin = self.summary.accesses;
         for visit in visits {
-            let Recent { block, entered, .. } = self.block(visit.page)?;
-            let offset = GEOMETRY.offset_in_block(visit.page);
+            let Recent { block, entered, .. } = self.block(PageNumber(visit.page))?;
+            let offset = GEOMETRY.offset_in_block(PageNumber(visit.page));
             let seen = (self.histories).note(block, offset, visit.manner.any_store());
             if !seen.used || entered {
                 self.spaces.touch(block, offset);

@@ -2,8 +2,8 @@
 
 mod common;
 
-use broadleaf_engine::{Error, Items, Part, Plan, PlanError, Source, run};
-use broadleaf_trace::{Backing, Event, Grain, Item, Lead, Visit};
+use broadleaf_engine::{Error, Items, Part, Piece, Plan, PlanError, Source, run};
+use broadleaf_trace::{Backing, Event, Grain, Lead, Visit};
 use broadleaf_units::{PageSize, SpaceId, VirtAddr};
 use common::*;
 use std::ops::ControlFlow;
@@ -346,13 +346,13 @@ struct OneLoad(Option<Result<[Visit; 1], &'static str>>, [Visit; 1]);
 impl Part for OneLoad {
     type Error = &'static str;
 
-    fn next(&mut self) -> Result<Option<Item<'_>>, Self::Error> {
+    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error> {
         match self.0.take() {
             None => Ok(None),
             Some(Err(error)) => Err(error),
             Some(Ok(visits)) => {
                 self.1 = visits;
-                Ok(Some(Item::Visits(&self.1)))
+                Ok(Some(Piece::Visits(&self.1)))
             }
         }
     }

@@ -8,6 +8,7 @@
 mod catalogue;
 mod design;
 mod error;
+mod family;
 mod index;
 mod lanes;
 mod machine;
@@ -21,6 +22,7 @@ pub use catalogue::{
 };
 pub use design::{Design, Structure};
 pub use error::MachineError;
+pub use family::Family;
 pub use index::{BitField, IndexFunction};
 pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
 pub use machine::{Machine, WalkCosts};

@@ -19,6 +19,13 @@ pub(crate) const FORMATS: &[TraceFormat] = &[
         source: "docs/book/src/trace-format.md",
     },
     TraceFormat {
+        name: "reduced",
+        summary: "reduced forms of traces (.reduced): the visits that may change something on some machines, and what the others come to",
+        explanation: "Made of a trace by `broadleaf reduce` for the first level of one machine or several, and kept beside it. `compare` reads \
+                      it in place of the trace, with the same counts, where the machines are those and the trace has not changed since.",
+        source: "docs/book/src/reduced.md",
+    },
+    TraceFormat {
         name: "lackey",
         summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, no mappings",
         explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store (` S addr,size`) and load \

@@ -13,3 +13,4 @@ mod manual;
 mod names;
 pub(crate) mod offered;
 pub(crate) mod record;
+pub(crate) mod reduce;

@@ -4,6 +4,7 @@ mod damage;
 pub(crate) mod measured;
 pub(crate) mod origin;
 pub(crate) mod part;
+pub(crate) mod reduced;
 
 use std::io::{self, BufReader};
 use std::ops::ControlFlow;
@@ -11,9 +12,12 @@ use std::path::Path;
 
 use broadleaf_record::import::lackey;
 use broadleaf_report::number::grouped;
+use broadleaf_trace::reduced::{REDUCED_MAGIC, ReducedPartReader, ReducedReader};
 use broadleaf_trace::{
     Grain, Header, Item, MAGIC, PartReader, ReadOptions, TraceError, TraceIndex, TraceReader, Visit,
 };
+
+use broadleaf_translation::Machine;
 
 use crate::failure::{Failure, reason};
 use crate::progress::Work;
@@ -31,12 +35,25 @@ pub(crate) enum ReadError {
     /// It is damaged behind its head.
     #[error("{name}: {damage}; --keep-going reads what stands before that")]
     Damaged { name: String, damage: Damage },
+    /// It is the reduced form of a trace, and damaged.
+    #[error(
+        "{name}: {error}: reduce the trace again, or remove this file to have the trace itself read"
+    )]
+    Reduced { name: String, error: TraceError },
     /// The file or the pipe failed.
     #[error("{name}: cannot read it: {}", reason(error))]
     Io { name: String, error: io::Error },
 }
 
 impl ReadError {
+    fn reduced(name: &str, error: TraceError) -> Self {
+        let name = name.to_owned();
+        match error {
+            TraceError::Io(error) => Self::Io { name, error },
+            error => Self::Reduced { name, error },
+        }
+    }
+
     fn head(name: &str, error: TraceError) -> Self {
         let name = name.to_owned();
         match error {
@@ -58,7 +75,9 @@ impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
         match &error {
             ReadError::Io { .. } => Self::failed(error),
-            ReadError::Head { .. } | ReadError::Damaged { .. } => Self::wrong(error),
+            ReadError::Head { .. } | ReadError::Damaged { .. } | ReadError::Reduced { .. } => {
+                Self::wrong(error)
+            }
         }
     }
 }
@@ -79,11 +98,14 @@ pub(crate) struct Reading {
 enum Kind {
     Recording,
     Lackey,
+    Reduced,
 }
 
 /// A trace that is being read.
 pub(crate) struct Trace {
     origin: Origin,
+    /// What it is called, where that is not what is read: it has a reduced form.
+    called: Option<String>,
     kind: Kind,
     reading: Reading,
     decoder: Decoder,
@@ -96,6 +118,7 @@ pub(crate) struct Trace {
     visits: Vec<Visit>,
     /// Readers of parts that are not in use.
     readers: Vec<PartReader>,
+    reduced_readers: Vec<ReducedPartReader>,
     /// What a recording holds, where its index or the heads of its chunks tell.
     holds: Option<Holds>,
 }
@@ -111,6 +134,7 @@ struct Holds {
 enum Decoder {
     Recording(Box<TraceReader<Measured<Bytes>>>),
     Lackey(lackey::Reader<Measured<Bytes>>),
+    Reduced(Box<ReducedReader<Measured<Bytes>>>),
     /// The text's reader is handed out: a text is one part.
     Away,
 }
@@ -121,7 +145,43 @@ impl Trace {
     /// # Errors
     /// Where there is no such file, or it is no trace.
     pub(crate) fn open(path: &Path, reading: Reading) -> Result<Self, Failure> {
-        let mut origin = Origin::open(path, reading.passes)?;
+        let origin = Origin::open(path, reading.passes)?;
+        if kind(path, &origin)? == Kind::Reduced {
+            return Err(Failure::Wrong(format!(
+                "{}: is the reduced form of a trace, which only `broadleaf compare` reads",
+                origin.name()
+            )));
+        }
+        Self::of(path, origin, reading, None)
+    }
+
+    /// Opens the trace at `path`, or its reduced form where that is given or stands beside it and does for these machines: what is counted on
+    /// them is the same.
+    ///
+    /// # Errors
+    /// Where there is no such file, it is no trace, or it is a reduced form that does not do.
+    pub(crate) fn open_for(
+        path: &Path,
+        reading: Reading,
+        machines: &[Machine],
+    ) -> Result<Self, Failure> {
+        let origin = Origin::open(path, reading.passes)?;
+        if kind(path, &origin)? == Kind::Reduced {
+            reduced::must_do(&origin, machines)?;
+            return Self::of(path, origin, reading, None);
+        }
+        match reduced::beside(path, &origin, machines)? {
+            Some(reduced) => Self::of(path, reduced, reading, Some(origin.name().to_owned())),
+            None => Self::of(path, origin, reading, None),
+        }
+    }
+
+    fn of(
+        path: &Path,
+        mut origin: Origin,
+        reading: Reading,
+        called: Option<String>,
+    ) -> Result<Self, Failure> {
         let kind = kind(path, &origin)?;
         // Before the decoder, with which this shares a place in the file.
         let holds = (kind == Kind::Recording).then(|| holds(&origin)).flatten();
@@ -129,6 +189,7 @@ impl Trace {
         let decoder = decode(kind, reading, &mut origin, &meter)?;
         Ok(Self {
             origin,
+            called,
             kind,
             reading,
             decoder,
@@ -138,13 +199,14 @@ impl Trace {
             lost: None,
             visits: Vec::new(),
             readers: Vec::new(),
+            reduced_readers: Vec::new(),
             holds,
         })
     }
 
     /// What it is called in messages and results.
     pub(crate) fn name(&self) -> &str {
-        self.origin.name()
+        self.called.as_deref().unwrap_or(self.origin.name())
     }
 
     /// How much a pass over it has to do.
@@ -163,13 +225,16 @@ impl Trace {
 
     /// The hash of its bytes; known after [`Trace::finish`].
     pub(crate) fn hash(&self) -> Option<String> {
-        self.meter.hash()
+        match &self.decoder {
+            Decoder::Reduced(reader) => Some(reader.header().trace.clone()),
+            _ => self.meter.hash(),
+        }
     }
 
     /// The name of its format, as `broadleaf list formats` has it.
     pub(crate) const fn format(&self) -> &'static str {
         match self.kind {
-            Kind::Recording => "broadleaf",
+            Kind::Recording | Kind::Reduced => "broadleaf",
             Kind::Lackey => "lackey",
         }
     }
@@ -178,7 +243,7 @@ impl Trace {
     pub(crate) fn header(&self) -> Option<&Header> {
         match &self.decoder {
             Decoder::Recording(reader) => Some(reader.header()),
-            Decoder::Lackey(_) | Decoder::Away => None,
+            Decoder::Lackey(_) | Decoder::Reduced(_) | Decoder::Away => None,
         }
     }
 
@@ -186,7 +251,7 @@ impl Trace {
     pub(crate) fn is_complete(&self) -> Option<bool> {
         match &self.decoder {
             Decoder::Recording(reader) => Some(reader.complete()),
-            Decoder::Lackey(_) | Decoder::Away => None,
+            Decoder::Lackey(_) | Decoder::Reduced(_) | Decoder::Away => None,
         }
     }
 
@@ -225,6 +290,7 @@ impl Trace {
             let rest = match &mut self.decoder {
                 Decoder::Recording(reader) => io::copy(reader.get_mut(), &mut io::sink()),
                 Decoder::Lackey(reader) => io::copy(reader.get_mut(), &mut io::sink()),
+                Decoder::Reduced(reader) => io::copy(reader.get_mut(), &mut io::sink()),
                 Decoder::Away => Ok(0),
             };
             rest.map_err(|error| ReadError::Io {
@@ -282,7 +348,8 @@ impl Trace {
                 Err(error) => (None, Some(error.into())),
             },
             Decoder::Lackey(reader) => part::some_lines(reader, &mut self.visits),
-            Decoder::Away => (None, None),
+            // A reduced form is only read in parts.
+            Decoder::Reduced(_) | Decoder::Away => (None, None),
         };
         match stop {
             None => {}
@@ -317,6 +384,15 @@ impl broadleaf_engine::Source for Trace {
         let reader = match &mut self.decoder {
             Decoder::Recording(reader) => reader,
             Decoder::Away => return Ok(None),
+            Decoder::Reduced(reader) => {
+                let part = reader.next_part();
+                let part = part.map_err(|error| ReadError::reduced(self.origin.name(), error))?;
+                return Ok(part.map(|part| {
+                    let mut reader = self.reduced_readers.pop().unwrap_or_default();
+                    reader.begin(part);
+                    TracePart::reduced(reader, self.origin.name())
+                }));
+            }
             text @ Decoder::Lackey(_) => {
                 return Ok(match std::mem::replace(text, Decoder::Away) {
                     Decoder::Lackey(text) => Some(TracePart::lackey(text, name, self.reading)),
@@ -353,6 +429,10 @@ impl broadleaf_engine::Source for Trace {
                 }
                 self.readers.push(part);
                 damage
+            }
+            part::Back::Reduced(part) => {
+                self.reduced_readers.push(part);
+                None
             }
             part::Back::Lackey(text, damage) => {
                 self.decoder = Decoder::Lackey(text);
@@ -401,6 +481,11 @@ fn decode(
             Decoder::Recording(Box::new(reader))
         }
         Kind::Lackey => Decoder::Lackey(lackey::Reader::new(bytes, Grain::Page)),
+        Kind::Reduced => {
+            let reader = ReducedReader::new(bytes)
+                .map_err(|error| ReadError::reduced(origin.name(), error))?;
+            Decoder::Reduced(Box::new(reader))
+        }
     })
 }
 
@@ -410,6 +495,9 @@ fn kind(path: &Path, origin: &Origin) -> Result<Kind, Failure> {
     let magic = &MAGIC[..MAGIC.len().min(start.len())];
     if start.starts_with(magic) {
         return Ok(Kind::Recording);
+    }
+    if start.starts_with(&REDUCED_MAGIC) {
+        return Ok(Kind::Reduced);
     }
     let is_named_so = path.extension().is_some_and(|ending| ending == "lackey");
     if is_named_so || lackey::looks_like_lackey(start) {

@@ -1,6 +1,8 @@
 //! Parts of traces, which can be read on different threads.
 
+use broadleaf_engine::Piece;
 use broadleaf_record::import::lackey;
+use broadleaf_trace::reduced::ReducedPartReader;
 use broadleaf_trace::{Item, PartReader, Visit};
 
 use super::damage::{Damage, Stop};
@@ -13,6 +15,7 @@ type Text = lackey::Reader<Measured<Bytes>>;
 enum Reader {
     Recording(Box<PartReader>),
     Lackey(Box<Text>, Vec<Visit>),
+    Reduced(Box<ReducedPartReader>),
 }
 
 /// A part of a trace: a chunk of a recording, or a text as a whole.
@@ -29,6 +32,7 @@ pub(crate) struct TracePart {
 pub(super) enum Back {
     Recording(PartReader, Option<Damage>),
     Lackey(Text, Option<Damage>),
+    Reduced(ReducedPartReader),
 }
 
 impl TracePart {
@@ -38,6 +42,11 @@ impl TracePart {
 
     pub(super) fn lackey(text: Text, name: &str, reading: Reading) -> Self {
         Self::new(Reader::Lackey(Box::new(text), Vec::new()), name, reading)
+    }
+
+    /// A part of the reduced form. It can be made again, so damage is never passed over.
+    pub(super) fn reduced(reader: ReducedPartReader, name: &str) -> Self {
+        Self::new(Reader::Reduced(Box::new(reader)), name, Reading::default())
     }
 
     fn new(reader: Reader, name: &str, reading: Reading) -> Self {
@@ -53,6 +62,7 @@ impl TracePart {
         match self.reader {
             Reader::Recording(reader) => Back::Recording(*reader, self.damage),
             Reader::Lackey(text, _) => Back::Lackey(*text, self.damage),
+            Reader::Reduced(reader) => Back::Reduced(*reader),
         }
     }
 }
@@ -60,7 +70,7 @@ impl TracePart {
 impl broadleaf_engine::Part for TracePart {
     type Error = ReadError;
 
-    fn next(&mut self) -> Result<Option<Item<'_>>, ReadError> {
+    fn next(&mut self) -> Result<Option<Piece<'_>>, ReadError> {
         if self.damage.is_some() {
             return Ok(None);
         }
@@ -70,13 +80,18 @@ impl broadleaf_engine::Part for TracePart {
                 Err(error) => (None, Some(error.into())),
             },
             Reader::Lackey(text, visits) => some_lines(text, visits),
+            Reader::Reduced(reader) => {
+                let item = reader.next_item();
+                let item = item.map_err(|error| ReadError::reduced(&self.name, error))?;
+                return Ok(item.map(Piece::from));
+            }
         };
         match stop {
             None => {}
             Some(Stop::Damage(damage)) if self.keep_going => self.damage = Some(damage),
             Some(stop) => return Err(ReadError::behind_head(&self.name, stop)),
         }
-        Ok(found)
+        Ok(found.map(Piece::from))
     }
 }
 

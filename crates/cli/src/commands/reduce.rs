@@ -1,0 +1,120 @@
+//! `reduce`: the reduced form of a trace, which `compare` reads in its stead.
+
+use std::fs::File;
+use std::num::NonZero;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use broadleaf_engine::{Error, Piece};
+use broadleaf_report::number::{grouped, size};
+use broadleaf_trace::WriteError;
+use broadleaf_trace::reduced::{ReducedHeader, ReducedWriter};
+
+use super::compare::{available_threads, machines};
+use crate::args::Reduce;
+use crate::failure::Failure;
+use crate::output::{Output, refuse_input};
+use crate::progress::Progress;
+use crate::source::origin::Passes;
+use crate::source::reduced::{family, hash, path_beside};
+use crate::source::{Reading, Trace};
+
+pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
+    let path = output_path(options)?;
+    let machine_files = options.machine.iter().map(PathBuf::from);
+    let inputs: Vec<PathBuf> = machine_files.chain([options.trace.clone()]).collect();
+    refuse_input(&path, inputs.iter().map(PathBuf::as_path))?;
+    let machines = machines(&options.machine)?;
+    let threads = options.threads.map_or_else(available_threads, NonZero::get);
+    let reading = Reading {
+        passes: Passes::One,
+        ..Reading::default()
+    };
+    let mut trace = Trace::open(&options.trace, reading)?;
+    let name = trace.name().to_owned();
+    // The head has it, so that a reader sees at once whether this was made of the trace that stands beside it.
+    let hash = File::open(&options.trace)
+        .and_then(|mut file| hash(&mut file))
+        .map_err(|error| Failure::reading(&name, &error))?;
+    let out = Output::create(Some(&path), options.force)?;
+    let out_name = out.name().to_owned();
+    let cannot_write = |error: WriteError| match error {
+        WriteError::Io(error) => Failure::writing(&out_name, &error),
+        error => Failure::Failed(format!("{out_name}: {error}")),
+    };
+    let header = ReducedHeader {
+        trace: hash.clone(),
+        family: family(&machines).to_string(),
+    };
+    let mut writer = ReducedWriter::new(out, &header).map_err(cannot_write)?;
+    let bar = Progress::new("reducing", trace.work());
+    let meter = trace.meter();
+    let mut failed = None;
+    let mut accesses = 0;
+    let reduced = broadleaf_engine::reduce(
+        &mut trace,
+        &machines,
+        threads,
+        &mut |piece| {
+            let written = match piece {
+                Piece::Reduced(visits, sums) => {
+                    accesses += sums.accesses();
+                    writer.visits(visits, &sums)
+                }
+                Piece::Event(event) => writer.event(event),
+                Piece::Visits(_) => Ok(()),
+            };
+            match written {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        },
+        &mut |state| {
+            bar.set(meter.bytes(), state.accesses);
+            ControlFlow::Continue(())
+        },
+    );
+    drop(bar);
+    if let Some(error) = failed {
+        return Err(cannot_write(error));
+    }
+    match reduced {
+        Ok(()) => {}
+        Err(Error::Source(error)) => return Err(error.into()),
+        Err(error) => return Err(Failure::failed(error)),
+    }
+    trace.finish()?;
+    if trace.hash() != Some(hash) {
+        return Err(Failure::Failed(format!(
+            "{name}: changed while it was read"
+        )));
+    }
+    let (out, kept) = writer.finish().map_err(cannot_write)?;
+    let written = out.written();
+    out.finish()?;
+    eprintln!(
+        "broadleaf: {out_name}: {} of {} accesses are left in {} visits, in {}",
+        share(kept, accesses),
+        grouped(accesses),
+        grouped(kept),
+        size(written),
+    );
+    Ok(())
+}
+
+fn share(kept: u64, accesses: u64) -> String {
+    format!("{:.1} %", 100.0 * kept as f64 / accesses.max(1) as f64)
+}
+
+fn output_path(options: &Reduce) -> Result<PathBuf, Failure> {
+    if options.trace.as_os_str() == "-" {
+        return Err(Failure::wrong(
+            "a reduced form stands beside a trace's file: give the file, not standard input",
+        ));
+    }
+    let beside = || path_beside(&options.trace);
+    Ok(options.output.clone().unwrap_or_else(beside))
+}

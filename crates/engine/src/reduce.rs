@@ -1,0 +1,51 @@
+//! Reducing a trace: what a replay would be handed, handed out.
+
+use crate::feed::{Fed, Feed};
+use crate::pool::Pool;
+use crate::{Error, Piece, Progress, Source};
+use broadleaf_translation::{Machine, Recency};
+use std::ops::ControlFlow;
+
+/// Hands out the reduced form of a trace: the visits that may change something on any of these machines, and what all come to. `each` takes
+/// one piece after the other, and stops the work with [`ControlFlow::Break`].
+///
+/// # Errors
+/// Where the source fails, the threads cannot be had, or `each` or `progress` stops.
+pub fn reduce<S: Source>(
+    source: &mut S,
+    machines: &[Machine],
+    threads: usize,
+    each: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<(), Error<S::Error>> {
+    let pool = Pool::new(threads).map_err(|reason| Error::NoThreads { threads, reason })?;
+    let recency = Recency::new(machines.iter().map(|machine| &machine.design));
+    let mut feed = Feed::new(source, recency, threads.max(1));
+    let mut state = Progress {
+        pass: 1,
+        passes: 1,
+        accesses: 0,
+    };
+    while !feed.is_at_end() {
+        while let Some(fed) = feed.next().map_err(Error::Source)? {
+            let stops = match fed {
+                Fed::Visits(visits, sums) => {
+                    state.accesses += sums.accesses();
+                    let stops = each(Piece::Reduced(&visits, sums));
+                    feed.give_back(visits);
+                    stops
+                }
+                Fed::Event(event) => each(Piece::Event(&event)),
+            };
+            if stops.is_break() {
+                return Err(Error::Stopped);
+            }
+        }
+        feed.open();
+        pool.run(std::iter::empty::<fn()>(), feed.steps());
+        if progress(state).is_break() {
+            return Err(Error::Stopped);
+        }
+    }
+    Ok(())
+}
