@@ -11,7 +11,8 @@ use crate::visit::Lead;
 /// The bits of a head that say which pattern is executed.
 pub(super) const PATH: u8 = 3;
 pub(super) const PATH_NEXT: u8 = 0;
-pub(super) const PATH_OTHER: u8 = 1;
+const PATH_OTHER: u8 = 1;
+pub(super) const PATH_NAMED: u8 = 2;
 pub(super) const PATH_NONE: u8 = 3;
 /// The bits of a head that say which references left their units.
 pub(super) const LEFT: u8 = 3 << 2;
@@ -26,7 +27,7 @@ impl ChunkReader {
             match self.go()? {
                 Stop::Done => return Ok(()),
                 Stop::Foretold => {
-                    let row = self.tables.rows[self.current as usize].next;
+                    let row = self.tables.links[self.current as usize][0];
                     if row == NO_ROW {
                         return Err(Fault::NotForetold);
                     }
@@ -55,19 +56,17 @@ impl ChunkReader {
 
     /// What is told of one execution. Answers its row; it is entered in the tables that this follows.
     fn told(&mut self, definitions: &Definitions, head: u8) -> Result<u32, Fault> {
-        let before = self.tables.rows[self.current as usize];
+        let [next, other] = self.tables.links[self.current as usize];
         let row = match head & PATH {
-            PATH_NEXT => before.next,
-            PATH_OTHER => before.other,
+            PATH_NEXT => next,
+            PATH_OTHER => other,
             _ => self.named(definitions)?,
         };
         if row == NO_ROW {
             return Err(Fault::NotForetold);
         }
         if head & PATH != PATH_NEXT {
-            let before = &mut self.tables.rows[self.current as usize];
-            before.other = before.next;
-            before.next = row;
+            self.tables.links[self.current as usize] = [row, next];
         }
         if head & LEFT != 0 {
             self.leave(row, head & LEFT)?;

@@ -4,7 +4,7 @@
 //! taken off a section but its head; [`super::executions`] sees to that, and the loop goes on.
 
 use super::ChunkReader;
-use super::executions::{LEFT, LEFT_MASK, LONG_RUN, PATH, PATH_NEXT, PATH_NONE, PATH_OTHER};
+use super::executions::{LEFT, LEFT_MASK, LONG_RUN, PATH, PATH_NAMED, PATH_NEXT, PATH_NONE};
 use super::fault::Fault;
 use super::tables::{Care, NO_ROW, pair};
 use super::units::Units;
@@ -40,6 +40,7 @@ impl ChunkReader {
         let masks = sections.masks.bytes.as_slice();
         let mut masks_at = sections.masks.at;
         let rows = self.tables.rows.as_mut_slice();
+        let links = self.tables.links.as_mut_slice();
         let row_of = self.tables.row_of.as_slice();
         let mut units = Units {
             told: &sections.units.bytes,
@@ -101,14 +102,14 @@ impl ChunkReader {
             // ---- what is foretold ----
             let most = run.min(room);
             let mut left = most;
-            let mut next = rows[current].next as usize;
+            let mut next = links[current][0] as usize;
             while left > 0 && length <= MOST_VISITS {
                 let row = &rows[next];
                 if row.care != Care::Plain {
                     break;
                 }
                 current = next;
-                next = row.next as usize;
+                next = links[next][0] as usize;
                 let first = row.first as usize;
                 for one in &units.references[first..first + usize::from(row.steps)] {
                     let added = one.others + carried;
@@ -157,18 +158,19 @@ impl ChunkReader {
             // ---- what is told: it changes the tables, and is foretold then ----
             head = None;
             let path = told & PATH;
-            let (next, other) = (rows[current].next, rows[current].other);
-            let number = match path {
-                PATH_NEXT => next,
-                PATH_OTHER => other,
-                _ => match sections.patterns.bytes.get(sections.patterns.at..) {
+            // Which of the two it is cannot be foreseen: the one is looked up as the other is.
+            let followed = &links[current];
+            let mut number = followed[usize::from(path & 1)];
+            let other = followed[usize::from(path == PATH_NEXT)];
+            if path == PATH_NAMED {
+                number = match sections.patterns.bytes.get(sections.patterns.at..) {
                     Some(&[low, middle, high, ..]) => {
                         let number = u32::from_le_bytes([low, middle, high, 0]);
                         row_of.get(number as usize).copied().unwrap_or(NO_ROW)
                     }
                     _ => NO_ROW,
-                },
-            };
+                };
+            }
             let row = &mut rows[number as usize];
             let left = told & LEFT;
             if row.care != Care::Plain || (left != 0 && row.steps > 8) || left > LEFT_MASK {
@@ -184,12 +186,10 @@ impl ChunkReader {
                 }
                 units.leave(row.first, 0, row.mask, &mut 0, &mut self.specials)?;
             }
-            if path != PATH_NEXT && path != PATH_OTHER {
+            if path == PATH_NAMED {
                 sections.patterns.at += 3;
             }
-            let before = &mut rows[current];
-            before.next = number;
-            before.other = if path == PATH_NEXT { other } else { next };
+            links[current] = [number, other];
             if !self.specials.is_empty() {
                 break Stop::Special(number);
             }

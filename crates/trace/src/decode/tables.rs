@@ -16,11 +16,13 @@ pub(super) const NO_UNIT: u64 = u64::MAX;
 pub(super) const LAST_TOLD: usize = 0;
 /// How many recent units there are.
 pub(super) const RECENT: usize = 256;
-/// A pattern, and which ones followed it.
+/// Which rows followed a row: the last that did, and what was the last before that became so. What is foretold depends on
+/// nothing else, so it lies apart from what is executed.
+pub(super) type Link = [u32; 2];
+
+/// A pattern.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    pub(super) next: u32,
-    pub(super) other: u32,
     /// Its first reference.
     pub(super) first: u32,
     /// Instructions behind its last reference. Says nothing where the pattern is executed item by item.
@@ -44,8 +46,6 @@ pub(super) enum Care {
 }
 
 const NONE: Row = Row {
-    next: NO_ROW,
-    other: NO_ROW,
     first: 0,
     tail: 0,
     steps: 0,
@@ -73,6 +73,8 @@ pub(super) const fn pair(lower: u32, upper: u32) -> u64 {
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) rows: Vec<Row>,
+    /// By row.
+    pub(super) links: Vec<Link>,
     /// By row: the pattern's number.
     pub(super) numbers: Vec<u32>,
     pub(super) references: Vec<Reference>,
@@ -91,6 +93,7 @@ impl Default for Tables {
     fn default() -> Self {
         Self {
             rows: vec![NONE; 2],
+            links: vec![[NO_ROW; 2]; 2],
             numbers: vec![u32::MAX; 2],
             references: Vec::new(),
             recent: [0; RECENT],
@@ -114,6 +117,8 @@ impl Tables {
         self.blocks.clear();
         self.rows.clear();
         self.rows.extend([NONE; 2]);
+        self.links.clear();
+        self.links.extend([[NO_ROW; 2]; 2]);
         self.references.clear();
         self.recent = [0; RECENT];
 
@@ -162,8 +167,9 @@ impl Tables {
             steps: pattern.steps,
             care,
             tail,
-            ..NONE
+            mask: 0,
         });
+        self.links.push([NO_ROW; 2]);
         self.numbers.push(number);
         self.row_of[number as usize] = row;
         Ok(row)
