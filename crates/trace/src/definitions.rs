@@ -32,6 +32,8 @@ pub(crate) struct Fetch {
 pub(crate) struct Pattern {
     pub(crate) first_step: u32,
     pub(crate) steps: u16,
+    /// How many references the whole block has.
+    pub(crate) block_steps: u16,
     pub(crate) kind: Kind,
     /// Instructions behind the last reference.
     pub(crate) tail: u32,
@@ -123,7 +125,13 @@ impl Definitions {
         let blocks = from.number()?;
         for _ in 0..blocks {
             let mut block = Block::at_end_of(self);
-            BlockDef::take(&mut from, |item| block.item(self, item))?;
+            let first = self.patterns.len();
+            let taken = BlockDef::take(&mut from, |item| block.item(self, item));
+            let steps = (self.steps.len() - block.first_step) as u16;
+            for pattern in &mut self.patterns[first..] {
+                pattern.block_steps = steps;
+            }
+            taken?;
         }
         if from.is_empty() {
             Ok(())
@@ -241,6 +249,8 @@ impl Block {
         all.patterns.push(Pattern {
             first_step: self.first_step as u32,
             steps: (all.steps.len() - self.first_step) as u16,
+            // Known at its end.
+            block_steps: 0,
             kind: if self.cost >= LARGE {
                 Kind::Large
             } else {

@@ -6,8 +6,8 @@ use std::io::Cursor;
 use std::thread;
 
 use broadleaf_trace::{
-    BlockDef, BlockItem, Event, Grain, Lost, Part, PartReader, ReadOptions, Totals, TraceError,
-    TraceIndex, TraceReader, TraceWriter,
+    BlockDef, BlockItem, Event, Grain, Lead, Lost, Part, PartReader, ReadOptions, Totals,
+    TraceError, TraceIndex, TraceReader, TraceWriter, Visit,
 };
 use broadleaf_units::SpaceId;
 use common::teller::{Target, Teller};
@@ -258,6 +258,40 @@ fn nothing_is_kept_of_a_space_that_ended() {
             in_any_order(&bytes, ReadOptions::default(), 2, &order)
         );
     }
+}
+
+/// Visits that lead leave no trace in the part that is begun behind them.
+#[test]
+fn a_part_that_was_given_up_is_forgotten() {
+    let load = |unit, lead| {
+        Piece::Visit(Visit {
+            unit,
+            loads: 1,
+            loads_before_store: 1,
+            lead,
+            ..Visit::default()
+        })
+    };
+    let straddling = [
+        load(1, Lead::None),
+        load(2, Lead::Load),
+        load(4, Lead::None),
+    ];
+    let plain: Vec<Piece> = (0..40).map(|at| load(7 + at % 2, Lead::None)).collect();
+    let switch = Piece::Event(Event::SpaceSwitch(SpaceId(1)));
+    let pieces = [&straddling[..], &[switch], &plain].concat();
+    let bytes = write(&header(Grain::Page, false), &pieces);
+    let mut reader = TraceReader::new(&bytes[..]).expect("a head");
+    let mut parts = PartReader::new(Grain::Page, true);
+    let mut next = || reader.next_part().expect("it is whole").expect("a part");
+    parts.begin(next());
+    for _ in 0..2 {
+        assert!(parts.next_item().expect("it is whole").is_some());
+    }
+    parts.begin(next());
+    let mut found = Vec::new();
+    assert!(read_part(&mut parts, &mut found).is_none());
+    assert!(found[1..] == plain);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 mod executions;
 mod fault;
+mod plain;
 mod sections;
 mod tables;
+mod units;
 mod visits;
 
 use crate::Item;
@@ -14,11 +16,11 @@ use crate::error::{Bad, Section};
 use crate::event::Event;
 use crate::event_bytes;
 use crate::visit::{Grain, Visit};
-use executions::Special;
 use sections::Sections;
 pub(crate) use sections::ends_space;
 pub(crate) use tables::recent_place;
-use tables::{NO_PATTERN, Tables};
+use tables::{START, Tables};
+use units::Special;
 use visits::Visits;
 
 /// How many units beyond their first the accesses of one execution reach together, at most.
@@ -47,7 +49,7 @@ pub struct ChunkReader {
     made: Totals,
     /// The sizes of the definitions that the chunk was begun with.
     sizes: (usize, usize),
-    /// The pattern that was executed last.
+    /// The row of the pattern that was executed last.
     current: u32,
     /// Executions that are foretold and still to be made.
     run: u64,
@@ -74,7 +76,7 @@ impl ChunkReader {
             totals: Totals::default(),
             made: Totals::default(),
             sizes: (0, 0),
-            current: NO_PATTERN,
+            current: START,
             run: 0,
             head: None,
             specials: Vec::new(),
@@ -94,7 +96,8 @@ impl ChunkReader {
         let start = self.sections.unpack(body, &mut self.unpacker)?;
         self.totals = start.totals;
         self.sizes = (definitions.patterns(), definitions.references());
-        self.current = self.tables.empty(definitions);
+        self.tables.empty(definitions);
+        self.current = START;
         self.visits.restart();
         self.run = 0;
         self.head = None;
@@ -151,7 +154,7 @@ impl ChunkReader {
             self.work(definitions)?;
             let more = self.run > 0 || self.head.is_some();
             if more || !self.visits.done().is_empty() {
-                return self.count();
+                return Ok(self.count());
             }
             if self.event_at == self.sections.heads.at {
                 let event = self.next_event()?;
@@ -159,7 +162,7 @@ impl ChunkReader {
                     // What the space did is told before its end, since nothing of it may come after.
                     self.visits.put_down();
                     if !self.visits.done().is_empty() {
-                        return self.count();
+                        return Ok(self.count());
                     }
                 }
                 self.find_event_after()?;
@@ -170,7 +173,7 @@ impl ChunkReader {
             if self.sections.heads.is_empty() {
                 self.visits.put_down();
                 if !self.visits.done().is_empty() {
-                    return self.count();
+                    return Ok(self.count());
                 }
                 self.ended = true;
                 self.sections.all_used()?;
@@ -180,13 +183,9 @@ impl ChunkReader {
     }
 
     /// Adds up the visits of the item, which is complete.
-    fn count(&mut self) -> Result<Found, Bad> {
-        for visit in self.visits.done() {
-            self.made.loads += u64::from(visit.loads);
-            self.made.stores += u64::from(visit.stores);
-            self.made.instructions += u64::from(visit.instructions);
-        }
-        Ok(Found::Visits)
+    fn count(&mut self) -> Found {
+        self.made.add(self.visits.made());
+        Found::Visits
     }
 
     fn compare_totals(&self) -> Result<(), Bad> {

@@ -1,35 +1,42 @@
 //! What a reader foretells from: the tables that are empty at the start of each chunk.
+//!
+//! Patterns and references are numbered anew in each chunk, in the order in which they are named, so that what a chunk uses lies
+//! together however much is defined.
 
 use super::fault::Fault;
-use crate::definitions::{Definitions, Kind};
-use crate::visit::Visit;
+use crate::definitions::{Definitions, Kind, Pattern};
 
-/// No pattern.
-pub(super) const NO_PATTERN: u32 = u32::MAX;
+/// The row that stands for no pattern.
+pub(super) const NO_ROW: u32 = 0;
+/// The row that stands for the state before any pattern.
+pub(super) const START: u32 = 1;
 /// No unit. Units are addresses without their lowest bits, so none is that large.
 pub(super) const NO_UNIT: u64 = u64::MAX;
+/// Where the unit that was told last stands among the recent ones: at what is no place, but names it.
+pub(super) const LAST_TOLD: usize = 0;
 /// How many recent units there are.
-const RECENT: usize = 256;
+pub(super) const RECENT: usize = 256;
+/// Which rows followed a row: the last that did, and what was the last before that became so. What is foretold depends on
+/// nothing else, so it lies apart from what is executed.
+pub(super) type Link = [u32; 2];
 
-/// A pattern, and which ones followed it.
+/// A pattern.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    pub(super) next: u32,
-    pub(super) other: u32,
     /// Its first reference.
     pub(super) first: u32,
+    /// Instructions behind its last reference. Says nothing where the pattern is executed item by item.
+    pub(super) tail: u16,
     pub(super) steps: u16,
     pub(super) care: Care,
     pub(super) mask: u8,
-    /// Instructions behind its last reference.
-    pub(super) tail: u32,
 }
 
 /// How a pattern is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
-    /// It was not named in this chunk, so the rest of its row says nothing.
-    Unnamed,
+    /// It is none.
+    None,
     /// Item by item, until all its references are somewhere.
     Fresh,
     /// Every reference is somewhere and adds to a visit, and no count can overflow.
@@ -38,123 +45,160 @@ pub(super) enum Care {
     Careful,
 }
 
-const UNNAMED: Row = Row {
-    next: NO_PATTERN,
-    other: NO_PATTERN,
+const NONE: Row = Row {
     first: 0,
-    steps: 0,
-    care: Care::Unnamed,
-    mask: 0,
     tail: 0,
+    steps: 0,
+    care: Care::None,
+    mask: 0,
 };
 
-/// A reference that was not made yet.
-const UNPLACED: Visit = Visit {
-    unit: NO_UNIT,
-    loads: 0,
-    stores: 0,
-    loads_before_store: 0,
-    instructions: 0,
-    lead: crate::Lead::None,
-    fetch: false,
-};
+/// One reference: where it went last, and what it adds to a visit there. Counts stand two in a word, so that one addition adds
+/// both: none of them overflows, see [`super::visits`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reference {
+    pub(super) unit: u64,
+    /// Loads, and stores in the upper half.
+    pub(super) accesses: u64,
+    /// Loads before the first store, and instructions in the upper half.
+    pub(super) others: u64,
+}
 
-/// The tables. What was entered is noted, so that emptying them takes as long as filling them did, however large they are.
+/// Two counts in a word.
+pub(super) const fn pair(lower: u32, upper: u32) -> u64 {
+    lower as u64 | (upper as u64) << 32
+}
+
+/// The tables.
 #[derive(Debug)]
 pub(super) struct Tables {
-    /// By pattern; the one behind the last is the state before any.
     pub(super) rows: Vec<Row>,
-    /// By reference: the visit that it makes if nothing else adds to it, in the unit where it went last.
-    pub(super) references: Vec<Visit>,
-    /// By place.
+    /// By row.
+    pub(super) links: Vec<Link>,
+    /// By row: the pattern's number.
+    pub(super) numbers: Vec<u32>,
+    pub(super) references: Vec<Reference>,
+    /// By place, and [`LAST_TOLD`].
     pub(super) recent: [u64; RECENT],
-    pub(super) last_told: u64,
-    /// Patterns whose rows say something.
-    named: Vec<u32>,
-    placed: Vec<u32>,
+    /// By pattern: its row.
+    pub(super) row_of: Vec<u32>,
+    /// By reference as it is defined: behind which one here the references of its block begin, and one more; 0 where the block was
+    /// not named, and where it is not the first of its block.
+    first_of: Vec<u32>,
+    /// Where these say something.
+    blocks: Vec<u32>,
 }
 
 impl Default for Tables {
     fn default() -> Self {
         Self {
-            rows: Vec::new(),
+            rows: vec![NONE; 2],
+            links: vec![[NO_ROW; 2]; 2],
+            numbers: vec![u32::MAX; 2],
             references: Vec::new(),
             recent: [0; RECENT],
-            last_told: 0,
-            named: Vec::new(),
-            placed: Vec::new(),
+            row_of: Vec::new(),
+            first_of: Vec::new(),
+            blocks: Vec::new(),
         }
     }
 }
 
 impl Tables {
-    /// Empties the tables, and makes room for these patterns. Answers the state before any pattern.
-    pub(super) fn empty(&mut self, definitions: &Definitions) -> u32 {
-        for &pattern in &self.named {
-            self.rows[pattern as usize] = UNNAMED;
+    /// Empties the tables, and makes room for these patterns. Takes as long as filling them did, however much is defined.
+    pub(super) fn empty(&mut self, definitions: &Definitions) {
+        for &number in &self.numbers[2..] {
+            self.row_of[number as usize] = NO_ROW;
         }
-        for &reference in &self.placed {
-            self.references[reference as usize] = UNPLACED;
+        for &first in &self.blocks {
+            self.first_of[first as usize] = 0;
         }
-        self.named.clear();
-        self.placed.clear();
+        self.numbers.truncate(2);
+        self.blocks.clear();
+        self.rows.clear();
+        self.rows.extend([NONE; 2]);
+        self.links.clear();
+        self.links.extend([[NO_ROW; 2]; 2]);
+        self.references.clear();
         self.recent = [0; RECENT];
-        self.last_told = 0;
 
         let patterns = definitions.patterns.len();
-        if self.rows.len() < patterns + 1 {
-            self.rows.resize(patterns + 1, UNNAMED);
+        if self.row_of.len() < patterns {
+            self.row_of.resize(patterns, NO_ROW);
         }
-        if self.references.len() < definitions.steps.len() {
-            self.references.resize(definitions.steps.len(), UNPLACED);
+        if self.first_of.len() < definitions.steps.len() {
+            self.first_of.resize(definitions.steps.len(), 0);
         }
-        // The state before any pattern is followed like a pattern, so it is emptied like one.
-        self.named.push(patterns as u32);
-        patterns as u32
     }
 
-    /// Enters a pattern by its number. With `careful`, whatever it is, it is executed item by item.
+    /// The row of a pattern, which is entered where it was not named before. With `careful`, whatever it is, it is executed item by
+    /// item.
     #[inline]
     pub(super) fn name(
         &mut self,
         number: u32,
         definitions: &Definitions,
         careful: bool,
-    ) -> Result<(), Fault> {
-        match self.rows.get(number as usize) {
-            Some(row) if row.care != Care::Unnamed => Ok(()),
+    ) -> Result<u32, Fault> {
+        match self.row_of.get(number as usize) {
+            Some(&row) if row != NO_ROW => Ok(row),
             _ => self.enter(number, definitions, careful),
         }
     }
 
+    #[inline(never)]
     fn enter(
         &mut self,
         number: u32,
         definitions: &Definitions,
         careful: bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<u32, Fault> {
         let pattern = definitions.patterns.get(number as usize);
         let pattern = pattern.ok_or(Fault::NotDefined)?;
-        let care = match pattern.kind {
-            Kind::Plain if !careful => Care::Fresh,
-            Kind::Plain | Kind::Large => Care::Careful,
+        let (care, tail) = match pattern.kind {
+            Kind::Plain if !careful => (Care::Fresh, pattern.tail as u16),
+            Kind::Plain | Kind::Large => (Care::Careful, 0),
             Kind::Undefined => return Err(Fault::LostDefinition),
         };
-        self.rows[number as usize] = Row {
-            first: pattern.first_step,
+        let row = self.rows.len() as u32;
+        let first = self.first_reference(pattern, definitions);
+        self.rows.push(Row {
+            first,
             steps: pattern.steps,
             care,
-            tail: pattern.tail,
-            ..UNNAMED
-        };
-        self.named.push(number);
-        Ok(())
+            tail,
+            mask: 0,
+        });
+        self.links.push([NO_ROW; 2]);
+        self.numbers.push(number);
+        self.row_of[number as usize] = row;
+        Ok(row)
+    }
+
+    /// Where the references of the pattern's block begin. They are entered where none of its patterns was named before.
+    fn first_reference(&mut self, pattern: &Pattern, definitions: &Definitions) -> u32 {
+        if pattern.block_steps == 0 {
+            return 0;
+        }
+        let defined = pattern.first_step as usize;
+        let entry = &mut self.first_of[defined];
+        if *entry == 0 {
+            *entry = self.references.len() as u32 + 1;
+            self.blocks.push(pattern.first_step);
+            let steps = &definitions.steps[defined..defined + usize::from(pattern.block_steps)];
+            self.references.extend(steps.iter().map(|step| Reference {
+                unit: NO_UNIT,
+                accesses: pair(step.loads, step.stores),
+                others: pair(step.loads_before_store, step.instructions),
+            }));
+        }
+        *entry - 1
     }
 
     /// Sees whether a pattern that was told has all its references somewhere now.
     #[inline]
-    pub(super) fn settle(&mut self, number: u32) {
-        let row = &mut self.rows[number as usize];
+    pub(super) fn settle(&mut self, row: u32) {
+        let row = &mut self.rows[row as usize];
         if row.care == Care::Fresh {
             let first = row.first as usize;
             let references = &self.references[first..first + usize::from(row.steps)];
@@ -162,30 +206,6 @@ impl Tables {
                 row.care = Care::Plain;
             }
         }
-    }
-
-    /// `pattern` followed `before`, and was not what should have followed.
-    #[inline]
-    pub(super) fn link(&mut self, before: u32, pattern: u32) {
-        let row = &mut self.rows[before as usize];
-        row.other = row.next;
-        row.next = pattern;
-    }
-
-    /// A reference went to `unit`.
-    #[inline]
-    pub(super) fn place(&mut self, reference: u32, unit: u64, definitions: &Definitions) {
-        let entry = &mut self.references[reference as usize];
-        if entry.unit == NO_UNIT {
-            let step = &definitions.steps[reference as usize];
-            entry.loads = step.loads;
-            entry.stores = step.stores;
-            entry.loads_before_store = step.loads_before_store;
-            entry.instructions = step.instructions;
-            self.placed.push(reference);
-        }
-        entry.unit = unit;
-        self.last_told = unit;
     }
 }
 

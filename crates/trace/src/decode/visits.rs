@@ -1,16 +1,16 @@
 //! Visits that are being put together from executions.
 
-use super::fault::Fault;
-use super::tables::{Care, NO_UNIT, Row};
+use super::tables::NO_UNIT;
 use crate::block::MOST_BLOCK_REFERENCES;
+use crate::chunk::Totals;
 use crate::definitions::{LARGE, Step};
 use crate::visit::{Lead, Visit};
 
 /// How many visits an item holds at most, but for what one execution adds to the last one that fits: as many as the
 /// nearest cache holds.
-const MOST_VISITS: usize = 1024;
+pub(super) const MOST_VISITS: usize = 1024;
 /// What every plain execution finds room for.
-const ROOM: usize = MOST_VISITS + MOST_BLOCK_REFERENCES + 2;
+pub(super) const ROOM: usize = MOST_VISITS + MOST_BLOCK_REFERENCES + 2;
 /// How many plain executions an item holds at most. What they add, with what is carried into the item and what one careful
 /// execution adds, is below 2^32, so no count needs a look.
 const MOST_EXECUTIONS: u64 = 1 << 16;
@@ -34,15 +34,19 @@ const BEFORE: Visit = Visit {
 #[derive(Debug)]
 pub(super) struct Visits {
     /// [`BEFORE`], and the visits; the last may still grow. Behind them old ones.
-    all: Vec<Visit>,
+    pub(super) all: Vec<Visit>,
     /// How many of these count.
-    length: usize,
+    pub(super) length: usize,
     /// Instructions since the last reference.
-    carried: u64,
+    pub(super) carried: u64,
     /// Where the last reference before this item went.
     unit: u64,
     /// How many more executions the item may hold.
-    executions: u64,
+    pub(super) executions: u64,
+    /// Whether any is other than a sum of data references.
+    flagged: bool,
+    /// What the item's visits come to.
+    pub(super) made: Totals,
 }
 
 impl Default for Visits {
@@ -53,6 +57,8 @@ impl Default for Visits {
             carried: 0,
             unit: 0,
             executions: MOST_EXECUTIONS,
+            flagged: false,
+            made: Totals::default(),
         }
     }
 }
@@ -60,7 +66,7 @@ impl Default for Visits {
 impl Visits {
     /// Begins a chunk.
     pub(super) fn restart(&mut self) {
-        self.length = 1;
+        self.empty();
         self.carried = 0;
         self.unit = 0;
     }
@@ -70,13 +76,22 @@ impl Visits {
         if let [.., last] = self.done() {
             self.unit = last.unit;
         }
-        // What was out of the ordinary made more room than the next item needs.
-        self.all.truncate(16 * ROOM);
-        self.length = 1;
+        self.empty();
+        self.made = Totals::default();
         self.executions = MOST_EXECUTIONS;
         if self.carried >= MOST_CARRIED {
             self.put_down();
         }
+    }
+
+    fn empty(&mut self) {
+        if std::mem::take(&mut self.flagged) {
+            // What begins a visit in the ordinary way writes its unit and its counts, and nothing else.
+            self.all[..self.length].fill(BEFORE);
+        }
+        // What was out of the ordinary made more room than the next item needs.
+        self.all.truncate(16 * ROOM);
+        self.length = 1;
     }
 
     /// The item's visits.
@@ -84,9 +99,9 @@ impl Visits {
         &self.all[1..self.length]
     }
 
-    #[inline]
-    pub(super) const fn is_full(&self) -> bool {
-        self.length > MOST_VISITS || self.executions == 0
+    /// What the item's visits come to; executions are not counted here.
+    pub(super) const fn made(&self) -> &Totals {
+        &self.made
     }
 
     /// Nothing more goes into this item.
@@ -113,74 +128,15 @@ impl Visits {
     }
 
     fn push(&mut self, visit: Visit) {
+        self.made.loads += u64::from(visit.loads);
+        self.made.stores += u64::from(visit.stores);
+        self.made.instructions += u64::from(visit.instructions);
         if self.length == self.all.len() {
             self.all.resize(2 * self.length, BEFORE);
         }
+        self.flagged |= visit.fetch || visit.lead != Lead::None;
         self.all[self.length] = visit;
         self.length += 1;
-    }
-
-    /// Executes what is foretold from the pattern `current` on, as long as that is plain, at most `run` times or until the item is
-    /// full. Moves `current` and `run` on.
-    ///
-    /// This is where a reader spends its time. It looks at a row and the references of each execution, and at nothing else.
-    #[inline]
-    pub(super) fn follow(
-        &mut self,
-        rows: &[Row],
-        references: &[Visit],
-        current: &mut u32,
-        run: &mut u64,
-    ) -> Result<(), Fault> {
-        let all = self.all.as_mut_slice();
-        let mut length = self.length;
-        let mut unit = all[length - 1].unit;
-        let mut carried = self.carried as u32;
-        let most = (*run).min(self.executions);
-        let mut left = most;
-        let mut number = *current;
-        let mut row = &rows[number as usize];
-        let result = loop {
-            if left == 0 || length > MOST_VISITS {
-                break Ok(());
-            }
-            let Some(next) = rows.get(row.next as usize) else {
-                break Err(Fault::NotForetold);
-            };
-            if next.care != Care::Plain {
-                break Ok(());
-            }
-            number = row.next;
-            row = next;
-            let first = row.first as usize;
-            for reference in &references[first..first + usize::from(row.steps)] {
-                let instructions = reference.instructions + carried;
-                carried = 0;
-                if reference.unit == unit {
-                    let visit = &mut all[length - 1];
-                    if visit.stores == 0 {
-                        visit.loads_before_store += reference.loads_before_store;
-                    }
-                    visit.loads += reference.loads;
-                    visit.stores += reference.stores;
-                    visit.instructions += instructions;
-                } else {
-                    unit = reference.unit;
-                    let visit = &mut all[length];
-                    *visit = *reference;
-                    visit.instructions = instructions;
-                    length += 1;
-                }
-            }
-            carried += row.tail;
-            left -= 1;
-        };
-        self.length = length;
-        self.carried = carried.into();
-        self.executions -= most - left;
-        *run -= most - left;
-        *current = number;
-        result
     }
 }
 
@@ -254,6 +210,9 @@ impl Visits {
             open.loads = loads;
             open.stores = stores;
             open.instructions = instructions;
+            self.made.loads += u64::from(more.loads);
+            self.made.stores += u64::from(more.stores);
+            self.made.instructions += u64::from(more.instructions);
         } else {
             self.push(*more);
         }
