@@ -43,9 +43,25 @@ impl Batch {
         self.incidents.clear();
     }
 
-    /// Adds a visit, at which its page was in that state; `time` accesses were made before its own.
+    /// Adds visits, behind `begin` accesses, without their blocks.
+    pub(crate) fn extend(&mut self, visits: &[Kept], begin: u64) {
+        self.pages
+            .extend(visits.iter().map(|visit| PageNumber(visit.page)));
+        // The access that a visit leads with was the last one before.
+        self.times.extend(visits.iter().map(|visit| {
+            let time = begin + visit.time;
+            time.saturating_sub(u64::from(visit.manner.leads()))
+        }));
+    }
+
+    /// Adds the block of the next visit that has none.
     #[inline]
-    pub(crate) fn push(
+    pub(crate) fn set_block(&mut self, block: BlockId, offset: u16) {
+        self.ids.push(PageId::new(block.0, offset));
+    }
+
+    /// The visit whose block was added last changes memories: its page was in that state. `time` accesses were made before its own.
+    pub(crate) fn add_incident(
         &mut self,
         visit: &Kept,
         block: BlockId,
@@ -53,21 +69,14 @@ impl Batch {
         time: u64,
         seen: Seen,
     ) {
-        if !seen.is_settled(visit.manner.any_store()) {
-            self.incidents.push(Incident {
-                at: self.pages.len(),
-                block,
-                offset,
-                manner: visit.manner,
-                time,
-                loads_before_store: visit.loads_before_store,
-                seen,
-            });
-        }
-        self.pages.push(PageNumber(visit.page));
-        self.ids.push(PageId::new(block.0, offset));
-        // The access that a visit leads with was the last one before.
-        self.times
-            .push(time.saturating_sub(u64::from(visit.manner.leads)));
+        self.incidents.push(Incident {
+            at: self.ids.len() - 1,
+            block,
+            offset,
+            manner: visit.manner,
+            time,
+            loads_before_store: visit.loads_before_store,
+            seen,
+        });
     }
 }

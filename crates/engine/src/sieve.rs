@@ -62,7 +62,7 @@ impl Sieve {
             sums.loads += u64::from(visit.loads);
             sums.stores += u64::from(visit.stores);
             let manner = Manner::of(visit);
-            if !(manner.accesses | manner.leads) || self.changes_nothing(page, manner.any_store()) {
+            if manner.is_nothing() || self.changes_nothing(page, manner.any_store()) {
                 continue;
             }
             kept.push(Kept {

@@ -114,14 +114,21 @@ impl Stream {
     pub(crate) fn take(&mut self, visits: &[Kept], batch: &mut Batch) -> Result<(), Refused> {
         batch.begin(self.running);
         let begin = self.summary.accesses;
+        batch.extend(visits, begin);
         for visit in visits {
-            let Recent { block, entered, .. } = self.block(PageNumber(visit.page))?;
-            let offset = GEOMETRY.offset_in_block(PageNumber(visit.page));
-            let seen = (self.histories).note(block, offset, visit.manner.any_store());
-            if !seen.used || entered {
-                self.spaces.touch(block, offset);
+            let page = PageNumber(visit.page);
+            let Recent { block, entered, .. } = self.block(page)?;
+            let offset = GEOMETRY.offset_in_block(page);
+            batch.set_block(block, offset as u16);
+            let store = visit.manner.any_store();
+            if self.histories.is_settled(block, offset, store) && !entered {
+                continue;
             }
-            batch.push(visit, block, offset as u16, begin + visit.time, seen);
+            let seen = self.histories.note(block, offset, store);
+            self.spaces.touch(block, offset);
+            if !seen.is_settled(store) {
+                batch.add_incident(visit, block, offset as u16, begin + visit.time, seen);
+            }
         }
         Ok(())
     }

@@ -163,23 +163,23 @@ impl<'a> Team<'a> {
         let mut incident = *incident;
         let (manner, time) = (incident.manner, incident.time);
         let mut first = true;
-        if manner.leads {
+        if manner.leads() {
             // Its access was the last one before.
             let time = time.saturating_sub(1);
             self.reference(
                 batch,
                 &mut incident,
                 time,
-                manner.leads_with_store,
+                manner.leads_with_store(),
                 &mut first,
                 stream,
             );
         }
-        if !manner.accesses {
+        if !manner.accesses() {
             return;
         }
         let loads = u64::from(incident.loads_before_store);
-        let store_at_once = manner.stores && loads == 0;
+        let store_at_once = manner.stores() && loads == 0;
         self.reference(
             batch,
             &mut incident,
@@ -188,7 +188,7 @@ impl<'a> Team<'a> {
             &mut first,
             stream,
         );
-        if manner.stores && loads > 0 {
+        if manner.stores() && loads > 0 {
             self.reference(batch, &mut incident, time + loads, true, &mut first, stream);
         }
     }

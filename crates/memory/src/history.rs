@@ -59,17 +59,18 @@ impl Histories {
         &self.blocks[block.index()]
     }
 
+    /// Whether a reference to a page, a store or not, changes nothing under any policy.
+    #[inline]
+    pub fn is_settled(&self, block: BlockId, offset: usize, store: bool) -> bool {
+        let history = &self.blocks[block.index()];
+        // Which of the two maps is looked at is no branch: stores come and go.
+        [&history.used, &history.dirty][usize::from(store)].get(offset)
+    }
+
     /// Notes a reference to a page, a store or not, and says what was known of the page before.
     #[inline]
     pub fn note(&mut self, block: BlockId, offset: usize, store: bool) -> Seen {
         let history = &mut self.blocks[block.index()];
-        // A page that was stored to was referenced, so a store looks at one map where nothing is new.
-        if store && history.dirty.get(offset) {
-            return Seen {
-                used: true,
-                dirty: true,
-            };
-        }
         let used = !history.used.set(offset);
         let dirty = history.dirty.get(offset);
         if store {

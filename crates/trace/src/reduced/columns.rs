@@ -16,7 +16,7 @@ use broadleaf_units::SpaceId;
 const ESCAPE: u8 = u8::MAX;
 /// The largest page number: addresses have 64 bits.
 const MOST_PAGE: u64 = u64::MAX >> 12;
-const COLUMNS: usize = 7;
+const COLUMNS: usize = 8;
 
 const VISITS: u64 = 0;
 const EVENT: u64 = 1;
@@ -34,8 +34,10 @@ pub(super) struct Columns {
     pub(super) high: Vec<u8>,
     /// Accesses since the visit before.
     pub(super) times: Vec<u8>,
-    /// What visits begin with and do, and how many loads come before a store.
+    /// What visits begin with and do.
     pub(super) manners: Vec<u8>,
+    /// How many loads come before a store; 0 where there is none.
+    pub(super) loads: Vec<u8>,
     pub(super) escapes: Vec<u8>,
 }
 
@@ -48,6 +50,7 @@ impl Columns {
             &mut self.high,
             &mut self.times,
             &mut self.manners,
+            &mut self.loads,
             &mut self.escapes,
         ]
     }
@@ -136,14 +139,12 @@ impl Columns {
         self.high
             .extend_from_slice(&((page >> 8) as u16).to_le_bytes());
         put_small(since, &mut self.times, &mut self.escapes);
-        self.manners.push(visit.manner.bits());
-        if visit.manner.stores {
-            put_small(
-                visit.loads_before_store.into(),
-                &mut self.manners,
-                &mut self.escapes,
-            );
-        }
+        self.manners.push(visit.manner.0);
+        put_small(
+            visit.loads_before_store.into(),
+            &mut self.loads,
+            &mut self.escapes,
+        );
     }
 }
 
@@ -175,14 +176,13 @@ pub(super) struct Reading {
     pages: Vec<u64>,
     script: usize,
     visits: usize,
-    manners: usize,
     escapes: usize,
 }
 
 impl Reading {
     pub(super) fn begin(&mut self, body: &[u8], unpacker: &mut Unpacker) -> Result<(), Bad> {
         self.columns.unpack(body, unpacker)?;
-        (self.script, self.visits, self.manners, self.escapes) = (0, 0, 0, 0);
+        (self.script, self.visits, self.escapes) = (0, 0, 0);
         let bad = |reason| Bad::new(Section::Columns, reason);
         self.pages.clear();
         let mut at = 0;
@@ -196,7 +196,14 @@ impl Reading {
             self.pages.push(page);
         }
         let visits = self.columns.low.len();
-        if self.columns.high.len() != 2 * visits || self.columns.times.len() != visits {
+        let columns = &self.columns;
+        let lengths = [
+            columns.high.len() / 2,
+            columns.times.len(),
+            columns.manners.len(),
+            columns.loads.len(),
+        ];
+        if columns.high.len() % 2 != 0 || lengths != [visits; 4] {
             return Err(bad("they differ in length"));
         }
         Ok(())
@@ -206,9 +213,8 @@ impl Reading {
     pub(super) fn step(&mut self) -> Result<Option<Step>, &'static str> {
         let mut from = Cursor::new(&self.columns.script[self.script..]);
         if from.is_empty() {
-            let all = self.visits == self.columns.low.len()
-                && self.manners == self.columns.manners.len()
-                && self.escapes == self.columns.escapes.len();
+            let all =
+                self.visits == self.columns.low.len() && self.escapes == self.columns.escapes.len();
             return if all {
                 Ok(None)
             } else {
@@ -255,46 +261,82 @@ impl Reading {
         accesses: u64,
         into: &mut Vec<Kept>,
     ) -> Result<(), &'static str> {
-        into.clear();
-        into.reserve(count);
         let which = self.visits..self.visits + count;
         self.visits += count;
         let columns = &self.columns;
+        let mut escapes = Escapes {
+            bytes: &columns.escapes,
+            at: self.escapes,
+            wrong: false,
+        };
         let (high, _) = columns.high[2 * which.start..2 * which.end].as_chunks::<2>();
-        let rest = columns.low[which.clone()].iter().zip(high);
-        let mut time = 0u64;
-        for ((low, high), since) in rest.zip(&columns.times[which]) {
-            let number = usize::from(*low) | usize::from(u16::from_le_bytes(*high)) << 8;
-            let page = *self.pages.get(number).ok_or("a visit is to no page")?;
-            let since = match *since {
-                ESCAPE => varint::take(&columns.escapes, &mut self.escapes)?,
-                small => small.into(),
-            };
-            time = time.saturating_add(since);
-            let bits = columns.manners.get(self.manners).copied();
-            self.manners += 1;
-            let manner = bits.and_then(Manner::from_bits);
-            let manner = manner.ok_or("a visit is of no known kind")?;
-            let mut loads_before_store = 0;
-            if manner.stores {
-                let loads = columns.manners.get(self.manners);
-                self.manners += 1;
-                loads_before_store = match *loads.ok_or("they differ in length")? {
-                    ESCAPE => u32::try_from(varint::take(&columns.escapes, &mut self.escapes)?)
-                        .map_err(|_| "a number has more than 32 bits")?,
-                    small => small.into(),
-                };
-            }
-            into.push(Kept {
-                page,
-                time,
-                loads_before_store,
-                manner,
-            });
+        let pages = columns.low[which.clone()].iter().zip(high);
+        let times = columns.times[which.clone()].iter();
+        let manners = columns.manners[which.clone()].iter();
+        let rest = times.zip(manners).zip(&columns.loads[which]);
+        let (mut time, mut over) = (0u64, false);
+        let (mut possible, mut known) = (true, true);
+        into.clear();
+        // What is wrong is looked at once, behind the loop.
+        into.extend(
+            pages
+                .zip(rest)
+                .map(|((low, high), ((since, manner), loads))| {
+                    let number = usize::from(*low) | usize::from(u16::from_le_bytes(*high)) << 8;
+                    let page = self.pages.get(number);
+                    known &= page.is_some();
+                    let since = escapes.number(*since);
+                    time = time.wrapping_add(since);
+                    over |= time < since;
+                    let manner = Manner(*manner);
+                    possible &= manner.is_possible();
+                    let loads = escapes.number(*loads);
+                    possible &= loads <= u64::from(u32::MAX);
+                    Kept {
+                        page: page.copied().unwrap_or_default(),
+                        time,
+                        loads_before_store: loads as u32,
+                        manner,
+                    }
+                }),
+        );
+        self.escapes = escapes.at;
+        if escapes.wrong {
+            return Err("a number is cut short or too long");
         }
-        if time > accesses {
+        if !known {
+            return Err("a visit is to no page");
+        }
+        if !possible {
+            return Err("a visit is of no known kind");
+        }
+        if over || time > accesses {
             return Err("a visit comes after the last access");
         }
         Ok(())
+    }
+}
+
+/// Numbers that are too large for a byte.
+struct Escapes<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    wrong: bool,
+}
+
+impl Escapes<'_> {
+    #[inline]
+    fn number(&mut self, small: u8) -> u64 {
+        if small == ESCAPE {
+            return self.large();
+        }
+        small.into()
+    }
+
+    #[cold]
+    fn large(&mut self) -> u64 {
+        let number = varint::take(self.bytes, &mut self.at);
+        self.wrong |= number.is_err();
+        number.unwrap_or_default()
     }
 }

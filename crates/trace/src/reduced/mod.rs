@@ -19,55 +19,80 @@ use crate::visit::{Lead, Visit};
 
 /// What a visit begins with, and does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
-    /// It begins with the upper part of an access that was counted before.
-    pub leads: bool,
-    /// That access is a store.
-    pub leads_with_store: bool,
-    /// It has accesses of its own.
-    pub accesses: bool,
-    /// One of its own accesses is a store.
-    pub stores: bool,
-}
+pub struct Manner(u8);
 
 impl Manner {
+    const LEADS: u8 = 1;
+    const LEADS_WITH_STORE: u8 = 2;
+    const ACCESSES: u8 = 4;
+    const STORES: u8 = 8;
+    /// A bit for each combination that a visit can have.
+    const POSSIBLE: u32 = {
+        let mut possible = 0;
+        let mut bits = 0;
+        while bits < 16 {
+            let leads = bits & Self::LEADS != 0;
+            let accesses = bits & Self::ACCESSES != 0;
+            let wrong = bits & Self::LEADS_WITH_STORE != 0 && !leads
+                || bits & Self::STORES != 0 && !accesses
+                || !leads && !accesses;
+            possible |= (!wrong as u32) << bits;
+            bits += 1;
+        }
+        possible
+    };
+
     /// How that visit is.
     #[inline]
     pub const fn of(visit: &Visit) -> Self {
-        Self {
-            leads: !matches!(visit.lead, Lead::None),
-            leads_with_store: matches!(visit.lead, Lead::Store),
-            accesses: visit.loads | visit.stores != 0,
-            stores: visit.stores > 0,
-        }
+        Self(
+            !matches!(visit.lead, Lead::None) as u8 * Self::LEADS
+                | matches!(visit.lead, Lead::Store) as u8 * Self::LEADS_WITH_STORE
+                | (visit.loads | visit.stores != 0) as u8 * Self::ACCESSES
+                | (visit.stores > 0) as u8 * Self::STORES,
+        )
+    }
+
+    /// Whether it begins with the upper part of an access that was counted before.
+    #[inline]
+    pub const fn leads(self) -> bool {
+        self.0 & Self::LEADS != 0
+    }
+
+    /// Whether that access is a store.
+    #[inline]
+    pub const fn leads_with_store(self) -> bool {
+        self.0 & Self::LEADS_WITH_STORE != 0
+    }
+
+    /// Whether it has accesses of its own.
+    #[inline]
+    pub const fn accesses(self) -> bool {
+        self.0 & Self::ACCESSES != 0
+    }
+
+    /// Whether one of its own accesses is a store.
+    #[inline]
+    pub const fn stores(self) -> bool {
+        self.0 & Self::STORES != 0
     }
 
     /// Whether the page is stored to at all.
     #[inline]
     pub const fn any_store(self) -> bool {
-        self.stores | self.leads_with_store
+        self.0 & (Self::STORES | Self::LEADS_WITH_STORE) != 0
     }
 
-    const fn bits(self) -> u8 {
-        self.leads as u8
-            | (self.leads_with_store as u8) << 1
-            | (self.accesses as u8) << 2
-            | (self.stores as u8) << 3
+    /// Whether it asks for no translation at all.
+    #[inline]
+    pub const fn is_nothing(self) -> bool {
+        self.0 & (Self::LEADS | Self::ACCESSES) == 0
     }
 
-    /// `None` where a visit cannot be so.
-    const fn from_bits(bits: u8) -> Option<Self> {
-        let manner = Self {
-            leads: bits & 1 != 0,
-            leads_with_store: bits & 2 != 0,
-            accesses: bits & 4 != 0,
-            stores: bits & 8 != 0,
-        };
-        let wrong = bits >> 4 != 0
-            || manner.leads_with_store && !manner.leads
-            || manner.stores && !manner.accesses
-            || !manner.leads && !manner.accesses;
-        if wrong { None } else { Some(manner) }
+    /// Whether a visit can be so.
+    #[inline]
+    const fn is_possible(self) -> bool {
+        self.0 < 16 && Self::POSSIBLE >> (self.0 & 15) & 1 != 0
     }
 }
 

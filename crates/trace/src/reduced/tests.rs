@@ -47,12 +47,12 @@ fn pieces(random: &mut SplitMix64, count: u64) -> Vec<Piece> {
                         (true, 0) => random.next() as u32,
                         (true, _) => random.below(3) as u32,
                     },
-                    manner: Manner {
-                        leads,
-                        leads_with_store: leads && random.below(2) == 0,
-                        accesses: stores || !leads || random.below(2) == 0,
-                        stores,
-                    },
+                    manner: Manner(
+                        u8::from(leads)
+                            | u8::from(leads && random.below(2) == 0) << 1
+                            | u8::from(stores || !leads || random.below(2) == 0) << 2
+                            | u8::from(stores) << 3,
+                    ),
                 }
             });
             let visits: Vec<Kept> = visits.collect();
@@ -123,10 +123,7 @@ fn chunks_end_where_they_are_full() {
             page: first + at,
             time: at,
             loads_before_store: 0,
-            manner: Manner {
-                accesses: true,
-                ..Manner::default()
-            },
+            manner: Manner(Manner::ACCESSES),
         })
     };
     let pieces: Vec<Piece> = (0..200)
@@ -181,6 +178,7 @@ fn made_up_columns_never_panic() {
             &mut columns.high,
             &mut columns.times,
             &mut columns.manners,
+            &mut columns.loads,
             &mut columns.escapes,
         ] {
             match random.below(6) {
