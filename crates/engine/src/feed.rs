@@ -61,6 +61,7 @@ impl<P: Part> Ahead<P> {
                     waiting.put(own, of_piece);
                 }
                 Ok(Some(Piece::Event(event))) => {
+                    self.sieve.catch_up(&mut kept, &sums);
                     self.sieve.pass(event);
                     waiting.put(std::mem::take(&mut kept), std::mem::take(&mut sums));
                     waiting.pieces.push_back(Fed::Event(event.clone()));
@@ -69,6 +70,7 @@ impl<P: Part> Ahead<P> {
                 Err(error) => self.end = Some(Err(error)),
             }
         }
+        self.sieve.catch_up(&mut kept, &sums);
         waiting.put(kept, sums);
     }
 }

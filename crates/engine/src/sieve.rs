@@ -12,10 +12,25 @@ const STORED: usize = 256;
 /// How many blocks that were stored to are remembered. A power of two.
 const DIRTY: usize = 64;
 
+/// One load of a page that was referenced before.
+fn loaded(page: PageNumber, time: u64) -> Kept {
+    let load = Visit {
+        loads: 1,
+        ..Visit::default()
+    };
+    Kept {
+        page: page.0,
+        time,
+        loads_before_store: 0,
+        manner: Manner::of(&load),
+    }
+}
+
 /// Finds visits that change nothing.
 ///
 /// Such a visit is to a page that was visited before, so it faults under no policy; stores to it only where it was stored to
-/// before, so it dirties nothing; and its lookup changes no TLB ([`Recency`]). Whether the time at which a policy wanted to be asked
+/// before, so it dirties nothing; and its lookup need not be made in any TLB ([`Recency`]), which may ask for others to be made later in its place. Those are of pages
+/// in the same state, so they change no memory either. Whether the time at which a policy wanted to be asked
 /// passes meanwhile is no matter: what it will find is the same at the next visit that changes something.
 ///
 /// All that holds until a page is taken away or an entry is shot down. Events do that, so after one that can, everything is forgotten. Beside
@@ -62,7 +77,19 @@ impl Sieve {
             sums.loads += u64::from(visit.loads);
             sums.stores += u64::from(visit.stores);
             let manner = Manner::of(visit);
-            if manner.is_nothing() || self.changes_nothing(page, manner.any_store()) {
+            if manner.is_nothing() {
+                continue;
+            }
+            // What is caught up with before it comes right before its first access.
+            let first = time.saturating_sub(u64::from(manner.leads()));
+            let mut look_up = |page| kept.push(loaded(page, first));
+            let news = manner.leads() | (manner.any_store() && self.is_new_store(page));
+            if news {
+                self.recency.make(page, &mut look_up);
+                if manner.any_store() {
+                    self.note_dirty(page);
+                }
+            } else if !self.recency.has_to_be_made(page, &mut look_up) {
                 continue;
             }
             kept.push(Kept {
@@ -74,27 +101,35 @@ impl Sieve {
         }
     }
 
+    /// Whether a page was not stored to before, as far as that is remembered; it is now.
     #[inline]
-    fn changes_nothing(&mut self, page: PageNumber, store: bool) -> bool {
-        let repeats = self.recency.repeats(page);
-        if !store {
-            return repeats;
-        }
+    fn is_new_store(&mut self, page: PageNumber) -> bool {
         let stored = &mut self.stored[page.0 as usize % STORED];
-        if *stored == page {
-            return repeats;
-        }
+        let is_new = *stored != page;
         *stored = page;
+        is_new
+    }
+
+    /// A page was stored to, by a visit that is kept.
+    fn note_dirty(&mut self, page: PageNumber) {
         let block = GEOMETRY.block_of(page);
         let dirty = &mut self.dirty[block.0 as usize % DIRTY];
         if *dirty != block {
             *dirty = block;
             self.recency.remove_larger(page);
         }
-        false
     }
 
-    /// An event follows.
+    /// Adds to `kept` what makes up for visits that were left out and only changed an order. To be done at the end of each piece: `sums` is what its
+    /// visits come to.
+    pub(crate) fn catch_up(&mut self, kept: &mut Vec<Kept>, sums: &Sums) {
+        // Where any was left out, there was an access.
+        let last = sums.accesses().saturating_sub(1);
+        self.recency
+            .catch_up(&mut |page| kept.push(loaded(page, last)));
+    }
+
+    /// An event follows the end of a piece.
     pub(crate) fn pass(&mut self, event: &Event) {
         // What is known is known of one address space, and one that ended may begin again.
         let other_space = matches!(event, Event::SpaceSwitch(_) | Event::SpaceEnd { .. });

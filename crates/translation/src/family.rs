@@ -3,9 +3,8 @@
 use crate::{Design, Structure};
 use std::collections::BTreeSet;
 
-/// What the first levels of some machines look like, as far as [`crate::Recency`] cares: which sizes each structure holds, and how it is indexed. What is
-/// found for a family holds for each machine whose first level is made of structures of the family; how many ways those have, and what
-/// stands behind, is no matter.
+/// What the first levels of some machines look like, as far as [`crate::Recency`] cares: which sizes each structure holds, how it is indexed, and how many ways
+/// it has. What is found for a family holds for each machine whose first level is made of structures of the family; what stands behind is no matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Family(BTreeSet<String>);
 
@@ -34,7 +33,7 @@ fn describe(structure: &Structure) -> String {
     let sizes: Vec<String> = (structure.pages.iter())
         .map(|(size, index)| format!("{} by {index}", size.short_name()))
         .collect();
-    sizes.join(" and ")
+    format!("{}, {} ways", sizes.join(" and "), structure.ways)
 }
 
 impl std::fmt::Display for Family {
@@ -58,7 +57,7 @@ mod tests {
         let both = Family::of([&skylake, &va23]);
         assert_eq!(
             both.to_string(),
-            "2m by va[23:21]; 2m by va[24:22]; 4k by va[15:12]"
+            "2m by va[23:21], 4 ways; 2m by va[24:22], 4 ways; 4k by va[15:12], 4 ways"
         );
         assert_eq!(Family::parse(&both.to_string()), both);
         assert!(Family::of([&skylake]).is_within(&both) && both.is_within(&both));
