@@ -3,7 +3,7 @@
 use crate::events::is_seen_by_no_policy;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_trace::reduced::{Kept, Manner, Sums};
-use broadleaf_trace::{Event, Visit};
+use broadleaf_trace::{Event, Lead, Visit};
 use broadleaf_translation::Recency;
 use broadleaf_units::{BlockNumber, PageNumber};
 
@@ -66,52 +66,50 @@ impl Sieve {
         kept: &mut Vec<Kept>,
         sums: &mut Sums,
     ) {
+        let (mut loads, mut stores, mut instructions) =
+            (sums.loads, sums.stores, sums.instructions);
         for visit in visits {
-            sums.instructions += u64::from(visit.instructions);
+            instructions += u64::from(visit.instructions);
             if visit.fetch {
                 continue;
             }
             sums.data = true;
+            let time = loads + stores;
+            loads += u64::from(visit.loads);
+            stores += u64::from(visit.stores);
             let page = PageNumber(visit.unit >> shift);
-            let time = sums.accesses();
-            sums.loads += u64::from(visit.loads);
-            sums.stores += u64::from(visit.stores);
-            let manner = Manner::of(visit);
-            if manner.is_nothing() {
-                continue;
-            }
+            let leads = visit.lead != Lead::None;
+            // What comes and goes is no branch.
+            let stores_to = (visit.stores != 0) | (visit.lead == Lead::Store);
+            let known = !stores_to | (self.stored[page.0 as usize % STORED] == page);
             // What is caught up with before it comes right before its first access.
-            let first = time.saturating_sub(u64::from(manner.leads()));
+            let first = time.saturating_sub(u64::from(leads));
             let mut look_up = |page| kept.push(loaded(page, first));
-            let news = manner.leads() | (manner.any_store() && self.is_new_store(page));
-            if news {
-                self.recency.make(page, &mut look_up);
-                if manner.any_store() {
-                    self.note_dirty(page);
+            if known & !leads {
+                if visit.loads | visit.stores == 0
+                    || !self.recency.has_to_be_made(page, &mut look_up)
+                {
+                    continue;
                 }
-            } else if !self.recency.has_to_be_made(page, &mut look_up) {
-                continue;
+            } else {
+                self.recency.make(page, &mut look_up);
+                if stores_to {
+                    self.note_store(page);
+                }
             }
             kept.push(Kept {
                 page: page.0,
                 time,
                 loads_before_store: visit.loads_before_store.min(visit.loads),
-                manner,
+                manner: Manner::of(visit),
             });
         }
-    }
-
-    /// Whether a page was not stored to before, as far as that is remembered; it is now.
-    #[inline]
-    fn is_new_store(&mut self, page: PageNumber) -> bool {
-        let stored = &mut self.stored[page.0 as usize % STORED];
-        let is_new = *stored != page;
-        *stored = page;
-        is_new
+        (sums.loads, sums.stores, sums.instructions) = (loads, stores, instructions);
     }
 
     /// A page was stored to, by a visit that is kept.
-    fn note_dirty(&mut self, page: PageNumber) {
+    fn note_store(&mut self, page: PageNumber) {
+        self.stored[page.0 as usize % STORED] = page;
         let block = GEOMETRY.block_of(page);
         let dirty = &mut self.dirty[block.0 as usize % DIRTY];
         if *dirty != block {

@@ -18,39 +18,65 @@ const DEPTH: usize = 4;
 /// No page of any size.
 const NOTHING: u64 = u64::MAX;
 
-/// A base page in the order of its set.
+/// The base pages that were looked up last in a set. They stand in any order; when tells.
 #[derive(Clone, Copy, Debug)]
-struct Page {
-    number: u64,
-    /// The larger page around it, by its stay in the order of its own set.
-    stamp: u64,
-    /// When its last lookup was that was left out and not made up for; 0 where there is none.
-    left_out: u64,
+struct Pages {
+    newest: u64,
+    newest_stamp: u64,
+    number: [u64; DEPTH],
+    /// The larger page around each, by its stay in its own set.
+    stamp: [u64; DEPTH],
+    /// When each was looked up last, but for lookups of what was the newest in both its sets.
+    when: [u64; DEPTH],
+    /// A bit for each whose last lookup was left out and not made up for.
+    left_out: u8,
 }
 
-/// A larger page in the order of its set.
+/// The larger pages that were looked up last in a set.
 #[derive(Clone, Copy, Debug)]
-struct Larger {
-    number: u64,
-    /// Another one for each stay.
-    stay: u64,
+struct LargerPages {
+    newest: u64,
+    newest_stay: u64,
+    number: [u64; DEPTH],
+    /// Each time that one comes it has another.
+    stay: [u64; DEPTH],
+    when: [u64; DEPTH],
 }
 
-/// The base pages that were looked up last in a set, newest first.
-type Pages = [Page; DEPTH];
-/// The same of larger pages.
-type LargerPages = [Larger; DEPTH];
-
-const NO_PAGES: Pages = [Page {
-    number: NOTHING,
-    stamp: 0,
+const NO_PAGES: Pages = Pages {
+    newest: NOTHING,
+    newest_stamp: 0,
+    number: [NOTHING; DEPTH],
+    stamp: [0; DEPTH],
+    when: [0; DEPTH],
     left_out: 0,
-}; DEPTH];
+};
 
-const NO_LARGER_PAGES: LargerPages = [Larger {
-    number: NOTHING,
-    stay: 0,
-}; DEPTH];
+const NO_LARGER_PAGES: LargerPages = LargerPages {
+    newest: NOTHING,
+    newest_stay: 0,
+    number: [NOTHING; DEPTH],
+    stay: [0; DEPTH],
+    when: [0; DEPTH],
+};
+
+/// Where a number stands; [`DEPTH`] or more where it does not.
+#[inline]
+fn find(numbers: &[u64; DEPTH], wanted: u64) -> usize {
+    let mut found = 0;
+    for (at, number) in numbers.iter().enumerate() {
+        found |= u32::from(*number == wanted) << at;
+    }
+    found.trailing_zeros() as usize
+}
+
+/// Where the oldest of the first few stands.
+fn oldest(when: &[u64]) -> usize {
+    let places = when.iter().enumerate();
+    places
+        .min_by_key(|(_, when)| **when)
+        .map_or(0, |(at, _)| at)
+}
 
 /// A lookup that was left out and has to be made up for.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +84,6 @@ struct LeftOut {
     when: u64,
     page: PageNumber,
     set: usize,
-    /// In the order of its set.
     place: usize,
     larger_set: usize,
 }
@@ -181,47 +206,41 @@ impl Recency {
         look_up: &mut impl FnMut(PageNumber),
     ) -> bool {
         let set = self.index.set_of(page) % SETS;
+        let pages = &mut self.pages[set];
         let larger = &mut self.larger[self.larger_index.set_of(page) % SETS];
         let number = page.0 >> self.shift;
-        let newest = &larger[0];
-        let first = &self.pages[set][0];
-        if first.number == page.0 && newest.number == number {
-            let mut stamp = newest.stay;
-            if self.has_strict {
-                stamp = stamp.wrapping_add(self.strict.stamp(page));
+        if self.has_strict {
+            let stamp = larger.newest_stay.wrapping_add(self.strict.stamp(page));
+            if (pages.newest, larger.newest) == (page.0, number)
+                && pages.newest_stamp == stamp
+                && self.strict.is_newest(page, stamp)
+            {
+                return false;
             }
-            if first.stamp == stamp && (!self.has_strict || self.strict.is_newest(page, stamp)) {
+            self.make(page, look_up);
+            return true;
+        }
+        if pages.newest == page.0
+            && larger.newest == number
+            && pages.newest_stamp == larger.newest_stay
+        {
+            return false;
+        }
+        let (at, at_larger) = (find(&pages.number, page.0), find(&larger.number, number));
+        if at < DEPTH && at_larger < DEPTH && self.depth > 1 {
+            let stay = larger.stay[at_larger];
+            if pages.stamp[at] == stay {
+                self.clock += 1;
+                pages.when[at] = self.clock;
+                pages.left_out |= 1 << at;
+                (pages.newest, pages.newest_stamp) = (page.0, stay);
+                larger.when[at_larger] = self.clock;
+                (larger.newest, larger.newest_stay) = (number, stay);
+                self.behind |= 1 << set;
                 return false;
             }
         }
-        if self.depth > 1 && self.leave_out(page.0, number, set) {
-            return false;
-        }
         self.make(page, look_up);
-        true
-    }
-
-    /// Leaves a lookup out, if it is sure to hit.
-    #[inline]
-    fn leave_out(&mut self, page: u64, number: u64, set: usize) -> bool {
-        let larger = &mut self.larger[self.larger_index.set_of(PageNumber(page)) % SETS];
-        let pages = &mut self.pages[set];
-        let Some(at_larger) = (larger.iter()).position(|larger| larger.number == number) else {
-            return false;
-        };
-        let stay = larger[at_larger].stay;
-        let is_here = |other: &Page| other.number == page && other.stamp == stay;
-        let Some(at) = pages.iter().position(is_here) else {
-            return false;
-        };
-        if at_larger >= self.depth || at >= self.depth {
-            return false;
-        }
-        self.clock += 1;
-        larger[..=at_larger].rotate_right(1);
-        pages[..=at].rotate_right(1);
-        pages[0].left_out = self.clock;
-        self.behind |= 1 << set;
         true
     }
 
@@ -232,32 +251,33 @@ impl Recency {
         if self.behind != 0 {
             self.make_up_for(1 << set, 1 << larger_set, look_up);
         }
+        self.clock += 1;
         let number = page.0 >> self.shift;
         let larger = &mut self.larger[larger_set];
-        let kept = &mut larger[..self.depth];
-        match kept.iter().position(|larger| larger.number == number) {
-            Some(at) => kept[..=at].rotate_right(1),
-            None => {
-                self.clock += 1;
-                kept.rotate_right(1);
-                kept[0] = Larger {
-                    number,
-                    stay: self.clock,
-                };
-            }
+        let mut at = find(&larger.number, number);
+        if at >= DEPTH {
+            at = oldest(&larger.when[..self.depth]);
+            larger.number[at] = number;
+            larger.stay[at] = self.clock;
         }
-        let mut stamp = larger[0].stay;
-        if self.has_strict {
-            stamp = self.strict.note(page, stamp);
-        }
-        let pages = &mut self.pages[set];
-        let found = pages.iter().position(|other| other.number == page.0);
-        pages[..=found.unwrap_or(DEPTH - 1)].rotate_right(1);
-        pages[0] = Page {
-            number: page.0,
-            stamp,
-            left_out: 0,
+        let stay = larger.stay[at];
+        larger.when[at] = self.clock;
+        (larger.newest, larger.newest_stay) = (number, stay);
+        let stamp = if self.has_strict {
+            self.strict.note(page, stay)
+        } else {
+            stay
         };
+        let pages = &mut self.pages[set];
+        let mut at = find(&pages.number, page.0);
+        if at >= DEPTH {
+            at = oldest(&pages.when[..self.depth]);
+            pages.number[at] = page.0;
+        }
+        pages.stamp[at] = stamp;
+        pages.when[at] = self.clock;
+        pages.left_out &= !(1 << at);
+        (pages.newest, pages.newest_stamp) = (page.0, stamp);
     }
 
     /// Makes up for everything that was left out.
@@ -280,17 +300,16 @@ impl Recency {
         while behind != 0 {
             let set = behind.trailing_zeros() as usize;
             behind &= behind - 1;
-            for (place, page) in self.pages[set].iter().enumerate() {
-                if page.left_out != 0 {
-                    let number = PageNumber(page.number);
-                    all.push(LeftOut {
-                        when: page.left_out,
-                        page: number,
-                        set,
-                        place,
-                        larger_set: self.larger_index.set_of(number) % SETS,
-                    });
-                }
+            let pages = &self.pages[set];
+            for place in (0..DEPTH).filter(|place| pages.left_out >> place & 1 != 0) {
+                let page = PageNumber(pages.number[place]);
+                all.push(LeftOut {
+                    when: pages.when[place],
+                    page,
+                    set,
+                    place,
+                    larger_set: self.larger_index.set_of(page) % SETS,
+                });
             }
         }
         all.sort_unstable_by_key(|one| std::cmp::Reverse(one.when));
@@ -299,7 +318,7 @@ impl Recency {
             if concerned {
                 sets |= 1 << one.set;
                 larger_sets |= 1 << one.larger_set;
-                self.pages[one.set][one.place].left_out = 0;
+                self.pages[one.set].left_out &= !(1 << one.place);
             }
             concerned
         });
@@ -311,8 +330,8 @@ impl Recency {
         while behind != 0 {
             let set = behind.trailing_zeros() as usize;
             behind &= behind - 1;
-            let still = self.pages[set].iter().any(|page| page.left_out != 0);
-            self.behind &= !(u64::from(!still) << set);
+            let none = self.pages[set].left_out == 0;
+            self.behind &= !(u64::from(none) << set);
         }
     }
 
@@ -320,10 +339,12 @@ impl Recency {
     pub fn remove_larger(&mut self, page: PageNumber) {
         let number = page.0 >> self.shift;
         let larger = &mut self.larger[self.larger_index.set_of(page) % SETS];
-        for larger in larger {
-            if larger.number == number {
-                self.clock += 1;
-                larger.stay = self.clock;
+        let at = find(&larger.number, number);
+        if at < DEPTH {
+            self.clock += 1;
+            larger.stay[at] = self.clock;
+            if larger.newest == number {
+                larger.newest_stay = self.clock;
             }
         }
         self.strict.remove_larger(page);
