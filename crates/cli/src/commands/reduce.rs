@@ -101,10 +101,9 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let written = out.written();
     out.finish()?;
     eprintln!(
-        "broadleaf: {out_name}: {} of {} accesses are left in {} visits, in {}",
-        share(kept, accesses),
-        grouped(accesses),
+        "broadleaf: {out_name}: {} visits are left of {} accesses, in {}",
         grouped(kept),
+        grouped(accesses),
         size(written),
     );
     Ok(())
@@ -118,10 +117,6 @@ fn cannot_reduce(error: ReadError) -> Failure {
         )),
         error => error.into(),
     }
-}
-
-fn share(kept: u64, accesses: u64) -> String {
-    format!("{:.1} %", 100.0 * kept as f64 / accesses.max(1) as f64)
 }
 
 fn output_path(options: &Reduce) -> Result<PathBuf, Failure> {
