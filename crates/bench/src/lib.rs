@@ -1,7 +1,7 @@
 //! What the benchmarks run.
 //!
 //! [`generated`] makes the traces that no program made, [`replay`] takes a trace through the engine, [`slow`] through the
-//! oracle, [`walk`] only decodes it, and [`loads`] does the least that random updates need. [`answers`] holds what each of them counts against what it
+//! oracle, [`walk`] only decodes it, [`reduced`] does both with its reduced form, and [`loads`] does the least that random updates need. [`answers`] holds what each of them counts against what it
 //! should; [`rounds`] times them in turn. `broadleaf-bench` puts these together for `benches/engine`, and
 //! `broadleaf-guarded` runs parts of them under Callgrind, for `tests/instructions.rs`.
 #![forbid(unsafe_code)]
@@ -9,6 +9,7 @@
 pub mod answers;
 pub mod generated;
 pub mod loads;
+pub mod reduced;
 pub mod replay;
 pub mod rounds;
 pub mod slow;

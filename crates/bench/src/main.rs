@@ -5,7 +5,7 @@
 use broadleaf_bench::answers::{self, Answers};
 use broadleaf_bench::generated::{GUPS_PAGES, Generated};
 use broadleaf_bench::rounds::{Contestant, race};
-use broadleaf_bench::{Failed, ONE, eighteen, loads, replay, slow, walk};
+use broadleaf_bench::{Failed, ONE, eighteen, loads, reduced, replay, slow, walk};
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -101,7 +101,11 @@ fn measure(
                 (trace.name(), write(trace, folder.path())?, right)
             }
         };
-        let trace = Trace::new(name, &path, right, apart, one)?;
+        let mut trace = Trace::new(name, &path, right, apart, one)?;
+        trace.recorded = given.contains('=');
+        trace.reduced = folder.path().join(name).with_extension("reduced");
+        let to = BufWriter::new(File::create(&trace.reduced)?);
+        reduced::write(|| trace.open(), to)?.flush()?;
         println!("{}", trace.measure(rounds)?);
     }
     Ok(())
@@ -111,8 +115,12 @@ fn measure(
 struct Trace<'a> {
     name: &'a str,
     path: &'a Path,
+    /// Its reduced form.
+    reduced: PathBuf,
     right: Answers,
     seen: walk::Seen,
+    /// Whether it is of a program: then TLBs of all geometries are timed too.
+    recorded: bool,
     /// Whether eighteen policies are timed, and whether that is done one by one too.
     eighteen: bool,
     apart: bool,
@@ -130,8 +138,10 @@ impl<'a> Trace<'a> {
         Ok(Self {
             name,
             path,
+            reduced: PathBuf::new(),
             right,
             seen: walk::walk(File::open(path)?)?,
+            recorded: false,
             eighteen: !named(one),
             apart: named(apart),
         })
@@ -184,6 +194,40 @@ impl<'a> Trace<'a> {
         }
     }
 
+    /// The engine, with one policy, and TLBs of every geometry counted beside.
+    fn curves(&self) -> Result<Contestant<'_>, Failed> {
+        let policies = vec![ONE.to_owned()];
+        let plan = replay::plan(&policies)?.with_curves();
+        Ok(Contestant {
+            name: "one_curve",
+            run: Box::new(move || {
+                let found = replay::replay(|| self.open(), &plan)?;
+                self.agree(&policies, &found)
+            }),
+        })
+    }
+
+    /// The reduced form, read alone.
+    fn reading_reduced(&self, seen: walk::Seen) -> Contestant<'_> {
+        Contestant {
+            name: "reading_reduced",
+            run: Box::new(move || same(seen, reduced::walk(File::open(&self.reduced)?)?)),
+        }
+    }
+
+    /// The engine, with one policy, from the reduced form.
+    fn engine_reduced(&self) -> Result<Contestant<'_>, Failed> {
+        let policies = vec![ONE.to_owned()];
+        let plan = replay::plan(&policies)?;
+        Ok(Contestant {
+            name: "one_reduced",
+            run: Box::new(move || {
+                let found = reduced::replay(|| File::open(&self.reduced), &plan)?;
+                self.agree(&policies, &found)
+            }),
+        })
+    }
+
     fn oracle(&self) -> Result<Contestant<'_>, Failed> {
         let (policy, known) = (slow::policy(ONE)?, slow::survey(self.open()?)?);
         Ok(Contestant {
@@ -222,11 +266,18 @@ impl<'a> Trace<'a> {
 
     /// All that is timed on this trace, in turn.
     fn measure(&self, rounds: usize) -> Result<Value, Failed> {
+        let left = reduced::walk(File::open(&self.reduced)?)?;
+        same(self.seen.accesses, left.accesses)?;
         let mut contestants = vec![
             self.decoding(),
             self.engine("one", vec![ONE.to_owned()])?,
+            self.reading_reduced(left),
+            self.engine_reduced()?,
             self.oracle()?,
         ];
+        if self.recorded {
+            contestants.push(self.curves()?);
+        }
         if self.eighteen {
             contestants.push(self.engine("eighteen", eighteen()?)?);
         }
@@ -244,6 +295,8 @@ impl<'a> Trace<'a> {
             "accesses": self.seen.accesses,
             "visits": self.seen.visits,
             "bytes": std::fs::metadata(self.path)?.len(),
+            "reduced_visits": left.visits,
+            "reduced_bytes": std::fs::metadata(&self.reduced)?.len(),
             "seconds": times,
         }))
     }

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 /// A recording that the engine can read again.
-struct Recording<R, O> {
+pub(crate) struct Recording<R, O> {
     open: O,
     reader: TraceReader<R>,
     /// Readers of parts that are not in use.
@@ -16,7 +16,7 @@ struct Recording<R, O> {
 }
 
 impl<R: Read, O: Fn() -> io::Result<R>> Recording<R, O> {
-    fn new(open: O) -> Result<Self, TraceError> {
+    pub(crate) fn new(open: O) -> Result<Self, TraceError> {
         let reader = TraceReader::with_options(open()?, walk::OPTIONS)?;
         Ok(Self {
             open,
@@ -27,7 +27,7 @@ impl<R: Read, O: Fn() -> io::Result<R>> Recording<R, O> {
 }
 
 /// A chunk of a recording.
-struct Chunk(PartReader);
+pub(crate) struct Chunk(PartReader);
 
 impl Part for Chunk {
     type Error = TraceError;
@@ -84,8 +84,15 @@ pub fn plan(policies: &[String]) -> Result<Plan, Failed> {
 /// # Errors
 /// Where the trace cannot be read, or the engine refuses it.
 pub fn replay<R: Read>(open: impl Fn() -> io::Result<R>, plan: &Plan) -> Result<Answers, Failed> {
-    let mut recording = Recording::new(open)?;
-    let outcome = run(&mut recording, plan, &mut |_| ControlFlow::Continue(()))?;
+    answers_of(&mut Recording::new(open)?, plan)
+}
+
+/// What the engine counts for each policy of a plan, wherever the trace comes from.
+pub(crate) fn answers_of<S>(source: &mut S, plan: &Plan) -> Result<Answers, Failed>
+where
+    S: Source<Error = TraceError>,
+{
+    let outcome = run(source, plan, &mut |_| ControlFlow::Continue(()))?;
     let of = |result| answers::of_engine(result, &outcome.trace);
     Ok(outcome.results.iter().map(of).collect())
 }

@@ -21,13 +21,17 @@ use crate::output::{Output, refuse_input};
 use crate::progress::Progress;
 use crate::provenance::provenance;
 use crate::source::origin::Passes;
+use crate::source::reduced::path_beside;
 use crate::source::{Reading, Trace};
 use crate::terminal::glyphs;
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     if let Some(output) = &options.output {
+        // The reduced form that stands beside the trace may be what is read.
+        let beside = path_beside(&options.trace);
+        let traces = [options.trace.as_path(), beside.as_path()];
         let machines = options.machine.iter().map(Path::new);
-        refuse_input(output, machines.chain([options.trace.as_path()]))?;
+        refuse_input(output, machines.chain(traces))?;
     }
     let machines = machines(&options.machine)?;
     let policies = policies(&options.policy)?;

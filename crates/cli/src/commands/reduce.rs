@@ -17,7 +17,7 @@ use crate::output::{Output, refuse_input};
 use crate::progress::Progress;
 use crate::source::origin::Passes;
 use crate::source::reduced::{family, hash, path_beside};
-use crate::source::{Reading, Trace};
+use crate::source::{ReadError, Reading, Trace};
 
 pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let path = output_path(options)?;
@@ -37,6 +37,11 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
         .and_then(|mut file| hash(&mut file))
         .map_err(|error| Failure::reading(&name, &error))?;
     let out = Output::create(Some(&path), options.force)?;
+    if out.is_terminal() {
+        return Err(Failure::wrong(
+            "a reduced form is no text: give a file with -o, or a pipe",
+        ));
+    }
     let out_name = out.name().to_owned();
     let cannot_write = |error: WriteError| match error {
         WriteError::Io(error) => Failure::writing(&out_name, &error),
@@ -83,10 +88,10 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     }
     match reduced {
         Ok(()) => {}
-        Err(Error::Source(error)) => return Err(error.into()),
+        Err(Error::Source(error)) => return Err(cannot_reduce(error)),
         Err(error) => return Err(Failure::failed(error)),
     }
-    trace.finish()?;
+    trace.finish().map_err(cannot_reduce)?;
     if trace.hash() != Some(hash) {
         return Err(Failure::Failed(format!(
             "{name}: changed while it was read"
@@ -96,17 +101,22 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let written = out.written();
     out.finish()?;
     eprintln!(
-        "broadleaf: {out_name}: {} of {} accesses are left in {} visits, in {}",
-        share(kept, accesses),
-        grouped(accesses),
+        "broadleaf: {out_name}: {} visits are left of {} accesses, in {}",
         grouped(kept),
+        grouped(accesses),
         size(written),
     );
     Ok(())
 }
 
-fn share(kept: u64, accesses: u64) -> String {
-    format!("{:.1} %", 100.0 * kept as f64 / accesses.max(1) as f64)
+/// A part of a trace is not reduced: its answers would be taken for those of the whole.
+fn cannot_reduce(error: ReadError) -> Failure {
+    match error {
+        ReadError::Damaged { name, damage } => Failure::Wrong(format!(
+            "{name}: {damage}; only a whole trace can be reduced"
+        )),
+        error => error.into(),
+    }
 }
 
 fn output_path(options: &Reduce) -> Result<PathBuf, Failure> {
@@ -114,6 +124,13 @@ fn output_path(options: &Reduce) -> Result<PathBuf, Failure> {
         return Err(Failure::wrong(
             "a reduced form stands beside a trace's file: give the file, not standard input",
         ));
+    }
+    // A file that is missing is told of where it is opened.
+    if (options.trace.metadata()).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return Err(Failure::Wrong(format!(
+            "{}: is no file: a reduced form stands beside a trace's file, and the trace is read more than once",
+            options.trace.display()
+        )));
     }
     let beside = || path_beside(&options.trace);
     Ok(options.output.clone().unwrap_or_else(beside))

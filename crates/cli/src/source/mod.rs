@@ -148,7 +148,7 @@ impl Trace {
         let origin = Origin::open(path, reading.passes)?;
         if kind(path, &origin)? == Kind::Reduced {
             return Err(Failure::Wrong(format!(
-                "{}: is the reduced form of a trace, which only `broadleaf compare` reads",
+                "{}: is the reduced form of a trace, which only `broadleaf compare` reads, and without --curve: give the trace itself",
                 origin.name()
             )));
         }

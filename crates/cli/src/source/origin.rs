@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use broadleaf_trace::MAGIC;
+use broadleaf_trace::reduced::REDUCED_MAGIC;
 
 use crate::failure::Failure;
 
@@ -38,7 +39,7 @@ pub(crate) enum Passes {
     /// Once.
     #[default]
     One,
-    /// Once, or as often as it takes where it is a recording: that may tell late what has to be known early.
+    /// Once, or as often as it takes where it is a recording or its reduced form: those may tell late what has to be known early.
     AsTold,
     /// More than once.
     Several,
@@ -49,7 +50,7 @@ impl Passes {
     fn may_be_several(self, start: &[u8]) -> bool {
         match self {
             Self::One => false,
-            Self::AsTold => start.starts_with(&MAGIC),
+            Self::AsTold => start.starts_with(&MAGIC) || start.starts_with(&REDUCED_MAGIC),
             Self::Several => true,
         }
     }

@@ -47,15 +47,19 @@ pub(super) fn beside(
     let Some(file) = trace.file().filter(|_| beside.is_file()) else {
         return Ok(None);
     };
-    let passed_over = |why: &dyn std::fmt::Display| {
-        let (beside, name) = (beside.display(), trace.name());
-        eprintln!("broadleaf: {beside}: {why}; {name} itself is read, which takes longer");
+    // What is wrong says of which file.
+    let passed_over = |wrong: &dyn std::fmt::Display| {
+        let name = trace.name();
+        eprintln!("broadleaf: {wrong}; {name} itself is read, which takes longer");
         Ok(None)
     };
-    let reduced = Origin::open(&beside, Passes::Several)?;
+    let reduced = match Origin::open(&beside, Passes::Several) {
+        Ok(reduced) => reduced,
+        Err(failure) => return passed_over(&failure),
+    };
     let header = match header(&reduced) {
         Ok(header) => header,
-        Err(error) => return passed_over(&error),
+        Err(error) => return passed_over(&format_args!("{}: {error}", reduced.name())),
     };
     if !family(machines).is_within(&Family::parse(&header.family)) {
         return Ok(None);
@@ -64,7 +68,10 @@ pub(super) fn beside(
     let mut file = file;
     io::Seek::rewind(&mut file).map_err(cannot)?;
     if hash(&mut file).map_err(cannot)? != header.trace {
-        return passed_over(&"was made of another trace, or of this one before it changed");
+        return passed_over(&format_args!(
+            "{}: was made of another trace, or of this one before it changed",
+            reduced.name()
+        ));
     }
     Ok(Some(reduced))
 }
