@@ -274,7 +274,7 @@ pub(crate) struct Compare {
 /// Most visits of a program change nothing on the processors in question, whatever the policy: they go to the page that was used last of those that share
 /// its place in the first level of the TLB. The reduced form holds the others, and how much time passed between them. It is no estimate: every count is
 /// the same. `compare` takes TRACE.reduced in place of TRACE where it was made of it and for the first levels of the machines that are asked for;
-/// it takes a tenth of the time to read. Curves need the trace itself.
+/// it is read several times as fast, and may be larger than the trace. Curves need the trace itself.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -427,15 +427,15 @@ impl broadleaf_engine::Source for Trace {
                 {
                     reader.close(closed);
                 }
-                self.readers.push(part);
+                self.readers.push(*part);
                 damage
             }
             part::Back::Reduced(part) => {
-                self.reduced_readers.push(part);
+                self.reduced_readers.push(*part);
                 None
             }
             part::Back::Lackey(text, damage) => {
-                self.decoder = Decoder::Lackey(text);
+                self.decoder = Decoder::Lackey(*text);
                 damage
             }
         };

@@ -30,9 +30,9 @@ pub(crate) struct TracePart {
 
 /// What a part leaves: its reader, and where it was damaged.
 pub(super) enum Back {
-    Recording(PartReader, Option<Damage>),
-    Lackey(Text, Option<Damage>),
-    Reduced(ReducedPartReader),
+    Recording(Box<PartReader>, Option<Damage>),
+    Lackey(Box<Text>, Option<Damage>),
+    Reduced(Box<ReducedPartReader>),
 }
 
 impl TracePart {
@@ -60,9 +60,9 @@ impl TracePart {
 
     pub(super) fn take_back(self) -> Back {
         match self.reader {
-            Reader::Recording(reader) => Back::Recording(*reader, self.damage),
-            Reader::Lackey(text, _) => Back::Lackey(*text, self.damage),
-            Reader::Reduced(reader) => Back::Reduced(*reader),
+            Reader::Recording(reader) => Back::Recording(reader, self.damage),
+            Reader::Lackey(text, _) => Back::Lackey(text, self.damage),
+            Reader::Reduced(reader) => Back::Reduced(reader),
         }
     }
 }
