@@ -3,10 +3,13 @@
 use broadleaf_policy::{ParseError, Policy};
 use broadleaf_translation::Machine;
 
-/// How many blocks a replay keeps unless told, those of each policy counted by themselves: 2.5 GiB of them. Enough for
-/// nineteen policies on a program that uses 800 GiB, and few enough that a trace of nothing but far-apart pages does not
+/// How many blocks a replay keeps unless told, those of each policy counted by themselves: 192 MiB of them, and up to 1.6 GiB of what is kept of each block once.
+/// Enough for nineteen policies on a program that uses 800 GiB, and few enough that a trace of nothing but far-apart pages does not
 /// use up a machine's memory.
 const MOST_BLOCKS: usize = 1 << 23;
+
+/// The most threads that do anything: each holds what it has decoded ahead.
+pub(crate) const MOST_THREADS: usize = 256;
 
 /// The policies and machines to replay: each policy on each machine.
 pub struct Plan {
@@ -101,9 +104,9 @@ impl Plan {
         self.curves
     }
 
-    /// Lets a replay use that many threads, of which the results do not depend. One unless told.
+    /// Lets a replay use that many threads, at most 256, on which no result depends. One unless told.
     pub fn on_threads(mut self, threads: usize) -> Self {
-        self.threads = threads.max(1);
+        self.threads = threads.clamp(1, MOST_THREADS);
         self
     }
 

@@ -1,6 +1,7 @@
 //! Reducing a trace: what a replay would be handed, handed out.
 
 use crate::feed::{Fed, Feed};
+use crate::plan::MOST_THREADS;
 use crate::pool::Pool;
 use crate::{Error, Piece, Progress, Source};
 use broadleaf_translation::{Machine, Recency};
@@ -18,9 +19,10 @@ pub fn reduce<S: Source>(
     each: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<(), Error<S::Error>> {
+    let threads = threads.clamp(1, MOST_THREADS);
     let pool = Pool::new(threads).map_err(|reason| Error::NoThreads { threads, reason })?;
     let recency = Recency::new(machines.iter().map(|machine| &machine.design));
-    let mut feed = Feed::new(source, recency, threads.max(1));
+    let mut feed = Feed::new(source, recency, threads);
     let mut state = Progress {
         pass: 1,
         passes: 1,

@@ -203,7 +203,7 @@ impl Reading {
             columns.manners.len(),
             columns.loads.len(),
         ];
-        if columns.high.len() % 2 != 0 || lengths != [visits; 4] {
+        if !columns.high.len().is_multiple_of(2) || lengths != [visits; 4] {
             return Err(bad("they differ in length"));
         }
         Ok(())

@@ -46,10 +46,10 @@ impl Manner {
     #[inline]
     pub const fn of(visit: &Visit) -> Self {
         Self(
-            !matches!(visit.lead, Lead::None) as u8 * Self::LEADS
-                | matches!(visit.lead, Lead::Store) as u8 * Self::LEADS_WITH_STORE
-                | (visit.loads | visit.stores != 0) as u8 * Self::ACCESSES
-                | (visit.stores > 0) as u8 * Self::STORES,
+            (!matches!(visit.lead, Lead::None) as u8 * Self::LEADS)
+                | (matches!(visit.lead, Lead::Store) as u8 * Self::LEADS_WITH_STORE)
+                | ((visit.loads | visit.stores != 0) as u8 * Self::ACCESSES)
+                | ((visit.stores > 0) as u8 * Self::STORES),
         )
     }
 

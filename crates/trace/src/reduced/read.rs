@@ -16,6 +16,8 @@ pub struct ReducedReader<R> {
     input: Input<R>,
     header: ReducedHeader,
     totals: Option<Totals>,
+    /// How many chunks were read: they are numbered.
+    chunks: u32,
     ended: bool,
 }
 
@@ -37,6 +39,7 @@ impl<R: Read> ReducedReader<R> {
             input: Input::new(from, length),
             header,
             totals: None,
+            chunks: 0,
             ended: false,
         })
     }
@@ -91,9 +94,14 @@ impl<R: Read> ReducedReader<R> {
             return Err(TraceError::BadCheck { offset });
         }
         let body = &whole[CHUNK_HEAD_BYTES..length - CHECK_BYTES];
+        if head.process != self.chunks {
+            let reason = "chunks are missing before it, or out of order";
+            return Err(Bad::new(Section::ChunkHead, reason).at(offset));
+        }
         match head.kind {
             ChunkKind::Reduced => {
                 let body = body.to_vec();
+                self.chunks += 1;
                 self.input.consume(length);
                 Ok(Some(ReducedPart { offset, body }))
             }

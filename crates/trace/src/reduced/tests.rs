@@ -130,8 +130,17 @@ fn chunks_end_where_they_are_full() {
         .map(|piece| Piece::Visits(visits(piece * 5000).collect(), sums))
         .collect();
     let bytes = written(&pieces);
-    assert!(bytes.windows(4).filter(|four| *four == b"BLCK").count() >= 4);
+    let starts: Vec<usize> = (bytes.windows(4).enumerate())
+        .filter_map(|(at, four)| (four == b"BLCK").then_some(at))
+        .collect();
+    assert!(starts.len() >= 4);
     assert!(read(&bytes).unwrap() == pieces);
+    // Each chunk is whole by itself, but one that is missing is missed.
+    for chunk in starts.windows(2) {
+        let without = [&bytes[..chunk[0]], &bytes[chunk[1]..]].concat();
+        let error = read(&without).unwrap_err();
+        assert!(error.to_string().contains("chunks are missing"), "{error}");
+    }
 }
 
 #[test]

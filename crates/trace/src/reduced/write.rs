@@ -31,6 +31,8 @@ pub struct ReducedWriter<W> {
     last_page: u64,
     totals: Sums,
     kept: u64,
+    /// Chunks so far.
+    chunks: u32,
 }
 
 impl<W: Write> ReducedWriter<W> {
@@ -49,6 +51,7 @@ impl<W: Write> ReducedWriter<W> {
             last_page: 0,
             totals: Sums::default(),
             kept: 0,
+            chunks: 0,
         })
     }
 
@@ -113,10 +116,11 @@ impl<W: Write> ReducedWriter<W> {
         if self.columns.script.is_empty() {
             return Ok(());
         }
-        let mut bytes = chunk::open(ChunkKind::Reduced, 0);
+        let mut bytes = chunk::open(ChunkKind::Reduced, self.chunks);
         self.columns.pack(&mut self.packer, &mut bytes)?;
         chunk::close(&mut bytes).map_err(WriteError::TooLarge)?;
         self.to.write_all(&bytes)?;
+        self.chunks += 1;
         self.columns.clear();
         self.pages.clear();
         self.recent.fill((u64::MAX, 0));
@@ -130,7 +134,7 @@ impl<W: Write> ReducedWriter<W> {
     /// Where it cannot be written.
     pub fn finish(mut self) -> Result<(W, u64), WriteError> {
         self.flush()?;
-        let mut bytes = chunk::open(ChunkKind::ReducedEnd, 0);
+        let mut bytes = chunk::open(ChunkKind::ReducedEnd, self.chunks);
         for value in [
             self.totals.loads,
             self.totals.stores,
