@@ -13,6 +13,7 @@ mod curve;
 mod deadlines;
 mod events;
 mod feed;
+mod kept;
 mod members;
 mod plan;
 mod pool;

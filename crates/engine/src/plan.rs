@@ -8,6 +8,9 @@ use broadleaf_translation::Machine;
 /// use up a machine's memory.
 const MOST_BLOCKS: usize = 1 << 23;
 
+/// How many bytes of a trace's reduced form are kept between two passes unless told: enough for some 10^10 accesses of most programs.
+const MOST_KEPT: usize = 1 << 28;
+
 /// The most threads that do anything: each holds what it has decoded ahead.
 pub(crate) const MOST_THREADS: usize = 256;
 
@@ -20,6 +23,7 @@ pub struct Plan {
     baseline: Box<dyn Policy>,
     machines: Vec<Machine>,
     most_blocks: usize,
+    most_kept: usize,
     threads: usize,
     curves: bool,
 }
@@ -83,6 +87,7 @@ impl Plan {
             baseline,
             machines,
             most_blocks: MOST_BLOCKS,
+            most_kept: MOST_KEPT,
             threads: 1,
             curves: false,
         })
@@ -92,6 +97,16 @@ impl Plan {
     pub fn keeping(mut self, blocks: usize) -> Self {
         self.most_blocks = blocks;
         self
+    }
+
+    /// Lets a replay of two passes keep that many bytes of what the first one decoded. Where more would be needed, the trace is decoded twice.
+    pub fn keeping_decoded(mut self, bytes: usize) -> Self {
+        self.most_kept = bytes;
+        self
+    }
+
+    pub(crate) const fn most_kept(&self) -> usize {
+        self.most_kept
     }
 
     /// Counts for each policy what TLBs of every geometry would miss.

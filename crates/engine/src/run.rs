@@ -4,6 +4,7 @@ use crate::batch::Batch;
 use crate::cell::{Cell, Promoted};
 use crate::events::tells_a_mapping;
 use crate::feed::{Fed, Feed};
+use crate::kept::{Keeping, Kept};
 use crate::members::MOST_MEMBERS;
 use crate::pool::Pool;
 use crate::stream::{Refused, Stream, TooLate};
@@ -42,6 +43,9 @@ pub enum Error<E> {
         /// How many blocks of all policies together are kept.
         limit: usize,
     },
+    /// What a pass kept for the next cannot be read.
+    #[error("what the first pass kept cannot be read again: {0}")]
+    Kept(String),
     /// The threads that were asked for cannot be had.
     #[error("cannot start {threads} threads: {reason}")]
     NoThreads {
@@ -93,7 +97,6 @@ pub fn run<S: Source>(
 ) -> Result<Outcome, Error<S::Error>> {
     let passes = if plan.foreseen().is_empty() { 1 } else { 2 };
     let mut passes = Passes {
-        source,
         progress,
         state: Progress {
             pass: 0,
@@ -107,7 +110,7 @@ pub fn run<S: Source>(
             reason,
         })?,
     };
-    let foresight = foresee(&mut passes, plan)?;
+    let (foresight, kept) = foresee(&mut passes, source, plan)?;
     let baseline = plan.baseline().name();
     let extra = (plan.policies().iter()).all(|policy| policy.name() != baseline);
     loop {
@@ -125,7 +128,32 @@ pub fn run<S: Source>(
             // Only its faults are wanted.
             teams.push(Team::new(vec![Cell::new(plan.baseline(), None)], &[]));
         }
-        if let Some(stream) = passes.replay(&mut teams)? {
+        let replayed = match &kept {
+            None => passes.replay(source, &mut teams, None)?,
+            Some(kept) => {
+                let mut source = kept
+                    .source()
+                    .map_err(|error| Error::Kept(error.to_string()))?;
+                let replayed = passes.replay(&mut source, &mut teams, None);
+                replayed.map_err(|error| match error {
+                    Error::Source(error) => Error::Kept(error.to_string()),
+                    Error::Kept(why) => Error::Kept(why),
+                    Error::Address { address } => Error::Address { address },
+                    Error::TooManyBlocks {
+                        blocks,
+                        policies,
+                        limit,
+                    } => Error::TooManyBlocks {
+                        blocks,
+                        policies,
+                        limit,
+                    },
+                    Error::NoThreads { threads, reason } => Error::NoThreads { threads, reason },
+                    Error::Stopped => Error::Stopped,
+                })?
+            }
+        };
+        if let Some(stream) = replayed {
             return Ok(result::outcome(&teams, &stream, plan));
         }
     }
@@ -146,24 +174,29 @@ fn teams<'a>(mut cells: Vec<Cell<'a>>, plan: &'a Plan) -> Vec<Team<'a>> {
     teams
 }
 
-/// What each policy that others foresee promotes, by its name.
+/// What policies foresee: what each promotes, by its name.
+type Foresight = BTreeMap<String, Promoted>;
+
+/// What each policy that others foresee promotes, and the reduced form of the trace, where that is small enough to be kept for the pass to come.
 fn foresee<S: Source>(
-    passes: &mut Passes<'_, S>,
+    passes: &mut Passes<'_>,
+    source: &mut S,
     plan: &Plan,
-) -> Result<BTreeMap<String, Promoted>, Error<S::Error>> {
+) -> Result<(Foresight, Option<Kept>), Error<S::Error>> {
     if plan.foreseen().is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok((Foresight::new(), None));
     }
     loop {
         let cells = (plan.foreseen().iter())
             .map(|policy| Cell::new(policy.as_ref(), None).remembering())
             .collect();
         let mut teams = vec![Team::new(cells, &[])];
-        if passes.replay(&mut teams)?.is_some() {
+        let mut keeping = Keeping::new(plan.most_kept());
+        let replayed = passes.replay(source, &mut teams, Some(&mut keeping))?;
+        if replayed.is_some() {
             let cells = teams.into_iter().flat_map(Team::into_cells);
-            return Ok(cells
-                .map(|cell| (cell.policy.name(), cell.into_promoted()))
-                .collect());
+            let foresight = cells.map(|cell| (cell.policy.name(), cell.into_promoted()));
+            return Ok((foresight.collect(), keeping.finish()));
         }
     }
 }
@@ -175,9 +208,8 @@ const MOST_BATCHES: usize = 64;
 /// From how many batches on it is worth while to decode more at the same time, where enough is decoded.
 const WORTH_SHARING: usize = 4;
 
-/// A source that is read once or more.
-struct Passes<'a, S> {
-    source: &'a mut S,
+/// What the passes over a trace share.
+struct Passes<'a> {
     progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
     state: Progress,
     /// Address spaces that are known to have their mappings told.
@@ -211,15 +243,20 @@ impl Prepared {
     }
 }
 
-impl<S: Source> Passes<'_, S> {
+impl Passes<'_> {
     /// Takes the teams through the trace. `None` where it has to be done again with new ones: what a space's mappings are
     /// was told too late, and is known now.
     ///
     /// In turns: what was decoded is prepared, up to an event that changes what policies see; then the teams replay it while more is
-    /// decoded.
-    fn replay(&mut self, teams: &mut [Team<'_>]) -> Result<Option<Stream>, Error<S::Error>> {
+    /// decoded. `keeping` is handed all that the teams are.
+    fn replay<S: Source>(
+        &mut self,
+        source: &mut S,
+        teams: &mut [Team<'_>],
+        mut keeping: Option<&mut Keeping>,
+    ) -> Result<Option<Stream>, Error<S::Error>> {
         if self.state.pass > 0 {
-            self.source.rewind().map_err(Error::Source)?;
+            source.rewind().map_err(Error::Source)?;
         }
         self.state.pass += 1;
         let policies = teams.iter().map(|team| team.cells().len()).sum();
@@ -229,7 +266,7 @@ impl<S: Source> Passes<'_, S> {
             Recency::new(self.plan.machines().iter().map(|machine| &machine.design))
         };
         let mut stream = Stream::new(self.told.clone());
-        let mut feed = Feed::new(&mut *self.source, recency, self.plan.threads());
+        let mut feed = Feed::new(source, recency, self.plan.threads());
         let mut prepared = Prepared::default();
         let mut pending = None;
         loop {
@@ -248,6 +285,9 @@ impl<S: Source> Passes<'_, S> {
                     pending = Some(piece);
                     decodes = prepared.used >= WORTH_SHARING;
                     break;
+                }
+                if let Some(keeping) = &mut keeping {
+                    keeping.add(&piece);
                 }
                 if stream.is_changed_by(&piece) {
                     teams.iter_mut().for_each(|team| team.pass(&stream));

@@ -414,6 +414,8 @@ fn errors_of_the_source_come_through() {
         let parts = [Then::Load(7), Then::Load(8)];
         assert!(run(&mut failing(&parts, usize::MAX), &once, go_on).is_ok());
         let twice = plan_of("foresight", threads);
+        assert!(run(&mut failing(&parts, usize::MAX), &twice, go_on).is_ok());
+        let twice = twice.keeping_decoded(0);
         let error = run(&mut failing(&parts, usize::MAX), &twice, go_on).err();
         assert_eq!(error, Some(Error::Source("a pipe cannot be read twice")));
         let damaged = [Then::Load(7), Then::Fail, Then::Load(8)];

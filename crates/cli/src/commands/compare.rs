@@ -252,7 +252,7 @@ fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
     outcome.map_err(|error| match error {
         Error::Source(error) => error.into(),
         Error::Stopped => Failure::failed("stopped"),
-        error @ Error::NoThreads { .. } => Failure::failed(error),
+        error @ (Error::NoThreads { .. } | Error::Kept(_)) => Failure::failed(error),
         error @ (Error::Address { .. } | Error::TooManyBlocks { .. }) => {
             Failure::Wrong(format!("{}: {error}", trace.name()))
         }

@@ -1,0 +1,119 @@
+//! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need not be decoded again.
+
+use crate::feed::Fed;
+use crate::source::{Part, Piece, Source};
+use broadleaf_trace::reduced::{ReducedHeader, ReducedPartReader, ReducedReader, ReducedWriter};
+use broadleaf_trace::{Grain, TraceError};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+/// Bytes, up to a bound.
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, some: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + some.len() > self.most {
+            return Err(io::Error::other("more than may be kept"));
+        }
+        self.bytes.extend_from_slice(some);
+        Ok(some.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A reduced form that is being kept.
+pub(crate) struct Keeping(Option<ReducedWriter<Bounded>>);
+
+impl Keeping {
+    /// Keeps nothing yet, and no more than so many bytes.
+    pub(crate) fn new(most: usize) -> Self {
+        let bounded = Bounded {
+            bytes: Vec::new(),
+            most,
+        };
+        Self(ReducedWriter::new(bounded, &ReducedHeader::default()).ok())
+    }
+
+    /// Keeps a piece. Where there are too many of them, nothing is kept at all.
+    pub(crate) fn add(&mut self, piece: &Fed) {
+        let Some(writer) = &mut self.0 else { return };
+        let written = match piece {
+            Fed::Visits(visits, sums) => writer.visits(visits, sums),
+            Fed::Event(event) => writer.event(event),
+        };
+        if written.is_err() {
+            self.0 = None;
+        }
+    }
+
+    /// All that was kept; `None` where it was too much.
+    pub(crate) fn finish(self) -> Option<Kept> {
+        let (bounded, _) = self.0?.finish().ok()?;
+        Some(Kept(bounded.bytes))
+    }
+}
+
+/// The reduced form of a trace.
+pub(crate) struct Kept(Vec<u8>);
+
+impl Kept {
+    /// The trace, from its start.
+    ///
+    /// # Errors
+    /// Where it was not written as it is read.
+    pub(crate) fn source(&self) -> Result<KeptSource<'_>, TraceError> {
+        Ok(KeptSource {
+            kept: self,
+            reader: ReducedReader::new(self.0.as_slice())?,
+        })
+    }
+}
+
+/// A kept trace, being read.
+pub(crate) struct KeptSource<'a> {
+    kept: &'a Kept,
+    reader: ReducedReader<&'a [u8]>,
+}
+
+impl Source for KeptSource<'_> {
+    type Error = TraceError;
+    type Part = KeptPart;
+
+    fn grain(&self) -> Grain {
+        Grain::Page
+    }
+
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        *self = self.kept.source()?;
+        Ok(())
+    }
+
+    fn next_part(&mut self) -> Result<Option<KeptPart>, TraceError> {
+        Ok(self.reader.next_part()?.map(|part| {
+            let mut reader = ReducedPartReader::new();
+            reader.begin(part);
+            KeptPart(reader)
+        }))
+    }
+
+    fn close(&mut self, _: KeptPart) -> Result<ControlFlow<()>, TraceError> {
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// A part of a kept trace.
+pub(crate) struct KeptPart(ReducedPartReader);
+
+impl Part for KeptPart {
+    type Error = TraceError;
+
+    fn next(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        Ok(self.0.next_item()?.map(Piece::from))
+    }
+}
