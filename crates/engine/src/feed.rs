@@ -71,6 +71,7 @@ impl<P: Part> Ahead<P> {
             }
         }
         self.sieve.catch_up(&mut kept, &sums);
+        self.sieve.rest(visits, kept.len());
         waiting.put(kept, sums);
     }
 }

@@ -43,7 +43,12 @@ pub(crate) struct Sieve {
     recency: Recency,
     stored: Box<[PageNumber; STORED]>,
     dirty: [BlockNumber; DIRTY],
+    /// For how many more stretches only the newest pages are looked at.
+    shallow_for: u32,
 }
+
+/// For how many stretches, where one let most of its visits through.
+const SHALLOW: u32 = 15;
 
 const NO_PAGE: PageNumber = PageNumber(u64::MAX);
 const NO_BLOCK: BlockNumber = BlockNumber(u64::MAX);
@@ -54,6 +59,7 @@ impl Sieve {
             recency,
             stored: Box::new([NO_PAGE; STORED]),
             dirty: [NO_BLOCK; DIRTY],
+            shallow_for: 0,
         }
     }
 
@@ -125,6 +131,15 @@ impl Sieve {
         let last = sums.accesses().saturating_sub(1);
         self.recency
             .catch_up(&mut |page| kept.push(loaded(page, last)));
+    }
+
+    /// A stretch of a trace is done, which has been caught up with, and of whose visits so many were kept.
+    pub(crate) fn rest(&mut self, visits: usize, kept: usize) {
+        self.shallow_for = match self.shallow_for {
+            0 if 4 * kept > 3 * visits => SHALLOW,
+            left => left.saturating_sub(1),
+        };
+        self.recency.be_shallow(self.shallow_for > 0);
     }
 
     /// An event follows the end of a piece.

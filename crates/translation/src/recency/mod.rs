@@ -129,6 +129,8 @@ pub struct Recency {
     has_strict: bool,
     /// How many pages of a set are surely there. With 1, no lookup is left out that changes anything.
     depth: usize,
+    /// Whether only the newest of each set are looked at.
+    shallow: bool,
     /// Sets with pages whose last lookup was left out.
     behind: u64,
     /// Counts lookups that were left out, and stays.
@@ -177,6 +179,7 @@ impl Recency {
             }
         } else if has_base && has_larger {
             recency.depth = ways;
+            recency.shallow = ways == 1;
         }
         recency
     }
@@ -192,6 +195,7 @@ impl Recency {
             strict: Box::default(),
             has_strict: false,
             depth: 1,
+            shallow: true,
             behind: 0,
             clock: 0,
             left_out: Vec::new(),
@@ -226,8 +230,12 @@ impl Recency {
         {
             return false;
         }
+        if self.shallow {
+            self.note_newest(page.0, number, set);
+            return true;
+        }
         let (at, at_larger) = (find(&pages.number, page.0), find(&larger.number, number));
-        if at < DEPTH && at_larger < DEPTH && self.depth > 1 {
+        if at < DEPTH && at_larger < DEPTH {
             let stay = larger.stay[at_larger];
             if pages.stamp[at] == stay {
                 self.clock += 1;
@@ -244,6 +252,26 @@ impl Recency {
         true
     }
 
+    /// Where most lookups have to be made, finding the others costs more than it saves: with `shallow`, none is left out but of the newest in both sets. To be told after
+    /// [`Recency::catch_up`].
+    pub fn be_shallow(&mut self, shallow: bool) {
+        if self.depth > 1 && shallow != self.shallow {
+            self.shallow = shallow;
+            self.forget();
+        }
+    }
+
+    #[inline]
+    fn note_newest(&mut self, page: u64, number: u64, set: usize) {
+        let larger = &mut self.larger[self.larger_index.set_of(PageNumber(page)) % SETS];
+        if larger.newest != number {
+            self.clock += 1;
+            (larger.newest, larger.newest_stay) = (number, self.clock);
+        }
+        let pages = &mut self.pages[set];
+        (pages.newest, pages.newest_stamp) = (page, larger.newest_stay);
+    }
+
     /// Notes the lookup of a base page that is made in any case. Pages that have to be looked up before it are handed to `look_up`.
     pub fn make(&mut self, page: PageNumber, look_up: &mut impl FnMut(PageNumber)) {
         let set = self.index.set_of(page) % SETS;
@@ -251,8 +279,12 @@ impl Recency {
         if self.behind != 0 {
             self.make_up_for(1 << set, 1 << larger_set, look_up);
         }
-        self.clock += 1;
         let number = page.0 >> self.shift;
+        if self.shallow && !self.has_strict {
+            self.note_newest(page.0, number, set);
+            return;
+        }
+        self.clock += 1;
         let larger = &mut self.larger[larger_set];
         let mut at = find(&larger.number, number);
         if at >= DEPTH {
@@ -339,13 +371,13 @@ impl Recency {
     pub fn remove_larger(&mut self, page: PageNumber) {
         let number = page.0 >> self.shift;
         let larger = &mut self.larger[self.larger_index.set_of(page) % SETS];
+        self.clock += 1;
         let at = find(&larger.number, number);
         if at < DEPTH {
-            self.clock += 1;
             larger.stay[at] = self.clock;
-            if larger.newest == number {
-                larger.newest_stay = self.clock;
-            }
+        }
+        if larger.newest == number {
+            larger.newest_stay = self.clock;
         }
         self.strict.remove_larger(page);
     }
@@ -445,8 +477,11 @@ mod tests {
                             all.tlb.holds_as(&some.tlb),
                             "{name}, seed {seed}, step {step}"
                         );
-                        if random >> 58 == 0 {
-                            recency.forget();
+                        match random >> 58 {
+                            0 => recency.forget(),
+                            1..8 => recency.be_shallow(true),
+                            8..24 => recency.be_shallow(false),
+                            _ => {}
                         }
                     }
                 }
