@@ -59,8 +59,25 @@ fn replayed(
     more: impl Fn(Plan) -> Plan,
 ) -> Vec<Figures> {
     // Cut and shared out as the trace's length has it: results depend on neither.
+    in_parts(
+        recording,
+        policies,
+        machine,
+        1 + recording.items.len() % 7,
+        more,
+    )
+}
+
+/// What the engine counts of a trace that is handed out in parts of so many items.
+fn in_parts(
+    recording: &Recording,
+    policies: &[PolicySpec],
+    machine: Machine,
+    part: usize,
+    more: impl Fn(Plan) -> Plan,
+) -> Vec<Figures> {
     let length = recording.items.len();
-    let mut items = Items::new(recording.grain).in_parts_of(1 + length % 7);
+    let mut items = Items::new(recording.grain).in_parts_of(part);
     for item in &recording.items {
         match item {
             OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
@@ -75,7 +92,7 @@ fn replayed(
     let machine = broadleaf_translation::machine(&machine_name).expect("a machine");
     let plan = Plan::new(named, vec![machine]).expect("a plan");
     // Half of them decode a trace anew where a policy needs to know the future.
-    let kept = if length % 2 == 0 { 0 } else { 1 << 20 };
+    let kept = if length.is_multiple_of(2) { 0 } else { 1 << 20 };
     let plan = more(plan.on_threads(1 + length % 3).keeping_decoded(kept));
     let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
     let trace = &outcome.trace;
@@ -401,4 +418,49 @@ fn a_curve_changes_no_other_count() {
             assert_eq!(with, without, "seed {seed}");
         }
     });
+}
+
+/// Long enough that the sieve sees that most of one part gets through it, and little of another.
+#[test]
+fn long_traces_with_and_without_locality() {
+    use broadleaf_trace::synth::{SplitMix64, updates};
+    let mut random = SplitMix64::new(7);
+    let mut near = Vec::new();
+    for _ in 0..150_000 {
+        // Two places that share sets of the larger page's structure, and now and then another.
+        let block = match random.below(40) {
+            0 => random.below(64),
+            _ => random.below(2),
+        };
+        near.push(Visit {
+            unit: (block << 9) + random.below(12) * 16,
+            loads: 1,
+            stores: u32::from(random.below(9) == 0),
+            loads_before_store: 1,
+            ..Visit::default()
+        });
+    }
+    let spread: Vec<Visit> = updates(0, 1 << 15, 150_000, 3).collect();
+    let recording = Recording {
+        grain: broadleaf_trace::Grain::Page,
+        items: [&near, &spread, &near, &spread, &near]
+            .into_iter()
+            .flat_map(|visits| visits.chunks(1024))
+            .map(|visits| OwnedItem::Visits(visits.to_vec()))
+            .collect(),
+    };
+    let policies = [
+        PolicySpec::FreeBsd,
+        PolicySpec::Pop(64),
+        PolicySpec::Life(100_000),
+    ];
+    for machine in [Machine::ALL[0], Machine::ALL[3]] {
+        let right = oracle(&recording, &policies, machine);
+        for parts in [1, 200] {
+            let left = in_parts(&recording, &policies, machine, parts, |plan| plan);
+            for ((left, right), policy) in left.iter().zip(&right).zip(&policies) {
+                assert_eq!(differences(left, right), "", "{policy} on {machine}");
+            }
+        }
+    }
 }
