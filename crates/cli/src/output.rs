@@ -46,6 +46,7 @@ impl Output {
                 written: 0,
             });
         };
+        let path = &resolved(path);
         let to = match place(path, force)? {
             Place::Special(file) => To::InPlace(BufWriter::new(file)),
             Place::New(file, unfinished) => To::File {
@@ -126,6 +127,12 @@ impl Write for Output {
     }
 }
 
+/// Where a link leads, so that what it leads to is replaced and not the link: it may be `/dev/stdout`.
+fn resolved(path: &Path) -> PathBuf {
+    let leads_somewhere = path.is_symlink().then(|| path.canonicalize().ok());
+    leads_somewhere.flatten().unwrap_or_else(|| path.to_owned())
+}
+
 /// A recording's file. It has its name from its first chunk on, so that what is written can be read whatever happens; until
 /// then it is a nameless beginning that goes by itself, and what stands under the name stays.
 #[derive(Debug)]
@@ -159,6 +166,7 @@ impl Direct {
     /// # Errors
     /// [`Failure::Wrong`] where something stands there already and `force` is not given, or nothing can be made there.
     pub(crate) fn at(path: &Path, force: bool) -> Result<Self, Failure> {
+        let path = &resolved(path);
         let to = match place(path, force)? {
             Place::Special(file) => Recording::Named(file),
             Place::New(file, unfinished) => Recording::Begun {

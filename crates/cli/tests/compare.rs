@@ -8,7 +8,7 @@ use broadleaf_policy::Refusal;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
-use support::{broadleaf, file, folder, lackey, run, run_with, succeeded};
+use support::{broadleaf, file, folder, lackey, refused, run, run_with, succeeded};
 
 /// 40 MiB, four times the reach of the second-level TLB for 4 KiB pages and more.
 const PAGES: u64 = 10_000;
@@ -428,4 +428,26 @@ fn a_curve_goes_through_what_machines_count() {
     ] {
         assert!(with[without.len()..].contains(part), "{part} in\n{with}");
     }
+}
+
+#[test]
+fn a_link_stays_and_what_it_leads_to_is_replaced() {
+    let folder = folder("link");
+    let path = file(&folder, "x.lackey", lackey(10).as_bytes());
+    let target = file(&folder, "target.csv", b"old");
+    let link = folder.join("link.csv");
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let link = link.to_str().unwrap();
+    let arguments = [
+        "compare", &path, "--policy", "4k", "--format", "csv", "-o", link,
+    ];
+    refused(&run(&arguments));
+    assert_eq!(std::fs::read(&target).unwrap(), b"old");
+    succeeded(&run(&[&arguments[..], &["--force"]].concat()));
+    assert!(std::fs::symlink_metadata(link).unwrap().is_symlink());
+    assert!(
+        std::fs::read_to_string(&target)
+            .unwrap()
+            .starts_with("policy,")
+    );
 }

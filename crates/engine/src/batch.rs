@@ -49,7 +49,7 @@ impl Batch {
             .extend(visits.iter().map(|visit| PageNumber(visit.page)));
         // The access that a visit leads with was the last one before.
         self.times.extend(visits.iter().map(|visit| {
-            let time = begin + visit.time;
+            let time = begin.saturating_add(visit.time);
             time.saturating_sub(u64::from(visit.manner.leads()))
         }));
     }

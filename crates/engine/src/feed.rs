@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 const STEP: usize = 1 << 16;
 /// How many items at most, since an item may hold no visit.
 const STEP_ITEMS: usize = 1 << 12;
-/// How many visits that were kept may wait in one part.
+/// How many pieces and visits that were kept may wait in one part, but for what a step adds to the last that fit.
 const MOST_WAITING: usize = 1 << 22;
 
 /// A piece of the trace.
@@ -36,7 +36,7 @@ struct Ahead<P: Part> {
 
 impl<P: Part> Ahead<P> {
     const fn has_room(&self) -> bool {
-        self.end.is_none() && self.waiting.visits < MOST_WAITING
+        self.end.is_none() && self.waiting.size < MOST_WAITING
     }
 
     /// Decodes a step further.
@@ -53,7 +53,9 @@ impl<P: Part> Ahead<P> {
                     self.sieve.sift(some, self.shift, &mut kept, &mut sums);
                 }
                 Ok(Some(Piece::Reduced(some, of_piece))) => {
-                    // It counts its time from its own beginning.
+                    // It counts its time from its own beginning, and of what it leaves out nothing is known.
+                    self.sieve.catch_up(&mut kept, &sums);
+                    self.sieve.forget();
                     waiting.put(std::mem::take(&mut kept), std::mem::take(&mut sums));
                     visits += some.len();
                     let mut own = self.spare.pop().unwrap_or_default();
@@ -64,7 +66,7 @@ impl<P: Part> Ahead<P> {
                     self.sieve.catch_up(&mut kept, &sums);
                     self.sieve.pass(event);
                     waiting.put(std::mem::take(&mut kept), std::mem::take(&mut sums));
-                    waiting.pieces.push_back(Fed::Event(event.clone()));
+                    waiting.put_event(event.clone());
                 }
                 Ok(None) => self.end = Some(Ok(())),
                 Err(error) => self.end = Some(Err(error)),
@@ -80,22 +82,33 @@ impl<P: Part> Ahead<P> {
 #[derive(Default)]
 struct Waiting {
     pieces: VecDeque<Fed>,
-    visits: usize,
+    /// Pieces, and visits in them.
+    size: usize,
 }
 
 impl Waiting {
+    fn put_event(&mut self, event: Event) {
+        self.size += 1;
+        self.pieces.push_back(Fed::Event(event));
+    }
+
     fn put(&mut self, kept: Vec<Kept>, sums: Sums) {
+        debug_assert!(
+            kept.is_sorted_by_key(|visit| visit.time),
+            "visits out of order"
+        );
         if sums != Sums::default() {
-            self.visits += kept.len();
+            self.size += 1 + kept.len();
             self.pieces.push_back(Fed::Visits(kept, sums));
         }
     }
 
     fn take(&mut self) -> Option<Fed> {
         let piece = self.pieces.pop_front()?;
-        if let Fed::Visits(kept, _) = &piece {
-            self.visits -= kept.len();
-        }
+        self.size -= match &piece {
+            Fed::Visits(kept, _) => 1 + kept.len(),
+            Fed::Event(_) => 1,
+        };
         Some(piece)
     }
 }

@@ -102,7 +102,8 @@ impl Source for KeptSource<'_> {
         }))
     }
 
-    fn close(&mut self, _: KeptPart) -> Result<ControlFlow<()>, TraceError> {
+    fn close(&mut self, KeptPart(part): KeptPart) -> Result<ControlFlow<()>, TraceError> {
+        self.reader.close(&part);
         Ok(ControlFlow::Continue(()))
     }
 }

@@ -84,8 +84,8 @@ pub struct Outcome {
 /// Replays a trace under every policy and machine of a plan.
 ///
 /// Takes one pass, and one more where a policy needs to know the future. Where a trace turns out to tell the mappings of an
-/// address space only after references to it, it is read again from the start. `progress` is called every few thousand
-/// visits, and stops the replay with [`ControlFlow::Break`].
+/// address space only after references to it, it is read again from the start. `progress` is called many times
+/// a second, and stops the replay with [`ControlFlow::Break`].
 ///
 /// # Errors
 /// Where the source fails, the trace holds an address or a number of address spaces or blocks that the model cannot take,

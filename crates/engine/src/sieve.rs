@@ -12,17 +12,13 @@ const STORED: usize = 256;
 /// How many blocks that were stored to are remembered. A power of two.
 const DIRTY: usize = 64;
 
-/// One load of a page that was referenced before.
-fn loaded(page: PageNumber, time: u64) -> Kept {
-    let load = Visit {
-        loads: 1,
-        ..Visit::default()
-    };
+/// A lookup that makes up for one that was left out.
+fn made_up(page: PageNumber, time: u64, manner: Manner) -> Kept {
     Kept {
         page: page.0,
         time,
         loads_before_store: 0,
-        manner: Manner::of(&load),
+        manner,
     }
 }
 
@@ -88,9 +84,9 @@ impl Sieve {
             // What comes and goes is no branch.
             let stores_to = (visit.stores != 0) | (visit.lead == Lead::Store);
             let known = !stores_to | (self.stored[page.0 as usize % STORED] == page);
-            // What is caught up with before it comes right before its first access.
-            let first = time.saturating_sub(u64::from(leads));
-            let mut look_up = |page| kept.push(loaded(page, first));
+            // What is caught up with before it comes right before its first access: the one that it leads with, or its own.
+            let manner = if leads { Manner::LEAD } else { Manner::LOAD };
+            let mut look_up = |page| kept.push(made_up(page, time, manner));
             if known & !leads {
                 if visit.loads | visit.stores == 0
                     || !self.recency.has_to_be_made(page, &mut look_up)
@@ -127,10 +123,10 @@ impl Sieve {
     /// Adds to `kept` what makes up for visits that were left out and only changed an order. To be done at the end of each piece: `sums` is what its
     /// visits come to.
     pub(crate) fn catch_up(&mut self, kept: &mut Vec<Kept>, sums: &Sums) {
-        // Where any was left out, there was an access.
-        let last = sums.accesses().saturating_sub(1);
+        // With the last access, as what follows may come before the next.
+        let end = sums.accesses();
         self.recency
-            .catch_up(&mut |page| kept.push(loaded(page, last)));
+            .catch_up(&mut |page| kept.push(made_up(page, end, Manner::LEAD)));
     }
 
     /// A stretch of a trace is done, which has been caught up with, and of whose visits so many were kept.
@@ -151,7 +147,8 @@ impl Sieve {
         }
     }
 
-    fn forget(&mut self) {
+    /// What was known does not hold for what follows, which was caught up with.
+    pub(crate) fn forget(&mut self) {
         self.recency.forget();
         self.stored.fill(NO_PAGE);
         self.dirty.fill(NO_BLOCK);

@@ -127,7 +127,8 @@ impl Stream {
             let seen = self.histories.note(block, offset, store);
             self.spaces.touch(block, offset);
             if !seen.is_settled(store) {
-                batch.add_incident(visit, block, offset as u16, begin + visit.time, seen);
+                let time = begin.saturating_add(visit.time);
+                batch.add_incident(visit, block, offset as u16, time, seen);
             }
         }
         Ok(())
@@ -135,10 +136,12 @@ impl Stream {
 
     /// Time passes: visits were made that come to this.
     pub(crate) fn pass(&mut self, sums: &Sums) {
-        self.summary.loads += sums.loads;
-        self.summary.stores += sums.stores;
-        self.summary.instructions += sums.instructions;
-        self.summary.accesses += sums.accesses();
+        // What a file says may be more than can be counted.
+        let add = |sum: &mut u64, more| *sum = sum.saturating_add(more);
+        add(&mut self.summary.loads, sums.loads);
+        add(&mut self.summary.stores, sums.stores);
+        add(&mut self.summary.instructions, sums.instructions);
+        add(&mut self.summary.accesses, sums.accesses());
     }
 
     #[inline]

@@ -189,7 +189,14 @@ impl<'a> Team<'a> {
             stream,
         );
         if manner.stores() && loads > 0 {
-            self.reference(batch, &mut incident, time + loads, true, &mut first, stream);
+            self.reference(
+                batch,
+                &mut incident,
+                time.saturating_add(loads),
+                true,
+                &mut first,
+                stream,
+            );
         }
     }
 

@@ -9,12 +9,13 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use broadleaf_engine::{Items, Plan, run};
+use broadleaf_engine::{Items, Part, Piece, Plan, Source, reduce, run};
 use broadleaf_metrics::CellResult;
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
 use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording};
 use broadleaf_trace::Visit;
+use broadleaf_trace::reduced::{ReducedPartReader, ReducedReader};
 use broadleaf_units::PageSize;
 
 /// The names of counts, and of refusals with `refused:` before them, with their numbers; zeroes left out.
@@ -463,4 +464,160 @@ fn long_traces_with_and_without_locality() {
             }
         }
     }
+}
+
+/// What the engine counts of the reduced form of a trace, written and read again.
+fn of_reduced(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> Vec<Figures> {
+    use broadleaf_trace::reduced::{ReducedHeader, ReducedWriter};
+    let length = recording.items.len();
+    let mut items = Items::new(recording.grain).in_parts_of(1 + length % 5);
+    for item in &recording.items {
+        match item {
+            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
+            OwnedItem::Event(event) => items.event(event.clone()),
+        };
+    }
+    let machine = broadleaf_translation::machine(&machine.to_string()).expect("a machine");
+    let header = ReducedHeader::default();
+    let mut writer = ReducedWriter::new(Vec::new(), &header).expect("a head");
+    let mut each = |piece: Piece<'_>| {
+        match piece {
+            Piece::Reduced(visits, sums) => writer.visits(visits, &sums).expect("visits"),
+            Piece::Event(event) => writer.event(event).expect("an event"),
+            Piece::Visits(_) => unreachable!("it is reduced"),
+        }
+        ControlFlow::Continue(())
+    };
+    let mut go_on = |_| ControlFlow::Continue(());
+    let machines = [machine];
+    reduce(&mut items, &machines, 1 + length % 3, &mut each, &mut go_on).expect("a trace");
+    let (bytes, _) = writer.finish().expect("an end");
+    let named = policies
+        .iter()
+        .map(|policy| broadleaf_policy::parse(&policy.to_string()).expect("a policy"));
+    let plan = Plan::new(named.collect(), machines.into()).expect("a plan");
+    let mut source = ReducedBytes(bytes, 0);
+    let outcome = run(&mut source, &plan, &mut go_on).expect("a replay");
+    let (loads, stores) = (outcome.trace.loads, outcome.trace.stores);
+    (outcome.results.iter())
+        .map(|result| figures_of_engine(result, loads, stores))
+        .collect()
+}
+
+/// A reduced trace in memory, and how many of its parts were handed out.
+struct ReducedBytes(Vec<u8>, usize);
+
+struct Pieces(ReducedPartReader);
+
+impl Part for Pieces {
+    type Error = String;
+
+    fn next(&mut self) -> Result<Option<Piece<'_>>, String> {
+        let item = self.0.next_item().map_err(|error| error.to_string())?;
+        Ok(item.map(Piece::from))
+    }
+}
+
+impl Source for ReducedBytes {
+    type Error = String;
+    type Part = Pieces;
+
+    fn grain(&self) -> broadleaf_trace::Grain {
+        broadleaf_trace::Grain::Page
+    }
+
+    fn rewind(&mut self) -> Result<(), String> {
+        self.1 = 0;
+        Ok(())
+    }
+
+    fn next_part(&mut self) -> Result<Option<Pieces>, String> {
+        let text = |error: broadleaf_trace::TraceError| error.to_string();
+        let mut reader = ReducedReader::new(self.0.as_slice()).map_err(text)?;
+        for _ in 0..self.1 {
+            reader.next_part().map_err(text)?;
+        }
+        self.1 += 1;
+        let Some(part) = reader.next_part().map_err(text)? else {
+            return Ok(None);
+        };
+        let mut pieces = ReducedPartReader::new();
+        pieces.begin(part);
+        Ok(Some(Pieces(pieces)))
+    }
+
+    fn close(&mut self, _: Pieces) -> Result<ControlFlow<()>, String> {
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[test]
+fn a_reduced_trace_gives_the_counts_of_the_trace() {
+    for_each_seed(cases(300), |seed| {
+        let seed = seed + 5_000_000;
+        let script = Script::from_seed(seed);
+        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
+        let recording = script.recording();
+        let both = of_reduced(&recording, &policies, machine)
+            .into_iter()
+            .zip(engine(&recording, &policies, machine));
+        for ((left, right), &policy) in both.zip(&policies) {
+            if left != right {
+                report(seed, &script, policy, |recording| {
+                    (
+                        of_reduced(recording, &[policy], machine).remove(0),
+                        engine(recording, &[policy], machine).remove(0),
+                    )
+                });
+            }
+        }
+    });
+}
+
+#[test]
+fn machines_do_not_disturb_each_other() {
+    for_each_seed(cases(100), |seed| {
+        let seed = seed + 6_000_000;
+        let recording = Script::from_seed(seed).recording();
+        let policies = policies(&mut Rng::new(seed));
+        let together = replayed_on(&recording, &policies, &Machine::ALL);
+        for (at, &machine) in Machine::ALL.iter().enumerate() {
+            let alone = engine(&recording, &policies, machine);
+            let of_machine = together.iter().skip(at).step_by(Machine::ALL.len());
+            for ((left, right), policy) in of_machine.zip(&alone).zip(&policies) {
+                assert_eq!(
+                    differences(left, right),
+                    "",
+                    "seed {seed}, {policy} on {machine}"
+                );
+            }
+        }
+    });
+}
+
+/// What the engine counts on several machines in one replay: policy by policy, the machines inside.
+fn replayed_on(
+    recording: &Recording,
+    policies: &[PolicySpec],
+    machines: &[Machine],
+) -> Vec<Figures> {
+    let mut items = Items::new(recording.grain);
+    for item in &recording.items {
+        match item {
+            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
+            OwnedItem::Event(event) => items.event(event.clone()),
+        };
+    }
+    let policies = policies
+        .iter()
+        .map(|policy| broadleaf_policy::parse(&policy.to_string()).expect("a policy"));
+    let machines = machines
+        .iter()
+        .map(|machine| broadleaf_translation::machine(&machine.to_string()).expect("a machine"));
+    let plan = Plan::new(policies.collect(), machines.collect()).expect("a plan");
+    let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    let (loads, stores) = (outcome.trace.loads, outcome.trace.stores);
+    (outcome.results.iter())
+        .map(|result| figures_of_engine(result, loads, stores))
+        .collect()
 }

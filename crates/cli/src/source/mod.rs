@@ -300,6 +300,10 @@ impl Trace {
             self.meter.end_pass();
             self.bytes = self.meter.bytes();
         }
+        if let Decoder::Reduced(reader) = &self.decoder {
+            let whole = reader.finish();
+            whole.map_err(|error| ReadError::reduced(self.origin.name(), error))?;
+        }
         if let Decoder::Recording(reader) = &self.decoder {
             let read = reader.totals().accesses();
             if let Some(damage) = &self.damage {
@@ -431,6 +435,9 @@ impl broadleaf_engine::Source for Trace {
                 damage
             }
             part::Back::Reduced(part) => {
+                if let Decoder::Reduced(reader) = &mut self.decoder {
+                    reader.close(&part);
+                }
                 self.reduced_readers.push(*part);
                 None
             }

@@ -148,8 +148,10 @@ impl Columns {
     }
 }
 
-/// The largest number of a page in its chunk, and one.
-pub(super) const MOST_PAGES: usize = 1 << 24;
+/// Most visits of a chunk, and most pages that they go to: what a reader may have to keep.
+pub(super) const MOST_VISITS: usize = 1 << 22;
+/// Most loads, stores and instructions of a piece each.
+pub(super) const MOST_OF_A_PIECE: u64 = 1 << 52;
 
 fn put_small(value: u64, column: &mut Vec<u8>, escapes: &mut Vec<u8>) {
     match u8::try_from(value) {
@@ -193,9 +195,15 @@ impl Reading {
             if page > MOST_PAGE {
                 return Err(bad("a page lies past the last address"));
             }
+            if self.pages.len() == MOST_VISITS {
+                return Err(bad("they name more pages than a chunk may have"));
+            }
             self.pages.push(page);
         }
         let visits = self.columns.low.len();
+        if visits > MOST_VISITS {
+            return Err(bad("they hold more visits than a chunk may have"));
+        }
         let columns = &self.columns;
         let lengths = [
             columns.high.len() / 2,
@@ -228,10 +236,15 @@ impl Reading {
                     loads: from.number()?,
                     stores: from.number()?,
                     instructions: from.number()?,
-                    data: from.number()? != 0,
+                    data: match from.number()? {
+                        0 if count == 0 => false,
+                        1 => true,
+                        _ => return Err("a piece does not say whether it has data"),
+                    },
                 };
-                if sums.loads.checked_add(sums.stores).is_none() {
-                    return Err("more accesses than can be counted");
+                let most = sums.loads.max(sums.stores).max(sums.instructions);
+                if most > MOST_OF_A_PIECE {
+                    return Err("a piece comes to more than it may");
                 }
                 let left = (self.columns.low.len() - self.visits) as u64;
                 if count > left {

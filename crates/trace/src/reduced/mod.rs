@@ -42,6 +42,11 @@ impl Manner {
         possible
     };
 
+    /// Of a load, and nothing else.
+    pub const LOAD: Self = Self(Self::ACCESSES);
+    /// Of the upper part of a load that was counted before, and nothing else.
+    pub const LEAD: Self = Self(Self::LEADS);
+
     /// How that visit is.
     #[inline]
     pub const fn of(visit: &Visit) -> Self {
@@ -83,12 +88,6 @@ impl Manner {
         self.0 & (Self::STORES | Self::LEADS_WITH_STORE) != 0
     }
 
-    /// Whether it asks for no translation at all.
-    #[inline]
-    pub const fn is_nothing(self) -> bool {
-        self.0 & (Self::LEADS | Self::ACCESSES) == 0
-    }
-
     /// Whether a visit can be so.
     #[inline]
     const fn is_possible(self) -> bool {
@@ -125,6 +124,14 @@ pub struct Sums {
 impl Sums {
     /// Loads and stores.
     pub const fn accesses(&self) -> u64 {
-        self.loads + self.stores
+        self.loads.saturating_add(self.stores)
+    }
+
+    /// Adds what other visits come to.
+    pub const fn add(&mut self, other: &Self) {
+        self.loads = self.loads.saturating_add(other.loads);
+        self.stores = self.stores.saturating_add(other.stores);
+        self.instructions = self.instructions.saturating_add(other.instructions);
+        self.data |= other.data;
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::columns::{Reading, Step};
 use super::{Kept, ReducedHeader, Sums};
-use crate::chunk::{CHECK_BYTES, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, Totals, check_agrees};
+use crate::chunk::{CHECK_BYTES, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, check_agrees};
 use crate::compress::Unpacker;
 use crate::error::{Bad, Section, TraceError};
 use crate::event::Event;
@@ -15,7 +15,11 @@ use crate::varint::Cursor;
 pub struct ReducedReader<R> {
     input: Input<R>,
     header: ReducedHeader,
-    totals: Option<Totals>,
+    totals: Option<Sums>,
+    /// What was made of the parts that were closed.
+    made: Sums,
+    kept: u64,
+    said_kept: u64,
     /// How many chunks were read: they are numbered.
     chunks: u32,
     ended: bool,
@@ -39,6 +43,9 @@ impl<R: Read> ReducedReader<R> {
             input: Input::new(from, length),
             header,
             totals: None,
+            made: Sums::default(),
+            kept: 0,
+            said_kept: 0,
             chunks: 0,
             ended: false,
         })
@@ -54,9 +61,27 @@ impl<R: Read> ReducedReader<R> {
         self.input.get_mut()
     }
 
-    /// What it says that all comes to; known where the end was read.
-    pub const fn totals(&self) -> Option<Totals> {
-        self.totals
+    /// Takes in what was made of a part. Parts may come back in any order.
+    pub const fn close(&mut self, part: &ReducedPartReader) {
+        self.made.add(&part.made);
+        self.kept = self.kept.saturating_add(part.kept);
+    }
+
+    /// Sees whether all parts, which were closed, come to what the end says.
+    ///
+    /// # Errors
+    /// Where they do not, or the end was not read.
+    pub fn finish(&self) -> Result<(), TraceError> {
+        let said = self.totals.map(|said| (said, self.said_kept));
+        let made = Sums {
+            data: false,
+            ..self.made
+        };
+        if said == Some((made, self.kept)) {
+            return Ok(());
+        }
+        let reason = "its pieces do not come to what it says";
+        Err(Bad::new(Section::End, reason).at(self.input.offset()))
     }
 
     /// The next part, or `None` at the end.
@@ -107,7 +132,8 @@ impl<R: Read> ReducedReader<R> {
             }
             ChunkKind::ReducedEnd => {
                 let bad = |reason| Bad::new(Section::End, reason).at(offset);
-                self.totals = Some(end(body).map_err(bad)?);
+                let (totals, kept) = end(body).map_err(bad)?;
+                (self.totals, self.said_kept) = (Some(totals), kept);
                 self.ended = true;
                 self.input.consume(length);
                 if self.input.fill(1)? {
@@ -123,14 +149,20 @@ impl<R: Read> ReducedReader<R> {
     }
 }
 
-fn end(body: &[u8]) -> Result<Totals, &'static str> {
+fn end(body: &[u8]) -> Result<(Sums, u64), &'static str> {
     let mut from = Cursor::new(body);
-    Ok(Totals {
+    let totals = Sums {
         loads: from.number()?,
         stores: from.number()?,
         instructions: from.number()?,
-        executions: 0,
-    })
+        data: false,
+    };
+    let kept = from.number()?;
+    if from.is_empty() {
+        Ok((totals, kept))
+    } else {
+        Err("something follows its last number")
+    }
 }
 
 /// One piece of a reduced trace.
@@ -148,6 +180,9 @@ pub struct ReducedPartReader {
     reading: Reading,
     part: Option<ReducedPart>,
     begun: bool,
+    /// What was made of the part so far.
+    made: Sums,
+    kept: u64,
     visits: Vec<Kept>,
     event: Event,
 }
@@ -166,6 +201,8 @@ impl ReducedPartReader {
             reading: Reading::default(),
             part: None,
             begun: false,
+            made: Sums::default(),
+            kept: 0,
             visits: Vec::new(),
             event: Event::Fork { child: 0 },
         }
@@ -175,6 +212,7 @@ impl ReducedPartReader {
     pub fn begin(&mut self, part: ReducedPart) {
         self.part = Some(part);
         self.begun = false;
+        (self.made, self.kept) = (Sums::default(), 0);
     }
 
     /// The next piece of the part; `None` at its end, and where none was begun.
@@ -206,6 +244,8 @@ impl ReducedPartReader {
                 Some(Step::Visits(count, sums)) => {
                     let read = (self.reading).visits(count, sums.accesses(), &mut self.visits);
                     read.map_err(bad)?;
+                    self.made.add(&sums);
+                    self.kept += count as u64;
                     return Ok(Some(ReducedItem::Visits(&self.visits, sums)));
                 }
             }

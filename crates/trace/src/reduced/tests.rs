@@ -59,7 +59,7 @@ fn pieces(random: &mut SplitMix64, count: u64) -> Vec<Piece> {
             let sums = Sums {
                 loads: time + random.below(9),
                 stores: random.below(1 << 20),
-                instructions: random.next() >> 8,
+                instructions: random.next() >> 16,
                 data: !visits.is_empty() || random.below(2) == 0,
             };
             Piece::Visits(visits, sums)
@@ -96,8 +96,9 @@ fn read(bytes: &[u8]) -> Result<Vec<Piece>, TraceError> {
                 ReducedItem::Event(event) => Piece::Event(event.clone()),
             });
         }
+        reader.close(&part);
     }
-    assert!(reader.totals().is_some());
+    reader.finish()?;
     Ok(pieces)
 }
 
@@ -141,6 +142,49 @@ fn chunks_end_where_they_are_full() {
         let error = read(&without).unwrap_err();
         assert!(error.to_string().contains("chunks are missing"), "{error}");
     }
+}
+
+#[test]
+fn what_a_piece_may_not_say_is_refused() {
+    let of = |visits: &[Kept], sums: Sums| read(&written(&[Piece::Visits(visits.to_vec(), sums)]));
+    let large = Sums {
+        loads: 1 << 53,
+        data: true,
+        ..Sums::default()
+    };
+    let mut columns = super::columns::Columns::default();
+    columns.put_visits(0, &large);
+    let error = read(&with_chunk(&mut columns)).unwrap_err();
+    assert!(error.to_string().contains("more than it may"), "{error}");
+    let visit = Kept {
+        page: 1,
+        time: 0,
+        loads_before_store: 0,
+        manner: Manner::LOAD,
+    };
+    let none = Sums {
+        loads: 1,
+        ..Sums::default()
+    };
+    assert!(of(&[visit], none).is_err());
+    // A list of pages without end takes few bytes and would take much memory.
+    let mut columns = super::columns::Columns {
+        pages: vec![2; super::columns::MOST_VISITS + 1],
+        ..Default::default()
+    };
+    let error = read(&with_chunk(&mut columns)).unwrap_err();
+    assert!(error.to_string().contains("more pages"), "{error}");
+}
+
+/// A reduced trace with one chunk, of these columns.
+fn with_chunk(columns: &mut super::columns::Columns) -> Vec<u8> {
+    let mut chunk = crate::chunk::open(crate::ChunkKind::Reduced, 0);
+    let mut packer = crate::compress::Packer::new(1).unwrap();
+    columns.pack(&mut packer, &mut chunk).unwrap();
+    crate::chunk::close(&mut chunk).unwrap();
+    let good = written(&[]);
+    let end = good.windows(4).position(|four| four == b"BLCK").unwrap();
+    [&good[..end], &chunk, &good[end..]].concat()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::columns::{Columns, MOST_PAGES};
+use super::columns::{Columns, MOST_OF_A_PIECE, MOST_VISITS};
 use super::{Kept, ReducedHeader, Sums};
 use crate::chunk::{self, ChunkKind};
 use crate::compress::Packer;
@@ -60,13 +60,14 @@ impl<W: Write> ReducedWriter<W> {
     /// # Errors
     /// Where it cannot be written.
     pub fn visits(&mut self, visits: &[Kept], sums: &Sums) -> Result<(), WriteError> {
-        // A visit may go to a page of its own.
-        let full = self.pages.len() + visits.len() > MOST_PAGES;
-        if self.columns.low.len() >= CHUNK_VISITS || full {
+        if self.columns.low.len() >= CHUNK_VISITS {
             self.flush()?;
         }
-        if visits.len() > MOST_PAGES {
-            return Err(WriteError::TooLarge("a piece has more than 2^24 visits"));
+        if visits.len() > MOST_VISITS - CHUNK_VISITS {
+            return Err(WriteError::TooLarge("a piece has too many visits"));
+        }
+        if sums.loads.max(sums.stores).max(sums.instructions) > MOST_OF_A_PIECE {
+            return Err(WriteError::TooLarge("a piece comes to more than 2^52"));
         }
         self.columns.put_visits(visits.len(), sums);
         let mut time = 0;
@@ -77,9 +78,7 @@ impl<W: Write> ReducedWriter<W> {
             self.columns.put_visit(page, since, visit);
             time = visit.time;
         }
-        self.totals.loads += sums.loads;
-        self.totals.stores += sums.stores;
-        self.totals.instructions += sums.instructions;
+        self.totals.add(sums);
         self.kept += visits.len() as u64;
         Ok(())
     }

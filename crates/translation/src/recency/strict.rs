@@ -108,7 +108,7 @@ impl Strict {
         }
     }
 
-    /// The entries of the larger pages around a base page were removed.
+    /// The entries of the larger pages around a base page were removed. What is known of others without this says as much; here it is said for each structure by itself.
     pub(super) fn remove_larger(&mut self, page: PageNumber) {
         for sets in &mut self.larger {
             sets.newest[sets.index.set_of(page) % SETS].1 += 1;
