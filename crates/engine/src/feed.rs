@@ -11,6 +11,8 @@ use std::ops::ControlFlow;
 
 /// How many visits are decoded in one go: enough that sharing them out costs nothing beside.
 const STEP: usize = 1 << 16;
+/// The same where several threads share the work: waking one costs as much as decoding a thousand visits.
+const SHARED_STEP: usize = 1 << 19;
 /// How many items at most, since an item may hold no visit.
 const STEP_ITEMS: usize = 1 << 12;
 /// How many pieces and visits that were kept may wait in one part, but for what a step adds to the last that fit.
@@ -40,12 +42,12 @@ impl<P: Part> Ahead<P> {
     }
 
     /// Decodes a step further.
-    fn step(&mut self) {
+    fn step(&mut self, most: usize) {
         let mut kept = self.spare.pop().unwrap_or_default();
         let mut sums = Sums::default();
         let (mut visits, mut items) = (0, 0);
         let waiting = &mut self.waiting;
-        while visits < STEP && items < STEP_ITEMS && self.end.is_none() {
+        while visits < most && items < STEP_ITEMS && self.end.is_none() {
             items += 1;
             match self.part.next() {
                 Ok(Some(Piece::Visits(some))) => {
@@ -159,7 +161,8 @@ impl<'a, S: Source> Feed<'a, S> {
     /// What can be done at the same time to have more of the trace decoded: one step of each part that has room.
     pub(crate) fn steps(&mut self) -> impl Iterator<Item = impl FnOnce() + Send> {
         let with_room = self.ahead.iter_mut().filter(|ahead| ahead.has_room());
-        with_room.map(|ahead| move || ahead.step())
+        let most = if self.width > 1 { SHARED_STEP } else { STEP };
+        with_room.map(move |ahead| move || ahead.step(most))
     }
 
     /// The next piece, as far as it was decoded. `Ok(None)` where it was not, or the trace is at its end.

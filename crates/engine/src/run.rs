@@ -159,11 +159,14 @@ pub fn run<S: Source>(
     }
 }
 
-/// As many teams as there are threads, or more where one would be too large, of about the same size.
+/// How many policies a team has at least, where there are threads for another: what they look up in common they look up once.
+const WORTH_A_TEAM: usize = 16;
+
+/// No more teams than there are threads, unless one would be too large, of about the same size.
 fn teams<'a>(mut cells: Vec<Cell<'a>>, plan: &'a Plan) -> Vec<Team<'a>> {
     let count = plan
         .threads()
-        .min(cells.len())
+        .min(cells.len() / WORTH_A_TEAM)
         .max(cells.len().div_ceil(MOST_MEMBERS));
     let mut teams = Vec::new();
     for left in (1..=count).rev() {
