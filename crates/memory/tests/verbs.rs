@@ -93,7 +93,7 @@ impl World {
         if store && !seen.dirty {
             self.memory.store(block);
         }
-        assert!(self.histories.note(block, offset, store).is_settled(store));
+        assert!(self.histories.is_settled(block, offset, store));
         self.now += 1;
         self.memory.check(&self.histories);
     }

@@ -1,43 +1,50 @@
 //! One set of a TLB: entries in the order of their last use, newest first, empty ones last.
 //!
-//! Sets are short and their hits land anywhere in them, so the usual sizes are written without branches: each size is
-//! compiled on its own.
+//! Sets are short, so the usual sizes are compiled on their own.
 
-/// A page number with its space's tag and the code of its size. 0 is an empty entry, as no size has the code 0.
-pub(crate) type Entry = u64;
+/// What a set holds.
+pub(crate) trait Entry: Copy + Eq + std::fmt::Debug {
+    /// No entry.
+    const EMPTY: Self;
+}
+
+/// A page number with its space's tag and the code of its size. No size has the code 0.
+impl Entry for u64 {
+    const EMPTY: Self = 0;
+}
+
+/// The number of a block or a page, as [`crate::Tlbs`] have it. No block has the highest.
+impl Entry for u32 {
+    const EMPTY: Self = Self::MAX;
+}
 
 /// Looks for an entry, and makes it the newest where it is there.
 #[inline]
-pub(crate) fn renew(set: &mut [Entry], wanted: Entry) -> bool {
+pub(crate) fn renew<T: Entry>(set: &mut [T], wanted: T) -> bool {
     match set.len() {
-        4 => renew_fixed::<4>(set, wanted),
-        6 => renew_fixed::<6>(set, wanted),
-        8 => renew_fixed::<8>(set, wanted),
-        12 => renew_fixed::<12>(set, wanted),
+        12 => renew_fixed::<T, 12>(set, wanted),
+        8 => renew_fixed::<T, 8>(set, wanted),
+        16 => renew_fixed::<T, 16>(set, wanted),
         _ => renew_any(set, wanted),
     }
 }
 
 #[inline]
-fn renew_fixed<const WAYS: usize>(set: &mut [Entry], wanted: Entry) -> bool {
+fn renew_fixed<T: Entry, const WAYS: usize>(set: &mut [T], wanted: T) -> bool {
     let Some(set) = set.first_chunk_mut::<WAYS>() else {
-        return renew_any(set, wanted);
+        return false;
     };
-    let mut at = WAYS;
-    for (way, entry) in set.iter().enumerate() {
-        at = if *entry == wanted { way } else { at };
+    let mut any = 0;
+    for entry in &*set {
+        any |= u32::from(*entry == wanted);
     }
-    if at == WAYS {
+    if any == 0 {
         return false;
     }
-    for way in (1..WAYS).rev() {
-        set[way] = if way <= at { set[way - 1] } else { set[way] };
-    }
-    set[0] = wanted;
-    true
+    renew_any(set, wanted)
 }
 
-fn renew_any(set: &mut [Entry], wanted: Entry) -> bool {
+fn renew_any<T: Entry>(set: &mut [T], wanted: T) -> bool {
     let found = set.iter().position(|entry| *entry == wanted);
     if let Some(at) = found {
         set.copy_within(..at, 1);
@@ -48,43 +55,51 @@ fn renew_any(set: &mut [Entry], wanted: Entry) -> bool {
 
 /// Puts an entry in as the newest; the oldest goes.
 #[inline]
-pub(crate) fn insert(set: &mut [Entry], entry: Entry) {
+pub(crate) fn insert<T: Entry>(set: &mut [T], entry: T) {
     match set.len() {
-        4 => insert_fixed::<4>(set, entry),
-        6 => insert_fixed::<6>(set, entry),
-        8 => insert_fixed::<8>(set, entry),
-        12 => insert_fixed::<12>(set, entry),
+        12 => insert_fixed::<T, 12>(set, entry),
+        8 => insert_fixed::<T, 8>(set, entry),
+        16 => insert_fixed::<T, 16>(set, entry),
         _ => insert_any(set, entry),
     }
 }
 
 #[inline]
-fn insert_fixed<const WAYS: usize>(set: &mut [Entry], entry: Entry) {
-    let Some(set) = set.first_chunk_mut::<WAYS>() else {
-        return insert_any(set, entry);
-    };
-    for way in (1..WAYS).rev() {
-        set[way] = set[way - 1];
+fn insert_fixed<T: Entry, const WAYS: usize>(set: &mut [T], entry: T) {
+    if let Some(set) = set.first_chunk_mut::<WAYS>() {
+        set.copy_within(..WAYS - 1, 1);
+        set[0] = entry;
     }
-    set[0] = entry;
 }
 
-fn insert_any(set: &mut [Entry], entry: Entry) {
+fn insert_any<T: Entry>(set: &mut [T], entry: T) {
     set.copy_within(..set.len() - 1, 1);
     set[0] = entry;
 }
 
 /// Removes entries. What stays keeps its order.
-pub(crate) fn remove_where(set: &mut [Entry], unwanted: impl Fn(Entry) -> bool) {
+pub(crate) fn remove_where<T: Entry>(set: &mut [T], mut unwanted: impl FnMut(T) -> bool) {
     let mut kept = 0;
     for way in 0..set.len() {
         let entry = set[way];
-        if entry != 0 && !unwanted(entry) {
+        if entry != T::EMPTY && !unwanted(entry) {
             set[kept] = entry;
             kept += 1;
         }
     }
-    set[kept..].fill(0);
+    set[kept..].fill(T::EMPTY);
+}
+
+/// Asserts that no entry is there twice, and empty ones stand last.
+pub(crate) fn check<T: Entry>(set: &[T]) {
+    let used = set.iter().take_while(|entry| **entry != T::EMPTY).count();
+    assert!(
+        set[used..].iter().all(|entry| *entry == T::EMPTY),
+        "an empty entry before one in use"
+    );
+    for (at, entry) in set[..used].iter().enumerate() {
+        assert!(!set[..at].contains(entry), "one entry twice in a set");
+    }
 }
 
 #[cfg(test)]
@@ -94,7 +109,7 @@ mod tests {
     #[test]
     fn every_size_does_the_same() {
         for ways in 1..=16u64 {
-            let mut set = vec![0; ways as usize];
+            let mut set = vec![0u64; ways as usize];
             for entry in 1..=ways + 1 {
                 assert!(!renew(&mut set, entry));
                 insert(&mut set, entry);

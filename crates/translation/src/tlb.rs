@@ -5,12 +5,15 @@
 
 use crate::Design;
 use crate::index::Compiled;
-use crate::set::{self, Entry};
+use crate::set;
 use broadleaf_units::{PageNumber, PageSize};
 
 /// What tells address spaces apart in a TLB, as a PCID does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpaceTag(u16);
+
+/// A page number, its space's tag and the code of its size.
+type Entry = u64;
 
 /// How many bits of an entry hold the space's tag.
 const TAG_BITS: u32 = 15;
@@ -286,16 +289,7 @@ impl Tlb {
             .map(|(start, _)| *start)
             .chain([self.entries.len()]);
         for ((start, ways), end) in self.structures.iter().zip(ends) {
-            for set in self.entries[*start..end].chunks(*ways) {
-                let used = set.iter().take_while(|entry| **entry != 0).count();
-                assert!(
-                    set[used..].iter().all(|entry| *entry == 0),
-                    "an empty entry before one in use"
-                );
-                for (at, entry) in set[..used].iter().enumerate() {
-                    assert!(!set[..at].contains(entry), "one entry twice in a set");
-                }
-            }
+            self.entries[*start..end].chunks(*ways).for_each(set::check);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! TLBs of one design side by side, which look the same pages up at the same time: one instruction for several of them.
 
 mod rows;
-mod set;
 #[cfg(test)]
 mod tests;
 
 use crate::Design;
 use crate::index::Compiled;
+use crate::set;
 use broadleaf_units::{PageNumber, PageSize};
 use rows::Rows;
 
@@ -14,7 +14,7 @@ use rows::Rows;
 pub const MOST_LANES: usize = 64;
 
 /// No entry.
-const EMPTY: u32 = u32::MAX;
+const EMPTY: u32 = <u32 as set::Entry>::EMPTY;
 /// Marks an entry of a superpage.
 const SUPERPAGE: u32 = 1 << 31;
 /// How many bits of a base page's entry say which page of its block it is.
