@@ -1,8 +1,6 @@
 //! The policies alone: decisions on views, as a host shows them at faults and first stores.
 
-use broadleaf_policy::{
-    BackingKind, Coverage, Point, Policy, Verdict, View, catalogue, examples, parse,
-};
+use broadleaf_policy::{Point, Policy, Verdict, View, catalogue, examples, parse};
 use broadleaf_trace::synth::SplitMix64;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -16,14 +14,9 @@ fn views() -> Vec<(Point, View)> {
         let view = View {
             populated,
             dirty: random.below(u64::from(populated) + 1) as u32,
-            pages: 512,
             reservation_age: Some(random.below(2_000_000_000)),
-            promoted: false,
-            coverage: Coverage::Covered,
-            backing: BackingKind::Anonymous,
-            writable: true,
-            advised_against: false,
             foreseen: random.below(2) == 1,
+            ..View::BLANK
         };
         let point = if random.below(2) == 1 {
             Point::Fault

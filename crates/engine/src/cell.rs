@@ -151,7 +151,6 @@ impl<'a> Cell<'a> {
         View {
             populated: memory.populated(block),
             dirty: memory.dirty(block),
-            pages: broadleaf_memory::PAGES_PER_BLOCK as u32,
             reservation_age: memory
                 .reserved_at(block)
                 .map(|reserved_at| now.saturating_sub(reserved_at)),
@@ -163,6 +162,7 @@ impl<'a> Cell<'a> {
             foreseen: self
                 .foreseen
                 .is_some_and(|foreseen| foreseen.contains(&stream.spaces.place(block))),
+            ..View::BLANK
         }
     }
 }

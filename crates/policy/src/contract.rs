@@ -1,6 +1,6 @@
-//! What a policy sees, what it answers, and when it is asked.
+//! What a policy is, what it answers, and when it is asked.
 
-use crate::Refusal;
+use crate::{Effort, Needs, Refusal, View};
 use alloc::string::String;
 
 /// The moment at which a policy is asked.
@@ -14,6 +14,11 @@ pub enum Point {
     Due,
     /// A store is about to dirty the first page of a superpage without dirty pages; `dirty` is 0.
     StoreToCleanSuperpage,
+    /// The turn of the block in a daemon's round has come, as [`Needs::scan`] asks for.
+    Scan,
+    /// Memory is short, and the block is a superpage none of whose pages was referenced since this was last asked. Only of
+    /// policies with [`Needs::asked_when_short`].
+    Short,
 }
 
 impl Point {
@@ -23,6 +28,8 @@ impl Point {
         Self::FirstStore,
         Self::Due,
         Self::StoreToCleanSuperpage,
+        Self::Scan,
+        Self::Short,
     ];
 }
 
@@ -48,31 +55,6 @@ pub enum BackingKind {
     File,
 }
 
-/// What a host shows of one block at one decision point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct View {
-    /// Base pages that are resident, however they came to be.
-    pub populated: u32,
-    /// Base pages stored to since they became resident.
-    pub dirty: u32,
-    /// Base pages that the block has room for (512 on x86-64).
-    pub pages: u32,
-    /// How long the block has been reserved, in accesses of the whole trace; `None` where it has no reservation.
-    pub reservation_age: Option<u64>,
-    /// Whether the block is a superpage now.
-    pub promoted: bool,
-    /// Whether it could be one.
-    pub coverage: Coverage,
-    /// What stands behind the block; where no one mapping covers it, behind the page in question.
-    pub backing: BackingKind,
-    /// Whether the program may store there.
-    pub writable: bool,
-    /// Whether the program advised against superpages for any page of the block.
-    pub advised_against: bool,
-    /// Whether the policy of [`Needs::foresight_of`] promotes this block sooner or later; `false` where nobody can know.
-    pub foreseen: bool,
-}
-
 /// What a policy answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
@@ -86,20 +68,11 @@ pub enum Verdict {
     Pass,
 }
 
-/// What a policy asks of its host beyond being asked at faults and first stores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// Ask at [`Point::Due`] when a reservation reaches this age, in accesses.
-    pub asked_at_age: Option<u64>,
-    /// Fill [`View::foreseen`] in from what the catalogue's policy of this name does on the same trace.
-    pub foresight_of: Option<&'static str>,
-}
-
 /// When a block becomes a superpage, and when it ceases to be one.
 ///
-/// A host asks at [`Point::Fault`] and [`Point::FirstStore`] for blocks that are not promoted, at [`Point::Due`] as
-/// [`Policy::needs`] says, and at [`Point::StoreToCleanSuperpage`] for blocks that are. The answer depends on nothing
-/// but the point and the view.
+/// A host asks at [`Point::Fault`] and [`Point::FirstStore`] for blocks that are not promoted, at [`Point::Due`],
+/// [`Point::Scan`] and [`Point::Short`] as [`Policy::needs`] says, and at [`Point::StoreToCleanSuperpage`] for blocks that are. The answer
+/// depends on nothing but the point and the view.
 pub trait Policy: Send + Sync {
     /// The catalogue name with its parameter: [`crate::parse`] makes an equal policy of it.
     fn name(&self) -> String;
@@ -111,21 +84,16 @@ pub trait Policy: Send + Sync {
 
     /// What to do with the block.
     fn decide(&self, point: Point, view: &View) -> Verdict;
-}
 
-impl View {
-    /// The age of the block's reservation, or what a policy that promotes reservations answers where there is none or
-    /// the block is a superpage already: at a fault without a reservation a refusal, otherwise nothing.
-    ///
-    /// # Errors
-    /// The verdict to give.
-    pub fn reservation_to_decide_on(&self, point: Point) -> Result<u64, Verdict> {
-        match (self.promoted, self.reservation_age, point) {
-            (true, ..) => Err(Verdict::Pass),
-            (false, Some(age), _) => Ok(age),
-            (false, None, Point::Fault) => Err(Verdict::Stay(Refusal::NoReservation)),
-            (false, None, _) => Err(Verdict::Pass),
-        }
+    /// How far the host goes for an extent of frames, where the block is to become a superpage and none is free.
+    fn effort(&self, _point: Point, _view: &View) -> Effort {
+        Effort::None
+    }
+
+    /// Which of the blocks that [`Point::Scan`] would promote come first: the higher, the sooner. Matters where
+    /// [`Scan::order`] is [`Order::ByRank`] or [`Order::Fair`].
+    fn rank(&self, _view: &View) -> u64 {
+        0
     }
 }
 

@@ -3,6 +3,7 @@
 //! A policy decides when a block of base pages becomes a superpage. It sees a read-only [`View`] of one block at one
 //! decision [`Point`] and answers with a [`Verdict`]; only its host acts. A simulator and a governor of live processes
 //! are hosts alike, so nothing here knows of either. A policy keeps no state: what it knows is in the view.
+//! What more than that it asks of a host stands in its [`Needs`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -10,11 +11,15 @@ extern crate alloc;
 
 mod catalogue;
 mod contract;
+mod needs;
 mod parse;
 mod policies;
 mod refusal;
+mod view;
 
 pub use catalogue::{Entry, Parameter, base_pages, catalogue, entry, examples};
-pub use contract::{BackingKind, Coverage, Needs, Point, Policy, Verdict, View};
+pub use contract::{BackingKind, Coverage, Point, Policy, Verdict};
+pub use needs::{Effort, Needs, Order, PageDaemon, Placement, Scan, Sizes};
 pub use parse::{ParseError, parse};
 pub use refusal::Refusal;
+pub use view::View;

@@ -41,6 +41,15 @@ refusals! {
     AlreadyPopulated = "already_populated", "Other base pages of the block are populated already.";
     NotCovered = "not_covered", "No one mapping spans the whole block.";
     MixedProtection = "mixed_protection", "The block is mapped throughout, but with different rights.";
+    NotAdvised = "not_advised", "The policy makes superpages only where the program advised them.";
+    TooManyEmpty = "too_many_empty", "More base pages are empty than the policy fills.";
+    TooManySwapped = "too_many_swapped", "More base pages stand in the swap than the policy reads back.";
+    TooManyShared = "too_many_shared", "More base pages are shared than the policy copies.";
+    RarelyReferenced = "rarely_referenced", "Too few base pages were referenced of late.";
+    NothingStored = "nothing_stored", "No base page of the block was stored to.";
+    MemoryShort = "memory_short", "Memory is short, and the superpage would fill pages.";
+    NoExtent = "no_extent", "No extent of frames of that size is free or can be had with the effort that the policy allows.";
+    NotInPlace = "not_in_place", "Base pages lie in other frames than the reservation's, and the policy does not copy.";
 }
 
 impl fmt::Display for Refusal {

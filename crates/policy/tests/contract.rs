@@ -33,7 +33,6 @@ fn views() -> Vec<View> {
                         views.push(View {
                             populated,
                             dirty,
-                            pages: 512,
                             reservation_age,
                             coverage,
                             backing,
@@ -41,6 +40,7 @@ fn views() -> Vec<View> {
                             writable: flags & 2 != 0,
                             advised_against: flags & 4 != 0,
                             foreseen: flags & 8 != 0,
+                            ..View::BLANK
                         });
                     }
                 }

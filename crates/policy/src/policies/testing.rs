@@ -1,19 +1,11 @@
 //! What the tests of all policies share.
 
-use crate::{BackingKind, Coverage, Point, Verdict, View};
+use crate::{Point, Verdict, View};
 
 /// A covered, writable, anonymous block with a new reservation and nothing in it.
 pub(crate) const RESERVED: View = View {
-    populated: 0,
-    dirty: 0,
-    pages: 512,
     reservation_age: Some(0),
-    promoted: false,
-    coverage: Coverage::Covered,
-    backing: BackingKind::Anonymous,
-    writable: true,
-    advised_against: false,
-    foreseen: false,
+    ..View::BLANK
 };
 
 /// What the catalogue's policy of that name answers.

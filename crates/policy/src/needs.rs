@@ -1,0 +1,108 @@
+//! What a policy asks of its host beyond being asked at faults and first stores.
+
+/// What a policy asks of its host beyond being asked at faults and first stores. The default is what a policy of Zhu's needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Ask at [`crate::Point::Due`] when a reservation reaches this age, in accesses.
+    pub asked_at_age: Option<u64>,
+    /// Fill [`crate::View::foreseen`] in from what the catalogue's policy of this name does on the same trace.
+    pub foresight_of: Option<&'static str>,
+    /// Where frames come from at a fault.
+    pub placement: Placement,
+    /// Which page sizes are used beside the base page: those of the set that the machine has.
+    pub sizes: Sizes,
+    /// Whether a block becomes a superpage too where its pages lie in other frames: they are copied together.
+    pub copies: bool,
+    /// Ask at [`crate::Point::Scan`], in rounds of a daemon.
+    pub scan: Option<Scan>,
+    /// Ask at [`crate::Point::Short`].
+    pub asked_when_short: bool,
+    /// Into how many pages, the faulting one included, a fault in a file that is mapped looks for what is in memory already, to map it as well.
+    /// 0 and 1 are none.
+    pub fault_around: u32,
+    /// Whether loads from anonymous memory that was never stored to find one page of zeroes that all share.
+    pub zero_page: bool,
+    /// How many free frames are zeroed ahead of time in a million accesses.
+    pub zeroed_ahead: u64,
+    /// What the page daemon keeps in mind when memory is short.
+    pub daemon: PageDaemon,
+}
+
+/// Where frames come from at a fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// A fault in an empty block sets an extent aside that all its pages find their places in (Navarro 2002).
+    #[default]
+    Reserved,
+    /// Each page gets any frame; a block that the policy promotes at its first fault gets an extent at once (Linux).
+    AtFault,
+}
+
+/// What the page daemon keeps in mind when memory is short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageDaemon {
+    /// Pages leave in the order of their last use.
+    #[default]
+    OldestFirst,
+    /// Pages leave that complete an extent which was asked for in vain, and all clean pages that nobody uses count as free (Navarro 2002).
+    ForContiguity,
+}
+
+/// A set of page sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sizes {
+    /// The smallest superpage of at least 2 MiB.
+    #[default]
+    Block,
+    /// All that there are.
+    All,
+    /// Those of `1 << n` bytes for each bit `n` that is set.
+    These(u64),
+}
+
+impl Sizes {
+    /// Whether pages of `1 << shift` bytes are in it. [`Sizes::Block`] is for the host to find.
+    pub const fn holds(self, shift: u8) -> bool {
+        match self {
+            Self::Block => shift >= 21,
+            Self::All => true,
+            Self::These(shifts) => shift < 64 && shifts >> shift & 1 != 0,
+        }
+    }
+}
+
+/// A daemon that goes round the address spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scan {
+    /// From one turn to the next, in accesses.
+    pub period: u64,
+    /// How many base pages it looks at in a turn. 0 is all that there are.
+    pub pages: u64,
+    /// How many blocks it promotes in a turn at most. 0 is as many as there are.
+    pub promotions: u64,
+    /// In which order.
+    pub order: Order,
+}
+
+/// In which order a daemon promotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As it comes by them: by address space and address.
+    AsTheyStand,
+    /// By [`crate::Policy::rank`], highest first, over all address spaces.
+    ByRank,
+    /// In turns, the address space first that has the smallest part of its memory in superpages; within it by rank.
+    Fair,
+}
+
+/// How far a host goes for an extent of frames where none is free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effort {
+    /// It does not: the block stays as it is.
+    #[default]
+    None,
+    /// Not now, but the compacting daemon is woken, so that there will be one for the next.
+    Later,
+    /// Pages are moved out of the way and, where that is not enough, reclaimed, while the program waits.
+    Now,
+}
