@@ -58,7 +58,7 @@ impl<'a> Cell<'a> {
     /// Does what an event asks.
     pub(crate) fn apply(&mut self, change: &Change, histories: &Histories, now: u64) -> Shootdown {
         let shootdown = self.memory.apply(change, histories);
-        if let Change::Relocate(_, moves) = change {
+        if let Change::Relocate { moves, .. } = change {
             for moved in moves.iter().filter(|moved| moved.is_whole_block()) {
                 if let Some(reserved_at) = self.memory.reserved_at(moved.target) {
                     self.deadlines.add(moved.target, reserved_at, now);

@@ -28,7 +28,7 @@ impl Curve {
     pub(crate) fn shoot_down(&mut self, shootdown: &Shootdown) {
         match *shootdown {
             Shootdown::Nothing => {}
-            Shootdown::Superpage { space, first } => {
+            Shootdown::Superpage { space, first, .. } => {
                 self.superpages.remove(space, GEOMETRY.block_of(first).0);
             }
             Shootdown::Range { space, pages } => {

@@ -86,7 +86,7 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
         Event::Advise(range, advice) => match advice {
             Advice::DontNeed | Advice::Remove => spaces.discard(space, pages(*range)),
             Advice::HugePage | Advice::NoHugePage => {
-                spaces.advise_against(space, pages(*range), *advice == Advice::NoHugePage);
+                spaces.advise(space, pages(*range), *advice == Advice::HugePage);
                 Vec::new()
             }
             Advice::Free | Advice::Other(_) => Vec::new(),

@@ -192,7 +192,7 @@ impl<'a> Translation<'a> {
             let start = GEOMETRY.first_page(number).0 + from;
             match *shootdown {
                 Shootdown::Nothing => false,
-                Shootdown::Superpage { space: its, first } => {
+                Shootdown::Superpage { space: its, first, .. } => {
                     space == its && count > 1 && start == first.0
                 }
                 Shootdown::Range { space: its, pages } => {

@@ -1,7 +1,7 @@
 //! What an event does to memory, and what a memory then asks of the TLBs.
 
 use crate::{BlockId, Pages};
-use broadleaf_units::{PageNumber, SpaceId};
+use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
 /// The part of one block that a range holds: offsets of base pages, `from` in it, `to` not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +50,15 @@ pub enum Change {
     Release(Extent),
     /// The rights of the extent changed.
     Protect(Extent),
-    /// The pages of the extent go elsewhere, where nothing is resident.
-    Relocate(Extent, Vec<Move>),
+    /// Pages go elsewhere, where nothing is resident.
+    Relocate {
+        /// Where they are.
+        from: Extent,
+        /// The page at which the first of them will be.
+        to: u64,
+        /// What of which known block goes where.
+        moves: Vec<Move>,
+    },
     /// An address space ends; the extent holds all of it.
     End(Extent),
 }
@@ -61,7 +68,7 @@ impl Change {
     pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
         let (extent, moves) = match self {
             Self::Release(extent) | Self::Protect(extent) | Self::End(extent) => (extent, &[][..]),
-            Self::Relocate(extent, moves) => (extent, &moves[..]),
+            Self::Relocate { from, moves, .. } => (from, &moves[..]),
         };
         let left = extent.spans.iter().map(|span| span.block);
         left.chain(moves.iter().map(|moved| moved.target))
@@ -80,6 +87,8 @@ pub enum Shootdown {
         space: SpaceId,
         /// Its first base page.
         first: PageNumber,
+        /// Its size.
+        size: PageSize,
     },
     /// Whatever overlaps the range, of any size.
     Range {

@@ -88,7 +88,7 @@ impl Histories {
                 }
             }
             Change::Protect(_) => {}
-            Change::Relocate(_, moves) => {
+            Change::Relocate { moves, .. } => {
                 let carried: Vec<History> =
                     moves.iter().map(|moved| self.take(moved.source)).collect();
                 for (moved, carried) in moves.iter().zip(&carried) {

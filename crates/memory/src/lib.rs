@@ -8,6 +8,7 @@
 //! The rules are those of docs/decisions/0001.
 #![forbid(unsafe_code)]
 
+mod advised;
 mod block;
 mod change;
 mod history;

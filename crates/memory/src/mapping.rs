@@ -119,7 +119,7 @@ impl Mapping {
         if !self.pages.covers(block) {
             return false;
         }
-        let superpage = GEOMETRY.superpage().bytes();
+        let superpage = block.len() << GEOMETRY.base().shift();
         match self.backing.advanced(block.start - self.pages.start) {
             Backing::Kernel => false,
             Backing::File { offset, .. } => {

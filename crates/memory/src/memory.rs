@@ -150,6 +150,7 @@ impl Memory {
         Shootdown::Superpage {
             space,
             first: GEOMETRY.first_page(number),
+            size: GEOMETRY.superpage(),
         }
     }
 
@@ -168,7 +169,7 @@ impl Memory {
             let state = &self.states[block.index()];
             let history = histories.block(block);
             // Nothing happens to an empty block but that pages arrive.
-            if state.populated > 0 || matches!(change, Change::Relocate(..)) {
+            if state.populated > 0 || matches!(change, Change::Relocate { .. }) {
                 unpacked
                     .blocks
                     .insert(block, state.unpack(history, &self.odd));

@@ -176,8 +176,9 @@ impl PageSet {
         parts
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
+    /// Whether it holds all of that range.
+    pub(crate) fn covers(&self, pages: Pages) -> bool {
+        self.meeting(pages).any(|range| range.covers(pages))
     }
 }
 
@@ -215,6 +216,7 @@ mod tests {
         set.add(pages(10, 20));
         set.add(pages(30, 40));
         assert!(set.meets(pages(19, 25)) && !set.meets(pages(20, 30)));
+        assert!(set.covers(pages(10, 20)) && !set.covers(pages(10, 21)));
         set.add(pages(20, 30));
         assert_eq!(set.within(Pages::ALL), [pages(10, 40)]);
         set.add(pages(41, 42));

@@ -1,7 +1,7 @@
 //! One address space: its mappings, and what they say about a block.
 
+use crate::advised::Advised;
 use crate::mappings::Mappings;
-use crate::pages::PageSet;
 use crate::{Backing, Mapping, Pages, Rights};
 use broadleaf_policy::{BackingKind, Coverage};
 use broadleaf_units::{FileId, SpaceId};
@@ -18,6 +18,8 @@ pub struct Facts {
     pub writable: bool,
     /// Whether superpages are advised against for any page of it.
     pub advised_against: bool,
+    /// Whether superpages are advised for every page of it.
+    pub advised_for: bool,
     /// Whether a fault may make a reservation of it.
     pub reservable: bool,
 }
@@ -33,8 +35,8 @@ pub(crate) struct Space {
     pub(crate) visited: bool,
     /// Where the heap stands now.
     pub(crate) heap: Option<Pages>,
-    /// Pages with advice against superpages.
-    pub(crate) advised_against: PageSet,
+    /// What the program advised of superpages.
+    pub(crate) advised: Advised,
     /// Moves on with every change, so that what was found out before is known to be old.
     pub(crate) generation: u64,
 }
@@ -47,7 +49,7 @@ impl Space {
             told,
             visited: false,
             heap: None,
-            advised_against: PageSet::default(),
+            advised: Advised::default(),
             generation: 1,
         };
         space.assume(Pages::ALL);
@@ -78,13 +80,13 @@ impl Space {
 
     /// Makes a mapping; advice that stood there is gone.
     pub(crate) fn map(&mut self, mapping: Mapping) {
-        self.advised_against.remove(mapping.pages);
+        self.advised.forget(mapping.pages);
         self.mappings.put(mapping);
     }
 
     /// Takes mappings away, and advice with them.
     pub(crate) fn unmap(&mut self, pages: Pages) {
-        self.advised_against.remove(pages);
+        self.advised.forget(pages);
         self.mappings.cut(pages);
         self.assume(pages);
     }
@@ -94,20 +96,20 @@ impl Space {
         self.mappings.clear();
         self.assume(Pages::ALL);
         self.heap = None;
-        self.advised_against.clear();
+        self.advised = Advised::default();
         self.generation += 1;
     }
 
     /// What is known about a block, seen from one of its pages.
     pub(crate) fn facts(&self, block: Pages, page: u64, files: &BTreeMap<FileId, u64>) -> Facts {
-        let advised_against = self.advised_against.meets(block);
         let here = self.mappings.at(page);
         let coverage = self.coverage(block, files);
         Facts {
             coverage,
             backing: here.map_or(BackingKind::Anonymous, |mapping| mapping.backing.kind()),
             writable: here.is_none_or(|mapping| mapping.rights.write),
-            advised_against,
+            advised_against: self.advised.against.meets(block),
+            advised_for: self.advised.for_them.covers(block),
             reservable: coverage == Coverage::Covered
                 || here.is_some_and(|mapping| mapping.may_grow_into(block)),
         }

@@ -1,5 +1,6 @@
 //! The half of memory that is the same for every policy: address spaces with their mappings, and the blocks ever touched.
 
+use crate::advised::Advised;
 use crate::space::{Facts, Space};
 use crate::{
     Backing, Change, Extent, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, PageMap, Pages, Rights, Span,
@@ -134,6 +135,25 @@ impl AddressSpaces {
         }
     }
 
+    /// What the mappings say about any aligned piece of a space, seen from one of its pages.
+    pub fn facts_of(&self, space: SpaceId, piece: Pages, page: u64) -> Facts {
+        match self.numbers.get(&space) {
+            Some(number) => self.spaces[*number].facts(piece, page, &self.files),
+            None => Space::new(space, self.told.contains(&space)).facts(piece, page, &self.files),
+        }
+    }
+
+    /// The mapping of a page, where there is one.
+    pub fn mapping_at(&self, space: SpaceId, page: u64) -> Option<Mapping> {
+        let number = self.numbers.get(&space)?;
+        self.spaces[*number].mappings.at(page).copied()
+    }
+
+    /// Whether a file is known to have a byte there.
+    pub fn file_holds(&self, file: FileId, byte: u64) -> bool {
+        self.files.get(&file).is_some_and(|size| byte < *size)
+    }
+
     /// Distinct base pages ever touched.
     pub fn touched_pages(&self) -> u64 {
         self.known
@@ -241,15 +261,18 @@ impl AddressSpaces {
             .collect()
     }
 
-    /// Superpages are advised against in a range, or no longer.
-    pub fn advise_against(&mut self, space: SpaceId, pages: Pages, against: bool) {
+    /// Superpages are advised for a range, or against.
+    pub fn advise(&mut self, space: SpaceId, pages: Pages, superpages: bool) {
         let target = self.space(space);
         target.generation += 1;
-        if against {
-            target.advised_against.add(pages);
+        let Advised { for_them, against } = &mut target.advised;
+        let (given, other) = if superpages {
+            (for_them, against)
         } else {
-            target.advised_against.remove(pages);
-        }
+            (against, for_them)
+        };
+        given.add(pages);
+        other.remove(pages);
     }
 
     /// The heap stands there now: what it lost is unmapped. What it gained is mapped, and pages that are resident there
@@ -300,7 +323,7 @@ impl AddressSpaces {
                     },
                     ..stack
                 });
-                target.advised_against.remove(gained);
+                target.advised.forget(gained);
             }
             Some(_) => {}
             None => {
@@ -336,16 +359,17 @@ impl AddressSpaces {
             .into_iter()
             .filter_map(|pages| self.release(space, pages))
             .collect();
-        changes.push(Change::Relocate(
-            self.extent(space, moved),
-            self.moves(space, moved, to),
-        ));
+        changes.push(Change::Relocate {
+            from: self.extent(space, moved),
+            to: to.start,
+            moves: self.moves(space, moved, to),
+        });
         let target = self.space(space);
         target.generation += 1;
         target.mappings.cut(to);
-        let advised = target.advised_against.within(moved);
-        target.advised_against.remove(from);
-        target.advised_against.remove(to);
+        let advised = target.advised.taken_out(moved);
+        target.advised.forget(from);
+        target.advised.forget(to);
         let taken = target.mappings.cut(from);
         target.assume(from);
         for piece in taken.iter().filter(|piece| piece.pages.start < moved.end) {
@@ -354,13 +378,9 @@ impl AddressSpaces {
                 .mappings
                 .put(piece.moved_to(to.start + (piece.pages.start - from.start)));
         }
-        for part in advised {
-            let start = to.start + (part.start - from.start);
-            target.advised_against.add(Pages {
-                start,
-                end: start + part.len(),
-            });
-        }
+        target
+            .advised
+            .put_down(&advised, to.start.wrapping_sub(from.start));
         self.extend(space, to.start + moved.len(), to.end);
         changes
     }
@@ -394,7 +414,7 @@ impl AddressSpaces {
         if let Some(last) = last
             && start < end
         {
-            target.advised_against.remove(Pages { start, end });
+            target.advised.forget(Pages { start, end });
             target.mappings.put(Mapping {
                 pages: Pages {
                     start: last.pages.start,

@@ -25,7 +25,7 @@ impl Unpacked<'_> {
         match change {
             Change::Release(extent) => self.release(extent),
             Change::Protect(extent) => self.protect(extent),
-            Change::Relocate(extent, moves) => self.relocate(extent, moves),
+            Change::Relocate { from, moves, .. } => self.relocate(from, moves),
             Change::End(extent) => {
                 let _superseded = self.release(extent);
                 Shootdown::Space(extent.space)

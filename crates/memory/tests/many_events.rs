@@ -42,7 +42,7 @@ fn many_mappings_take_no_longer_each() {
                 backing: Backing::Anonymous,
             },
         );
-        spaces.advise_against(SPACE, pages, true);
+        spaces.advise(SPACE, pages, false);
         if number % 1000 == 0 {
             check("map and advise");
         }

@@ -1,0 +1,114 @@
+//! What has to hold between any two verbs.
+
+use super::{Place, Pte, System};
+use crate::frames::Frame;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl System<'_> {
+    /// Asserts what has to hold between any two verbs: above all that every frame has exactly one use, and that page tables, frames,
+    /// reservations and the buddy allocator agree on it. Takes time in proportion to all that there is.
+    ///
+    /// # Panics
+    /// Where something does not hold.
+    pub fn check(&self) {
+        self.buddy.check();
+        self.tables.check();
+        self.frames.check();
+        self.reservations.check();
+        let owners = self.check_tables();
+        self.check_frames(&owners);
+        self.check_reservations(&owners);
+        for frame in self.cache.keys() {
+            assert!(self.buddy.is_free(*frame), "the cache is in a frame that is not free");
+        }
+        assert_eq!(self.cache.len(), self.cached.len());
+    }
+
+    /// Who maps each frame, as the page tables say.
+    fn check_tables(&self) -> BTreeMap<Frame, Vec<Place>> {
+        let mut owners: BTreeMap<Frame, Vec<Place>> = BTreeMap::new();
+        let (mut resident, mut in_superpages) = (0, 0);
+        for (at, pte) in self.tables.iter() {
+            assert!(!(pte.is_present() && pte.has(Pte::SWAPPED)), "resident and swapped");
+            if pte.has_frame() {
+                owners.entry(pte.frame()).or_default().push(at);
+                resident += 1;
+                in_superpages += u64::from(pte.level() > 0);
+            }
+            if pte.level() > 0 {
+                let piece = self.piece(at, pte.level());
+                let first = self.tables.get(piece.first);
+                assert_eq!(first.level(), pte.level(), "a superpage in part");
+                let distance = at.page - piece.first.page;
+                if pte.has_frame() {
+                    let frame = first.frame().0;
+                    assert_eq!(frame + distance, pte.frame().0, "a superpage in pieces");
+                    assert_eq!(frame % self.pages(pte.level()), 0, "a superpage that is not aligned");
+                }
+            }
+        }
+        assert_eq!(resident, self.counters.resident, "resident pages are miscounted");
+        assert_eq!(in_superpages, self.counters.in_superpages, "pages in superpages are miscounted");
+        owners
+    }
+
+    fn check_frames(&self, owners: &BTreeMap<Frame, Vec<Place>>) {
+        let mut taken = BTreeSet::new();
+        for frame in self.frames.iter() {
+            assert!(taken.insert(frame));
+            assert!(!self.buddy.is_free(frame), "a frame is used and free");
+            let mut mappers = self.frames.mappers(frame);
+            mappers.sort();
+            let mut said = owners.get(&frame).cloned().unwrap_or_default();
+            said.sort();
+            assert_eq!(mappers, said, "page tables and frames disagree on {frame:?}");
+            let shared = mappers.len() > 1;
+            for at in &mappers {
+                assert_eq!(self.tables.get(*at).has(Pte::SHARED), shared);
+            }
+            let anonymous = self.frames.file_page(frame).is_none();
+            assert!(!mappers.is_empty() || !anonymous, "a page that nobody can reach");
+            let heads = mappers.iter().any(|at| {
+                let level = self.tables.get(*at).level();
+                self.piece(*at, level).first == *at
+            });
+            if heads || mappers.is_empty() {
+                assert!(self.frames.list(frame).is_some(), "a page that the daemon does not know");
+            }
+        }
+        for frame in owners.keys() {
+            assert!(taken.contains(frame), "a mapped frame that is not used");
+        }
+        for frame in &self.movable {
+            assert!(taken.insert(*frame), "a frame has two uses");
+            assert!(!self.buddy.is_free(*frame));
+        }
+        let all = self.buddy.free_frames()
+            + taken.len() as u64
+            + self.reservations.reserved_unpopulated()
+            + self.wired;
+        assert_eq!(all, self.buddy.frames(), "frames were lost or made");
+    }
+
+    fn check_reservations(&self, owners: &BTreeMap<Frame, Vec<Place>>) {
+        assert_eq!(self.reserved_at.len(), self.reservations.len());
+        for (_, reservation) in self.reservations.iter() {
+            let key = reservation.key();
+            assert!(self.reserved_at.contains_key(&key));
+            let population = reservation.population();
+            assert!(!population.is_empty(), "a reservation of nothing");
+            for page in 0..population.len() {
+                let frame = Frame(reservation.frame(page));
+                let at = Place {
+                    page: key.page + page,
+                    ..key
+                };
+                let there = owners.get(&frame).is_some_and(|owners| owners.contains(&at));
+                assert_eq!(population.get(page), there, "a reservation is wrong of a page");
+                if !population.get(page) {
+                    assert!(!self.frames.is_used(frame) && !self.buddy.is_free(frame));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a system counted.
+
+/// What a system counted so far. Pages are base pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SystemCounters {
+    /// References to pages that were not resident.
+    pub page_faults: u64,
+    /// Stores to pages that were resident and protected: shared with another process, or the page of zeroes.
+    pub write_faults: u64,
+    /// Pieces that became a superpage.
+    pub promotions: u64,
+    /// Superpages that were broken into the next smaller size.
+    pub demotions: u64,
+    /// Pages that a promotion zeroed and that went without having been referenced.
+    pub zeroed_and_gone: u64,
+    /// Pages that a promotion read from a file and that went without having been referenced.
+    pub read_and_gone: u64,
+    /// Pages that are mapped, each as often as it is.
+    pub resident: u64,
+    /// The most that there ever were.
+    pub peak_resident: u64,
+    /// Pages inside superpages.
+    pub in_superpages: u64,
+    /// The most that there ever were.
+    pub peak_in_superpages: u64,
+    /// Reservations that were made.
+    pub reservations: u64,
+    /// Reservations that were broken because memory was wanted elsewhere.
+    pub reservations_broken: u64,
+    /// Extents that were wanted and could not be had.
+    pub extents_refused: u64,
+    /// Pages written to the swap.
+    pub swapped_out: u64,
+    /// Pages read back from it.
+    pub swapped_in: u64,
+    /// Pages read from files.
+    pub file_reads: u64,
+    /// Pages written back to files.
+    pub file_writes: u64,
+    /// Pages of files that left memory unchanged.
+    pub dropped: u64,
+    /// Pages that were found in the cache after they had left.
+    pub cache_hits: u64,
+    /// Pages that were copied, for any reason.
+    pub copied: u64,
+    /// Of these, pages that were moved out of the way of an extent.
+    pub migrated: u64,
+    /// Pages that were zeroed while a program waited.
+    pub zeroed: u64,
+    /// Pages that were zeroed ahead of time, and used.
+    pub zeroed_ahead: u64,
+    /// Cycles that the program waited in faults.
+    pub fault_cycles: u64,
+    /// The longest fault.
+    pub worst_fault_cycles: u64,
+    /// Cycles that daemons took beside the program.
+    pub daemon_cycles: u64,
+}

@@ -1,0 +1,228 @@
+//! The page daemon: takes pages back when frames are short, and what happens to them.
+//!
+//! Two lists, as in FreeBSD and in 2Q: pages begin on the active one, come to the inactive one when they were not referenced since the daemon
+//! last saw them, and leave memory from there unless they were referenced again. Frames of clean pages of files keep what they hold until
+//! somebody takes them: that is the cache (Navarro 2002, on the contiguity-aware page daemon).
+
+use super::frame_table::List;
+use super::{Place, Pte, System};
+use crate::AddressSpaces;
+use crate::frames::Frame;
+use broadleaf_policy::{PageDaemon, Point, Verdict};
+
+impl System<'_> {
+    /// What daemons do after a reference, beside the program.
+    pub(super) fn keep_frames_free(&mut self, spaces: &AddressSpaces) {
+        if self.is_short() {
+            let missing = self.high.saturating_sub(self.available());
+            self.beside(|system| {
+                system.reclaim(spaces, missing);
+            });
+        }
+        if let Some(level) = self.wanted.take() {
+            self.beside(|system| system.restore(spaces, level));
+        }
+    }
+
+    /// Does work for which nobody waits.
+    fn beside(&mut self, work: impl FnOnce(&mut Self)) {
+        let before = std::mem::take(&mut self.fault_cycles);
+        work(self);
+        let taken = std::mem::replace(&mut self.fault_cycles, before);
+        self.counters.daemon_cycles += taken;
+    }
+
+    /// Makes an extent of a level that was asked for in vain.
+    fn restore(&mut self, spaces: &AddressSpaces, level: usize) {
+        let order = self.sizes.order(level);
+        if self.has_extent(order) {
+            return;
+        }
+        match self.needs.daemon {
+            PageDaemon::ForContiguity => self.clear_extent(spaces, order),
+            PageDaemon::OldestFirst => {
+                if let Some(first) = self.compact(order) {
+                    self.give_back(first, order);
+                }
+            }
+        }
+    }
+
+    /// Takes back inactive pages that stand in the way of an extent in which nothing else does.
+    fn clear_extent(&mut self, spaces: &AddressSpaces, order: u8) {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut at = self.frames.oldest(List::Inactive);
+        while let Some(frame) = at {
+            at = self.frames.newer(frame);
+            let first = frame.0 >> order << order;
+            if !seen.insert(first) {
+                continue;
+            }
+            let pages = first..first + (1 << order);
+            let helps = pages.end <= self.buddy.frames()
+                && pages.clone().map(Frame).all(|frame| {
+                    self.buddy.is_free(frame)
+                        || (self.frames.list(frame) == Some(List::Inactive)
+                            && !self.is_referenced(frame)
+                            && self.can_leave(frame))
+                });
+            if helps {
+                for frame in pages.map(Frame) {
+                    if self.frames.is_used(frame) {
+                        self.evict(spaces, frame);
+                    }
+                }
+                return;
+            }
+        }
+    }
+
+    /// Takes pages back until so many more frames are available. Answers whether any is.
+    pub(super) fn reclaim(&mut self, spaces: &AddressSpaces, frames: u64) -> bool {
+        let before = self.available();
+        // Every frame is looked at three times at most: as active, as inactive, and once more where it was referenced in between.
+        let mut looks = 3 * (self.frames.length(List::Active) + self.frames.length(List::Inactive)) + 3;
+        while self.available() < before + frames && looks > 0 {
+            looks -= 1;
+            if self.frames.length(List::Inactive) <= self.frames.length(List::Active) / 2 {
+                self.look_at_active(spaces);
+                continue;
+            }
+            let Some(frame) = self.frames.oldest(List::Inactive) else {
+                if self.frames.length(List::Active) == 0 {
+                    break;
+                }
+                self.look_at_active(spaces);
+                continue;
+            };
+            if self.take_references(spaces, frame) {
+                self.frames.put(frame, List::Active);
+            } else if self.can_leave(frame) {
+                self.evict(spaces, frame);
+            } else {
+                self.frames.put(frame, List::Inactive);
+            }
+        }
+        self.available() > before
+    }
+
+    fn look_at_active(&mut self, spaces: &AddressSpaces) {
+        let Some(frame) = self.frames.oldest(List::Active) else {
+            return;
+        };
+        let list = if self.take_references(spaces, frame) {
+            List::Active
+        } else {
+            List::Inactive
+        };
+        // It may have been part of a superpage that was broken just now, and is on a list all the same.
+        self.frames.put(frame, list);
+    }
+
+    /// Whether any page that maps a frame was referenced since somebody last looked.
+    fn is_referenced(&self, frame: Frame) -> bool {
+        self.frames.mappers(frame).iter().any(|at| {
+            let piece = self.piece(*at, self.tables.get(*at).level());
+            let pages = self.pages(piece.level);
+            self.tables.counts(piece.first, pages).referenced > 0
+        })
+    }
+
+    /// The same, and forgets it. A superpage that was not referenced may be broken, if its policy says so.
+    fn take_references(&mut self, spaces: &AddressSpaces, frame: Frame) -> bool {
+        let mut any = false;
+        for at in self.frames.mappers(frame) {
+            let level = self.tables.get(at).level();
+            let piece = self.piece(at, level);
+            let referenced = self.tables.counts(piece.first, self.pages(level)).referenced > 0;
+            any |= referenced;
+            if level > 0 && self.needs.asked_when_short {
+                // Asked when its reference bit is cleared (Navarro 2002, on speculative demotion).
+                let view = self.view(spaces, piece, at.page, 0);
+                match self.policy.decide(Point::Short, &view) {
+                    Verdict::Demote => self.demote(piece),
+                    Verdict::Stay(reason) => self.refuse(reason),
+                    Verdict::Promote | Verdict::Pass => {}
+                }
+            }
+            if referenced {
+                for at in self.places(piece) {
+                    let pte = self.tables.get(at);
+                    if pte.has(Pte::REFERENCED) {
+                        self.tables.set(at, pte.without(Pte::REFERENCED));
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    /// Whether the page in a frame has somewhere to go.
+    fn can_leave(&self, frame: Frame) -> bool {
+        self.frames.file_page(frame).is_some() || self.swap_left >= self.frames.mapped(frame) as u64
+    }
+
+    /// A page leaves memory. What of a superpage it is part of breaks first.
+    fn evict(&mut self, spaces: &AddressSpaces, frame: Frame) {
+        let mappers = self.frames.mappers(frame);
+        for at in &mappers {
+            loop {
+                let level = self.tables.get(*at).level();
+                if level == 0 {
+                    break;
+                }
+                self.demote(self.piece(*at, level));
+            }
+        }
+        let file = self.frames.file_page(frame);
+        let unsaved = mappers.iter().any(|at| self.tables.get(*at).has(Pte::UNSAVED));
+        if let Some(page) = file {
+            self.evict_file(page, frame, &mappers, unsaved);
+        } else {
+            self.counters.swapped_out += 1;
+            self.fault_cycles += self.costs.disk;
+            for at in &mappers {
+                self.swap_left -= 1;
+                self.unmap_evicted(*at, frame, Pte::of(Frame(0), Pte::SWAPPED));
+            }
+        }
+        let _ = spaces;
+    }
+
+    fn evict_file(
+        &mut self,
+        page: super::frame_table::FilePage,
+        frame: Frame,
+        mappers: &[Place],
+        unsaved: bool,
+    ) {
+        if unsaved {
+            self.counters.file_writes += 1;
+            self.fault_cycles += self.costs.disk;
+        } else {
+            self.counters.dropped += 1;
+        }
+        let was_kept = mappers.iter().any(|at| self.reservations.around(*at).is_some());
+        self.frames.forget_file(frame);
+        for at in mappers {
+            self.unmap_evicted(*at, frame, Pte::NONE);
+        }
+        if mappers.is_empty() {
+            self.frames.end(frame);
+            self.give_back(frame, 0);
+        }
+        // A free frame still holds the page: whoever wants it back before somebody else takes the frame finds it there.
+        if !was_kept && self.buddy.is_free(frame) {
+            self.cache.insert(frame, page);
+            self.cached.insert(page, frame);
+        }
+    }
+
+    fn unmap_evicted(&mut self, at: Place, frame: Frame, pte: Pte) {
+        let old = self.tables.get(at);
+        self.count_gone(old);
+        self.tables.set(at, pte);
+        self.forget_range(at, 1);
+        self.leave_frame_for_good(at, frame);
+    }
+}

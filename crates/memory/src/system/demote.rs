@@ -1,0 +1,51 @@
+//! Demotion: a page becomes pages of the next smaller size.
+
+use super::frame_table::List;
+use super::{Piece, Place, Pte, System};
+use crate::Shootdown;
+use broadleaf_units::PageNumber;
+
+impl System<'_> {
+    /// Breaks a superpage into pages of the next smaller size, which all stay resident (Navarro 2002, on demotion).
+    pub(super) fn demote(&mut self, piece: Piece) {
+        if piece.level == 0 || self.tables.get(piece.first).level() != piece.level {
+            return;
+        }
+        self.counters.demotions += 1;
+        self.fault_cycles += self.costs.demotion;
+        let below = piece.level - 1;
+        let each = self.pages(below);
+        for (at, number) in self.places(piece).zip(0..) {
+            let pte = self.tables.get(at);
+            self.tables.set(at, pte.at_level(below));
+            let heads = number % each == 0 && !pte.has(Pte::ZERO);
+            if heads && self.frames.list(pte.frame()).is_none() {
+                self.frames.put(pte.frame(), List::Active);
+            }
+        }
+        if below == 0 && !self.tables.get(piece.first).has(Pte::ZERO) {
+            self.counters.in_superpages -= self.pages(piece.level);
+        }
+        self.shootdowns.push(Shootdown::Superpage {
+            space: piece.first.space,
+            first: PageNumber(self.units(piece.first.page, 1).start),
+            size: self.size(piece.level),
+        });
+    }
+
+    /// Breaks superpages until no page that reaches across `from` or `to` maps anything of the range between them.
+    pub(super) fn cut_at(&mut self, space: broadleaf_units::SpaceId, from: u64, to: u64) {
+        for edge in [from, to] {
+            // A page that begins at the edge does not reach across it.
+            let at = Place { space, page: edge };
+            loop {
+                let level = self.tables.get(at).level();
+                let piece = self.piece(at, level);
+                if level == 0 || piece.first.page == edge {
+                    break;
+                }
+                self.demote(piece);
+            }
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Faults: a page that is referenced becomes resident, and a store to a protected page gets a frame of its own.
+
+use super::frame_table::{FilePage, List};
+use super::{Files, OutOfMemory, Piece, Place, Pte, System};
+use crate::frames::Frame;
+use crate::{AddressSpaces, Backing, Mapping};
+use broadleaf_policy::{Placement, Point, Verdict};
+
+/// What stands behind a page, as far as a fault has to know.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Behind {
+    /// The page of a file, if that is where its content comes from.
+    pub(super) file: Option<FilePage>,
+    /// Whether stores go to what others see too.
+    pub(super) shared: bool,
+    /// Whether it begins as zeroes that nobody else sees.
+    plain: bool,
+}
+
+impl System<'_> {
+    pub(super) fn behind(&self, spaces: &AddressSpaces, at: Place) -> Behind {
+        let unit = self.units(at.page, 1).start;
+        let Some(mapping) = spaces.mapping_at(at.space, unit) else {
+            return Behind {
+                file: None,
+                shared: false,
+                plain: true,
+            };
+        };
+        Behind {
+            file: self.file_page(&mapping, unit),
+            shared: mapping.shared,
+            plain: !mapping.shared
+                && matches!(
+                    mapping.backing,
+                    Backing::Anonymous | Backing::Heap | Backing::Stack
+                ),
+        }
+    }
+
+    fn file_page(&self, mapping: &Mapping, unit: u64) -> Option<FilePage> {
+        let Backing::File { file, offset } = mapping.backing else {
+            return None;
+        };
+        let bytes = (unit - mapping.pages.start) << crate::GEOMETRY.base().shift();
+        Some((file, offset.wrapping_add(bytes) >> self.base.shift()))
+    }
+
+    /// A page that is not resident is referenced.
+    pub(super) fn fault(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+        store: bool,
+    ) -> Result<(), OutOfMemory> {
+        self.counters.page_faults += 1;
+        self.fault_cycles += self.costs.fault;
+        let behind = self.behind(spaces, at);
+        let swapped = self.tables.get(at).has(Pte::SWAPPED);
+        let zeroes = self.needs.zero_page && !store && behind.plain && !swapped;
+        if self.needs.placement == Placement::Reserved {
+            if zeroes {
+                self.map_zeroes(self.piece(at, 0));
+                return Ok(());
+            }
+            let _none = (!swapped && self.reservations.around(at).is_none())
+                .then(|| self.reserve(spaces, at));
+            self.bring_in(spaces, at, &behind, store)?;
+            self.map_around(spaces, at, store);
+            self.ask_upwards(spaces, at, Point::Fault);
+            return Ok(());
+        }
+        let mut wanted = None;
+        for level in (1..self.sizes.levels()).rev() {
+            let piece = self.piece(at, level);
+            let view = self.view(spaces, piece, at.page, 1);
+            match self.policy.decide(Point::Fault, &view) {
+                Verdict::Promote => {}
+                Verdict::Stay(reason) => {
+                    self.refuse(reason);
+                    continue;
+                }
+                Verdict::Demote | Verdict::Pass => continue,
+            }
+            if let Some(reason) = Self::cannot_be_mapped(view.coverage) {
+                self.refuse(reason);
+            } else if view.populated > 1 || view.swapped > 0 {
+                wanted = wanted.or(Some((piece, view)));
+            } else if zeroes {
+                self.map_zeroes(piece);
+                return Ok(());
+            } else {
+                let effort = self.policy.effort(Point::Fault, &view);
+                if let Some(first) = self.extent(spaces, level, effort) {
+                    self.fill_extent(spaces, piece, first);
+                    return Ok(());
+                }
+                self.refuse(broadleaf_policy::Refusal::NoExtent);
+            }
+        }
+        if zeroes {
+            self.map_zeroes(self.piece(at, 0));
+            return Ok(());
+        }
+        self.bring_in(spaces, at, &behind, store)?;
+        self.map_around(spaces, at, store);
+        if let Some((piece, view)) = wanted {
+            let effort = self.policy.effort(Point::Fault, &view);
+            self.promote(spaces, piece, &view, effort);
+        }
+        Ok(())
+    }
+
+    /// Maps the page of zeroes throughout a piece.
+    fn map_zeroes(&mut self, piece: Piece) {
+        for at in self.places(piece) {
+            let pte = Pte::of(Frame(0), Pte::PRESENT | Pte::ZERO | Pte::PROTECTED);
+            self.tables.set(at, pte.at_level(piece.level));
+        }
+    }
+
+    /// Gives one page a frame with its content.
+    pub(super) fn bring_in(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+        behind: &Behind,
+        store: bool,
+    ) -> Result<(), OutOfMemory> {
+        let swapped = self.tables.get(at).has(Pte::SWAPPED);
+        let of_file = behind.file.filter(|_| !swapped && (behind.shared || !store));
+        if let Some(page) = of_file
+            && let Some(frame) = self.in_memory(page)
+        {
+            self.map_file(at, frame, behind);
+            return Ok(());
+        }
+        let frame = self.frame_for(spaces, at)?;
+        let flags = self.content(at, behind, of_file.is_some());
+        self.map_new(at, frame, flags);
+        if let Some(page) = of_file {
+            self.frames.hold_file(frame, page);
+        }
+        Ok(())
+    }
+
+    /// A frame for a place: the one that its reservation keeps, or any.
+    fn frame_for(&mut self, spaces: &AddressSpaces, at: Place) -> Result<Frame, OutOfMemory> {
+        if let Some((id, page, frame)) = self.kept_for(at) {
+            self.reservations.populate(id, page);
+            return Ok(frame);
+        }
+        self.one_frame(spaces)
+    }
+
+    /// Puts its content into the new frame of a place, and says what its page table has to.
+    pub(super) fn content(&mut self, at: Place, behind: &Behind, of_file: bool) -> u64 {
+        if self.tables.get(at).has(Pte::SWAPPED) {
+            self.counters.swapped_in += 1;
+            self.swap_left += 1;
+            self.fault_cycles += self.costs.disk;
+            return Pte::CONTENT | Pte::UNSAVED;
+        }
+        let Some(page) = behind.file else {
+            self.zero(1);
+            return 0;
+        };
+        if self.frames.file_frame(page).is_none() && !self.cached.contains_key(&page) {
+            self.read(1);
+        }
+        if of_file {
+            let protected = if behind.shared { 0 } else { Pte::PROTECTED };
+            return Pte::CONTENT | Pte::OF_FILE | protected;
+        }
+        self.copy(1);
+        Pte::CONTENT | Pte::UNSAVED
+    }
+
+    /// Pages are read from files.
+    pub(super) fn read(&mut self, pages: u64) {
+        if self.files == Files::OnDisk {
+            self.counters.file_reads += pages;
+            self.fault_cycles += pages * self.costs.disk;
+        }
+    }
+
+    /// Pages are zeroed, but those that were already.
+    pub(super) fn zero(&mut self, pages: u64) {
+        let ahead = self.zeroed_given.min(pages);
+        self.zeroed_given -= ahead;
+        self.counters.zeroed_ahead += ahead;
+        self.counters.zeroed += pages - ahead;
+        self.fault_cycles += self.costs.zero(self.base, pages - ahead);
+    }
+
+    pub(super) fn copy(&mut self, pages: u64) {
+        self.counters.copied += pages;
+        self.fault_cycles += self.costs.copy(self.base, pages);
+    }
+
+    /// The frame that holds a page of a file, brought back from the cache where it had left.
+    pub(super) fn in_memory(&mut self, page: FilePage) -> Option<Frame> {
+        if let Some(frame) = self.frames.file_frame(page) {
+            return Some(frame);
+        }
+        let frame = self.cached.get(&page).copied()?;
+        let taken = self.buddy.take(frame, 0);
+        debug_assert!(taken, "the cache names a frame that is not free");
+        self.cached.remove(&page);
+        self.cache.remove(&frame);
+        self.counters.cache_hits += 1;
+        self.frames.begin(frame);
+        self.frames.hold_file(frame, page);
+        self.frames.put(frame, List::Inactive);
+        Some(frame)
+    }
+
+    /// Maps a frame that holds a page of a file. One that nobody else maps moves to where the reservation wants it.
+    fn map_file(&mut self, at: Place, frame: Frame, behind: &Behind) {
+        let mut frame = frame;
+        if self.frames.mapped(frame) == 0
+            && let Some((id, page, kept)) = self.kept_for(at)
+        {
+            self.reservations.populate(id, page);
+            self.replace_frame(frame, kept);
+            self.give_back(frame, 0);
+            self.copy(1);
+            frame = kept;
+        }
+        let protected = if behind.shared { 0 } else { Pte::PROTECTED };
+        self.map(at, frame, Pte::OF_FILE | Pte::CONTENT | protected);
+    }
+
+    fn map_new(&mut self, at: Place, frame: Frame, flags: u64) {
+        self.frames.begin(frame);
+        self.map(at, frame, flags);
+    }
+
+    /// Maps a frame at a place as a base page.
+    pub(super) fn map(&mut self, at: Place, frame: Frame, flags: u64) {
+        self.frames.map(frame, at);
+        self.tables.set(at, Pte::of(frame, Pte::PRESENT | flags));
+        self.frames.put(frame, List::Active);
+        self.mark_shared(frame);
+        self.counters.resident += 1;
+        self.note_peaks();
+    }
+
+    /// Says in the page tables of a frame whether it is shared.
+    pub(super) fn mark_shared(&mut self, frame: Frame) {
+        let mappers = self.frames.mappers(frame);
+        for at in &mappers {
+            let pte = self.tables.get(*at);
+            let marked = if mappers.len() > 1 {
+                pte.with(Pte::SHARED)
+            } else {
+                pte.without(Pte::SHARED)
+            };
+            if marked != pte {
+                self.tables.set(*at, marked);
+            }
+        }
+    }
+
+    /// Maps pages of a file around the one that faulted that are in memory already.
+    fn map_around(&mut self, spaces: &AddressSpaces, at: Place, store: bool) {
+        let pages = u64::from(self.needs.fault_around);
+        if pages < 2 || !pages.is_power_of_two() || store || !self.tables.get(at).has(Pte::OF_FILE) {
+            return;
+        }
+        let unit = self.units(at.page, 1).start;
+        let Some(mapping) = spaces.mapping_at(at.space, unit) else {
+            return;
+        };
+        let first = at.page & !(pages - 1);
+        for page in first..first + pages {
+            let unit = self.units(page, 1).start;
+            let near = Place { page, ..at };
+            if !mapping.pages.contains(unit) || self.tables.get(near) != Pte::NONE {
+                continue;
+            }
+            let Some(of_file) = self.file_page(&mapping, unit) else {
+                continue;
+            };
+            let behind = Behind {
+                file: Some(of_file),
+                shared: mapping.shared,
+                plain: false,
+            };
+            if self.frames.file_frame(of_file).is_some() || self.cached.contains_key(&of_file) {
+                if let Some(frame) = self.in_memory(of_file) {
+                    self.map_file(near, frame, &behind);
+                }
+            } else if self.files == Files::InMemory
+                && spaces.file_holds(of_file.0, of_file.1 << self.base.shift())
+                && let Some(frame) = self.take_free(0)
+            {
+                let protected = if mapping.shared { 0 } else { Pte::PROTECTED };
+                self.map_new(near, frame, Pte::CONTENT | Pte::OF_FILE | protected);
+                self.frames.hold_file(frame, of_file);
+            }
+        }
+    }
+
+    /// A store meets a page that is resident and protected: it gets a frame of its own where it has none.
+    pub(super) fn unprotect(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+    ) -> Result<(), OutOfMemory> {
+        let pte = self.tables.get(at);
+        // A page whose frame nobody else has any more was made so by a fault that is counted; the first store to a private page of a file that
+        // faulted for the store itself is none.
+        self.counters.write_faults += 1;
+        self.fault_cycles += self.costs.fault;
+        if pte.has(Pte::ZERO) {
+            return self.replace_zeroes(spaces, at);
+        }
+        let frame = pte.frame();
+        if self.frames.mapped(frame) == 1 {
+            if pte.has(Pte::OF_FILE) {
+                self.copy(1);
+                self.frames.forget_file(frame);
+            }
+            let own = pte.without(Pte::PROTECTED | Pte::OF_FILE);
+            self.tables.set(at, own.with(Pte::UNSAVED));
+            return Ok(());
+        }
+        while self.tables.get(at).level() > 0 {
+            self.demote(self.piece(at, self.tables.get(at).level()));
+        }
+        let pte = self.tables.get(at);
+        let new = self.one_frame(spaces)?;
+        self.copy(1);
+        // Whatever was reclaimed for the frame, this page may have been part of it.
+        if !self.tables.get(at).is_present() {
+            self.give_back(new, 0);
+            return self.bring_in(spaces, at, &self.behind(spaces, at), true);
+        }
+        self.leave_frame(at, frame);
+        self.frames.begin(new);
+        self.frames.map(new, at);
+        self.frames.put(new, List::Active);
+        let flags = Pte::PROTECTED | Pte::OF_FILE | Pte::SHARED;
+        self.tables
+            .set(at, pte.moved_to(new).without(flags).with(Pte::UNSAVED));
+        self.forget_range(at, 1);
+        Ok(())
+    }
+
+    /// A store meets the page of zeroes.
+    fn replace_zeroes(&mut self, spaces: &AddressSpaces, at: Place) -> Result<(), OutOfMemory> {
+        let level = self.tables.get(at).level();
+        if level > 0 {
+            let piece = self.piece(at, level);
+            let view = self.view(spaces, piece, at.page, 0);
+            let effort = self.policy.effort(Point::Fault, &view);
+            let pages = self.pages(level);
+            let extent = self.extent(spaces, level, effort);
+            self.forget_range(piece.first, pages);
+            for at in self.places(piece) {
+                self.tables.set(at, Pte::NONE);
+            }
+            if let Some(first) = extent {
+                self.fill_extent(spaces, piece, first);
+                return Ok(());
+            }
+            self.refuse(broadleaf_policy::Refusal::NoExtent);
+        } else {
+            self.forget_range(at, 1);
+            self.tables.set(at, Pte::NONE);
+        }
+        self.bring_in(spaces, at, &self.behind(spaces, at), true)
+    }
+}

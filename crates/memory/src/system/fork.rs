@@ -1,0 +1,78 @@
+//! Processes that begin as copies of others.
+
+use super::{Place, Pte, System};
+use crate::AddressSpaces;
+use broadleaf_units::SpaceId;
+
+impl System<'_> {
+    /// A space forks: what it holds now is what the child begins with, whenever that is first heard of. Both share the frames, and a store to
+    /// private memory copies.
+    ///
+    /// Nothing tells whether a trace follows the child. One that never begins holds what it was given until its parent ends.
+    pub fn fork(&mut self, spaces: &AddressSpaces, parent: SpaceId, child: u32) {
+        // No trace has so many spaces that these names are theirs too.
+        let unborn = SpaceId(u32::MAX - child);
+        if let Some((old, _)) = self.forked.insert(child, (unborn, parent)) {
+            self.abandon(old);
+        }
+        for (at, pte) in self.tables.pages_in(parent, 0, u64::MAX) {
+            let private = !self.behind(spaces, at).shared;
+            let pte = if private && pte.has_frame() {
+                pte.with(Pte::PROTECTED)
+            } else {
+                pte
+            };
+            self.tables.set(at, pte);
+            let there = Place {
+                space: unborn,
+                ..at
+            };
+            if pte.has(Pte::SWAPPED) {
+                self.swap_left = self.swap_left.saturating_sub(1);
+            }
+            self.tables.set(there, pte);
+            if pte.has_frame() {
+                self.frames.map(pte.frame(), there);
+                self.mark_shared(pte.frame());
+                self.counters.resident += 1;
+                self.counters.in_superpages += u64::from(pte.level() > 0);
+            }
+        }
+        self.note_peaks();
+    }
+
+    /// A space begins: as a copy of the one that forked it, or with nothing.
+    pub fn begin(&mut self, space: SpaceId, process: u32) {
+        let Some((unborn, _)) = self.forked.remove(&process) else {
+            return;
+        };
+        let pages = self.tables.pages_in(unborn, 0, u64::MAX);
+        for (at, pte) in pages {
+            let there = Place { space, ..at };
+            self.tables.set(at, Pte::NONE);
+            self.tables.set(there, pte);
+            if pte.has_frame() {
+                self.frames.unmap(pte.frame(), at);
+                self.frames.map(pte.frame(), there);
+            }
+        }
+        self.tables.tidy(unborn, 0, u64::MAX);
+        self.inheriting.insert(space);
+    }
+
+    /// A space ended: children of it that never began will not.
+    pub(super) fn abandon_children_of(&mut self, parent: SpaceId) {
+        let unborn: Vec<(u32, SpaceId)> = (self.forked.iter())
+            .filter(|(_, (_, of))| *of == parent)
+            .map(|(child, (unborn, _))| (*child, *unborn))
+            .collect();
+        for (child, unborn) in unborn {
+            self.forked.remove(&child);
+            self.abandon(unborn);
+        }
+    }
+
+    fn abandon(&mut self, unborn: SpaceId) {
+        self.release_pages(unborn, 0, u64::MAX);
+    }
+}

@@ -1,0 +1,299 @@
+//! Who uses which frame, and in which order frames were put on the lists of the page daemon.
+
+use super::table::Place;
+use crate::frames::Frame;
+use broadleaf_units::FileId;
+use std::collections::BTreeMap;
+
+/// A page of a file: the file, and the number of the base page in it.
+pub(crate) type FilePage = (FileId, u64);
+
+/// The lists of the page daemon (Navarro 2002; the cache is no list, as its frames are free).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum List {
+    /// Referenced of late, as far as is known.
+    Active,
+    /// Not referenced when the daemon last came by, or of a file that nobody maps.
+    Inactive,
+}
+
+const NO_FRAME: u32 = u32::MAX;
+
+/// What is known of a frame that is used.
+#[derive(Clone, Copy, Debug)]
+struct Info {
+    /// The first place that maps it, where one does.
+    mapper: Option<Place>,
+    used: bool,
+    list: Option<List>,
+    newer: u32,
+    older: u32,
+}
+
+const UNUSED: Info = Info {
+    mapper: None,
+    used: false,
+    list: None,
+    newer: NO_FRAME,
+    older: NO_FRAME,
+};
+
+/// The ends of a list, and how many frames are on it.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    newest: u32,
+    oldest: u32,
+    count: u64,
+}
+
+const GROUP: usize = 512;
+
+/// Who uses which frame.
+#[derive(Clone, Debug)]
+pub(crate) struct FrameTable {
+    /// By frame, in groups that are there where one of them is used.
+    groups: Vec<Option<Box<[Info; GROUP]>>>,
+    /// Places that map a frame beside the first.
+    others: BTreeMap<Frame, Vec<Place>>,
+    /// Which page of a file a frame holds.
+    of_file: BTreeMap<Frame, FilePage>,
+    /// The frame that holds a page of a file.
+    files: BTreeMap<FilePage, Frame>,
+    ends: [Ends; 2],
+    used: u64,
+}
+
+impl FrameTable {
+    pub(crate) fn new() -> Self {
+        let empty = Ends {
+            newest: NO_FRAME,
+            oldest: NO_FRAME,
+            count: 0,
+        };
+        Self {
+            groups: Vec::new(),
+            others: BTreeMap::new(),
+            of_file: BTreeMap::new(),
+            files: BTreeMap::new(),
+            ends: [empty; 2],
+            used: 0,
+        }
+    }
+
+    fn info(&self, frame: Frame) -> &Info {
+        let group = self.groups.get(frame.0 as usize / GROUP);
+        match group {
+            Some(Some(group)) => &group[frame.0 as usize % GROUP],
+            _ => &UNUSED,
+        }
+    }
+
+    fn info_mut(&mut self, frame: Frame) -> &mut Info {
+        let number = frame.0 as usize / GROUP;
+        if self.groups.len() <= number {
+            self.groups.resize_with(number + 1, || None);
+        }
+        let group = self.groups[number].get_or_insert_with(|| Box::new([UNUSED; GROUP]));
+        &mut group[frame.0 as usize % GROUP]
+    }
+
+    /// How many frames hold a page.
+    pub(crate) const fn used(&self) -> u64 {
+        self.used
+    }
+
+    pub(crate) fn is_used(&self, frame: Frame) -> bool {
+        self.info(frame).used
+    }
+
+    /// The places that map a frame.
+    pub(crate) fn mappers(&self, frame: Frame) -> Vec<Place> {
+        let mut all: Vec<Place> = self.info(frame).mapper.into_iter().collect();
+        if let Some(others) = self.others.get(&frame) {
+            all.extend(others);
+        }
+        all
+    }
+
+    /// How many places map a frame.
+    pub(crate) fn mapped(&self, frame: Frame) -> usize {
+        let others = self.others.get(&frame).map_or(0, Vec::len);
+        usize::from(self.info(frame).mapper.is_some()) + others
+    }
+
+    /// The frame holds a page from now on.
+    pub(crate) fn begin(&mut self, frame: Frame) {
+        let info = self.info_mut(frame);
+        debug_assert!(!info.used, "a frame is used twice");
+        info.used = true;
+        self.used += 1;
+    }
+
+    /// The frame holds nothing any more. Nobody maps it.
+    pub(crate) fn end(&mut self, frame: Frame) {
+        self.leave_list(frame);
+        self.forget_file(frame);
+        let info = self.info_mut(frame);
+        debug_assert!(info.used && info.mapper.is_none());
+        *info = UNUSED;
+        self.used -= 1;
+    }
+
+    /// A place maps the frame from now on.
+    pub(crate) fn map(&mut self, frame: Frame, place: Place) {
+        let info = self.info_mut(frame);
+        if info.mapper.is_none() {
+            info.mapper = Some(place);
+        } else {
+            self.others.entry(frame).or_default().push(place);
+        }
+    }
+
+    /// A place does not map the frame any more.
+    pub(crate) fn unmap(&mut self, frame: Frame, place: Place) {
+        let others = self.others.get_mut(&frame);
+        if self.info(frame).mapper == Some(place) {
+            let next = match self.others.get_mut(&frame) {
+                Some(others) => others.pop(),
+                None => None,
+            };
+            self.info_mut(frame).mapper = next;
+        } else if let Some(others) = others {
+            others.retain(|other| *other != place);
+        }
+        if self.others.get(&frame).is_some_and(Vec::is_empty) {
+            self.others.remove(&frame);
+        }
+    }
+
+    // ---- files ----
+
+    /// The frame holds that page of a file.
+    pub(crate) fn hold_file(&mut self, frame: Frame, page: FilePage) {
+        self.of_file.insert(frame, page);
+        self.files.insert(page, frame);
+    }
+
+    /// The page of a file that a frame holds.
+    pub(crate) fn file_page(&self, frame: Frame) -> Option<FilePage> {
+        self.of_file.get(&frame).copied()
+    }
+
+    /// The frame that holds a page of a file.
+    pub(crate) fn file_frame(&self, page: FilePage) -> Option<Frame> {
+        self.files.get(&page).copied()
+    }
+
+    /// The frame's page is no longer a file's.
+    pub(crate) fn forget_file(&mut self, frame: Frame) {
+        if let Some(page) = self.of_file.remove(&frame) {
+            self.files.remove(&page);
+        }
+    }
+
+    // ---- lists ----
+
+    pub(crate) const fn length(&self, list: List) -> u64 {
+        self.ends[list as usize].count
+    }
+
+    pub(crate) fn list(&self, frame: Frame) -> Option<List> {
+        self.info(frame).list
+    }
+
+    /// Puts a frame at the new end of a list, wherever it was before.
+    pub(crate) fn put(&mut self, frame: Frame, list: List) {
+        self.leave_list(frame);
+        let at = frame.0 as u32;
+        let ends = &mut self.ends[list as usize];
+        let newest = std::mem::replace(&mut ends.newest, at);
+        if newest == NO_FRAME {
+            ends.oldest = at;
+        }
+        ends.count += 1;
+        if newest != NO_FRAME {
+            self.info_mut(Frame(newest.into())).newer = at;
+        }
+        let info = self.info_mut(frame);
+        info.list = Some(list);
+        info.older = newest;
+        info.newer = NO_FRAME;
+    }
+
+    /// Takes a frame off its list.
+    pub(crate) fn leave_list(&mut self, frame: Frame) {
+        let Info {
+            list, newer, older, ..
+        } = *self.info(frame);
+        let Some(list) = list else { return };
+        let ends = &mut self.ends[list as usize];
+        ends.count -= 1;
+        if newer == NO_FRAME {
+            ends.newest = older;
+        }
+        if older == NO_FRAME {
+            ends.oldest = newer;
+        }
+        if newer != NO_FRAME {
+            self.info_mut(Frame(newer.into())).older = older;
+        }
+        if older != NO_FRAME {
+            self.info_mut(Frame(older.into())).newer = newer;
+        }
+        let info = self.info_mut(frame);
+        info.list = None;
+        info.newer = NO_FRAME;
+        info.older = NO_FRAME;
+    }
+
+    /// The frame that has been longest on a list.
+    pub(crate) fn oldest(&self, list: List) -> Option<Frame> {
+        let oldest = self.ends[list as usize].oldest;
+        (oldest != NO_FRAME).then_some(Frame(oldest.into()))
+    }
+
+    /// The frame that came onto its list after this one.
+    pub(crate) fn newer(&self, frame: Frame) -> Option<Frame> {
+        let newer = self.info(frame).newer;
+        (newer != NO_FRAME).then_some(Frame(newer.into()))
+    }
+
+    /// Every frame that holds a page, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Frame> + '_ {
+        let groups = self.groups.iter().enumerate();
+        groups.flat_map(|(number, group)| {
+            let infos = group.iter().flat_map(|group| group.iter().enumerate());
+            infos
+                .filter(|(_, info)| info.used)
+                .map(move |(at, _)| Frame((number * GROUP + at) as u64))
+        })
+    }
+
+    /// Asserts what has to hold of the lists and files.
+    pub(crate) fn check(&self) {
+        assert_eq!(self.used, self.iter().count() as u64, "used frames are miscounted");
+        for list in [List::Active, List::Inactive] {
+            let mut at = self.oldest(list);
+            let mut count = 0;
+            let mut before = NO_FRAME;
+            while let Some(frame) = at {
+                let info = self.info(frame);
+                assert!(info.used, "an unused frame is on a list");
+                assert_eq!(info.list, Some(list));
+                assert_eq!(info.older, before, "a list is torn");
+                before = frame.0 as u32;
+                count += 1;
+                at = self.newer(frame);
+            }
+            assert_eq!(count, self.length(list), "a list is miscounted");
+        }
+        assert_eq!(self.files.len(), self.of_file.len());
+        for (frame, page) in &self.of_file {
+            assert!(self.is_used(*frame), "a file's page lies in no frame");
+            assert_eq!(self.files.get(page), Some(frame));
+        }
+        for (frame, others) in &self.others {
+            assert!(!others.is_empty() && self.info(*frame).mapper.is_some());
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Memory as an operating system has it: frames that run short, reservations of many sizes, page tables that share frames, and the daemons
+//! that take pages back. A [`System`] is what one policy made of it on one machine.
+//!
+//! [`AddressSpaces`] say what is mapped, the policy says what should become a superpage, and the system acts. A reference goes through
+//! [`System::look`] and, where that finds something to do, [`System::reference`]; an event through [`System::apply`]; time through
+//! [`System::pass`]. What a TLB must forget comes out of [`System::shootdowns`].
+//!
+//! The rules are those of docs/decisions/0002.
+
+mod ask;
+mod check;
+mod counters;
+mod daemon;
+mod demote;
+mod fault;
+mod fork;
+mod frame_table;
+mod obtain;
+mod promote;
+mod pte;
+mod reference;
+mod release;
+mod sample;
+mod scan;
+mod spec;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use counters::SystemCounters;
+pub use sample::{Sample, Totals as SystemTotals};
+pub use spec::{Costs, Files, Spec};
+pub use table::Place;
+
+use crate::frames::{Buddy, Frame};
+use crate::population::Sizes;
+use crate::reservations::{Key, ReservationId, Reservations};
+use crate::{AddressSpaces, Shootdown};
+use broadleaf_policy::{Needs, Policy, Refusal};
+use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use frame_table::FrameTable;
+use pte::Pte;
+use std::collections::{BTreeMap, BTreeSet};
+use table::Tables;
+
+/// Memory is used up, and nothing in it can be taken back: what a system does then is to end the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("out of memory: no frame is left, and nothing can be taken back")]
+pub struct OutOfMemory;
+
+/// An aligned piece of an address space that could be a page of some size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Piece {
+    pub(crate) first: Place,
+    /// The number of its size.
+    pub(crate) level: usize,
+}
+
+impl Key for Place {
+    fn plus(self, pages: u64) -> Self {
+        Self {
+            page: self.page.saturating_add(pages),
+            ..self
+        }
+    }
+}
+
+/// Memory under one policy.
+pub struct System<'a> {
+    policy: &'a dyn Policy,
+    needs: Needs,
+    base: PageSize,
+    sizes: Sizes,
+    costs: Costs,
+    files: Files,
+    buddy: Buddy,
+    /// Frames that something stood in before the trace began and that can be moved.
+    movable: BTreeSet<Frame>,
+    /// Frames of that kind that cannot.
+    wired: u64,
+    frames: FrameTable,
+    tables: Tables,
+    reservations: Reservations<Place>,
+    /// When each reservation was made, by its first page.
+    reserved_at: BTreeMap<Place, u64>,
+    /// Reservations by the time at which the policy is to be asked of them, each with when it was made.
+    due: BTreeSet<(u64, Place, u64)>,
+    /// Pages of files that left memory, and the free frames in which they can still be found.
+    cache: BTreeMap<Frame, frame_table::FilePage>,
+    cached: BTreeMap<frame_table::FilePage, Frame>,
+    swap_left: u64,
+    /// Copies of spaces that were forked and have not begun, by process id: the name that each has until then, and its parent.
+    forked: BTreeMap<u32, (SpaceId, SpaceId)>,
+    /// Spaces that began as copies, and of which nothing but what they began with was told yet.
+    inheriting: BTreeSet<SpaceId>,
+    /// The page daemon works below `low` free frames, until there are `high`.
+    low: u64,
+    high: u64,
+    /// The size of an extent that was asked for in vain, until the compacting daemon has seen to it.
+    wanted: Option<usize>,
+    next_scan: u64,
+    scan_from: (SpaceId, u64),
+    compact_from: u64,
+    last_zeroed: u64,
+    /// Frames given out that hold zeroes already, and were not yet taken for zeroed.
+    zeroed_given: u64,
+    now: u64,
+    counters: SystemCounters,
+    refusals: [u64; Refusal::ALL.len()],
+    shootdowns: Vec<Shootdown>,
+    /// Cycles of the fault that is being handled.
+    fault_cycles: u64,
+    foreseen: Option<&'a BTreeSet<(SpaceId, broadleaf_units::BlockNumber)>>,
+}
+
+impl<'a> System<'a> {
+    /// The memory of a machine before a trace begins. `foreseen` is what the policy of [`Needs::foresight_of`] promotes.
+    pub fn new(
+        policy: &'a dyn Policy,
+        spec: &Spec,
+        foreseen: Option<&'a BTreeSet<(SpaceId, broadleaf_units::BlockNumber)>>,
+    ) -> Self {
+        let needs = policy.needs();
+        let mut movable = BTreeSet::new();
+        let mut wired = 0;
+        for occupied in &spec.start.occupied {
+            let frames = occupied.first.0..occupied.first.0 + (1 << occupied.order);
+            if occupied.movable {
+                movable.extend(frames.map(Frame));
+            } else {
+                wired += frames.end - frames.start;
+            }
+        }
+        let buddy = spec.start.buddy.clone();
+        let low = (buddy.frames() / 128).clamp(4, 1 << 16);
+        Self {
+            policy,
+            needs,
+            base: spec.base,
+            sizes: spec.sizes,
+            costs: spec.costs,
+            files: spec.files,
+            buddy,
+            movable,
+            wired,
+            frames: FrameTable::new(),
+            tables: Tables::new(),
+            reservations: Reservations::new(spec.sizes),
+            reserved_at: BTreeMap::new(),
+            due: BTreeSet::new(),
+            cache: BTreeMap::new(),
+            cached: BTreeMap::new(),
+            swap_left: spec.swap,
+            forked: BTreeMap::new(),
+            inheriting: BTreeSet::new(),
+            low,
+            high: 2 * low,
+            wanted: None,
+            next_scan: needs.scan.map_or(u64::MAX, |scan| scan.period),
+            scan_from: (SpaceId(0), 0),
+            compact_from: 0,
+            last_zeroed: 0,
+            zeroed_given: 0,
+            now: 0,
+            counters: SystemCounters::default(),
+            refusals: [0; Refusal::ALL.len()],
+            shootdowns: Vec::new(),
+            fault_cycles: 0,
+            foreseen,
+        }
+    }
+
+    /// What was counted so far.
+    pub const fn counters(&self) -> &SystemCounters {
+        &self.counters
+    }
+
+    /// Refusals that were counted, by reason.
+    pub fn refusals(&self) -> impl Iterator<Item = (Refusal, u64)> + '_ {
+        let counts = Refusal::ALL
+            .iter()
+            .map(|reason| (*reason, self.refusals[*reason as usize]));
+        counts.filter(|(_, count)| *count > 0)
+    }
+
+    /// What TLBs have to forget before the next lookup; empty after.
+    #[must_use = "a TLB that keeps these entries translates wrongly"]
+    pub fn shootdowns(&mut self) -> std::vec::Drain<'_, Shootdown> {
+        self.shootdowns.drain(..)
+    }
+
+    /// Whether there are any.
+    #[inline]
+    pub const fn has_shootdowns(&self) -> bool {
+        !self.shootdowns.is_empty()
+    }
+
+    /// The base page that a page of 4 KiB lies in.
+    #[inline]
+    pub const fn base_page(&self, page: PageNumber) -> u64 {
+        page.0 >> (self.base.shift() - PageSize::SIZE_4K.shift())
+    }
+
+    /// The pages of 4 KiB that so many base pages from there on hold.
+    fn units(&self, first: u64, pages: u64) -> crate::Pages {
+        let shift = self.base.shift() - PageSize::SIZE_4K.shift();
+        crate::Pages {
+            start: first << shift,
+            end: (first + pages) << shift,
+        }
+    }
+
+    /// The size of the pages of a level.
+    pub fn size(&self, level: usize) -> PageSize {
+        let shift = self.base.shift() + self.sizes.order(level);
+        PageSize::from_shift(shift).unwrap_or(self.base)
+    }
+
+    /// How many base pages a page of a level has.
+    fn pages(&self, level: usize) -> u64 {
+        self.sizes.pages(level)
+    }
+
+    fn piece(&self, at: Place, level: usize) -> Piece {
+        let page = at.page & !(self.pages(level) - 1);
+        Piece {
+            first: Place { page, ..at },
+            level,
+        }
+    }
+
+    /// The places of a piece, in order.
+    fn places(&self, piece: Piece) -> impl Iterator<Item = Place> + use<> {
+        let (space, first) = (piece.first.space, piece.first.page);
+        (first..first + self.pages(piece.level)).map(move |page| Place { space, page })
+    }
+
+    /// The reservation that a page lies in, and when it was made.
+    fn reservation_at(&self, at: Place) -> Option<(ReservationId, u64)> {
+        let id = self.reservations.around(at)?;
+        let made = self.reserved_at.get(&self.reservations.get(id).key());
+        Some((id, made.copied().unwrap_or(self.now)))
+    }
+
+    /// The same, where it holds all of a piece.
+    fn reservation_of(&self, piece: Piece) -> Option<(ReservationId, u64)> {
+        let found = self.reservation_at(piece.first);
+        found.filter(|(id, _)| self.reservations.get(*id).level() >= piece.level)
+    }
+
+    fn note_peaks(&mut self) {
+        let counters = &mut self.counters;
+        counters.peak_resident = counters.peak_resident.max(counters.resident);
+        counters.peak_in_superpages = counters.peak_in_superpages.max(counters.in_superpages);
+    }
+
+    fn refuse(&mut self, reason: Refusal) {
+        self.refusals[reason as usize] += 1;
+    }
+
+    fn forget_range(&mut self, at: Place, pages: u64) {
+        let pages = self.units(at.page, pages);
+        self.shootdowns.push(Shootdown::Range {
+            space: at.space,
+            pages,
+        });
+    }
+
+    fn facts(&self, spaces: &AddressSpaces, piece: Piece, page: u64) -> crate::Facts {
+        let pages = self.units(piece.first.page, self.pages(piece.level));
+        spaces.facts_of(piece.first.space, pages, self.units(page, 1).start)
+    }
+}

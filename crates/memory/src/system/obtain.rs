@@ -1,0 +1,268 @@
+//! Where frames come from: the buddy allocator, reservations that are preempted, pages that are moved or taken back.
+
+use super::{OutOfMemory, Piece, Place, System};
+use crate::frames::{Choice, Frame, State, plan};
+use crate::reservations::{Broken, ReservationId};
+use crate::AddressSpaces;
+use broadleaf_policy::{Effort, Placement};
+
+/// How many extents the search for one to compact looks at.
+const MOST_SCANNED: u64 = 1024;
+
+impl System<'_> {
+    /// How many frames can be given out without taking a page from anybody.
+    pub(super) fn available(&self) -> u64 {
+        self.buddy.free_frames() + self.reservations.reserved_unpopulated()
+    }
+
+    /// Whether fewer frames are free than the page daemon keeps.
+    pub(super) fn is_short(&self) -> bool {
+        self.available() < self.low
+    }
+
+    /// Whether an extent of that order is free.
+    pub(super) fn has_extent(&self, order: u8) -> bool {
+        (order..=self.buddy.most_order()).any(|order| self.buddy.free_extents(order) > 0)
+    }
+
+    /// A frame for one page.
+    pub(super) fn one_frame(&mut self, spaces: &AddressSpaces) -> Result<Frame, OutOfMemory> {
+        loop {
+            if let Some(frame) = self.take_free(0) {
+                return Ok(frame);
+            }
+            // Reservations go before pages do.
+            if let Some(victim) = self.reservations.victim_at_least(0) {
+                self.preempt(victim);
+            } else if !self.reclaim(spaces, 1) {
+                return Err(OutOfMemory);
+            }
+        }
+    }
+
+    /// An extent for a page of that level: free, or preempted from reservations that hold one, or had by as much effort as is allowed.
+    pub(super) fn extent(
+        &mut self,
+        spaces: &AddressSpaces,
+        level: usize,
+        effort: Effort,
+    ) -> Option<Frame> {
+        let order = self.sizes.order(level);
+        loop {
+            if let Some(first) = self.take_free(order) {
+                return Some(first);
+            }
+            if self.needs.placement != Placement::Reserved {
+                break;
+            }
+            let Some(victim) = self.reservations.victim_at_least(level) else {
+                break;
+            };
+            self.preempt(victim);
+        }
+        self.counters.extents_refused += 1;
+        match effort {
+            Effort::None => None,
+            Effort::Later => {
+                self.wanted = Some(self.wanted.map_or(level, |wanted| wanted.max(level)));
+                None
+            }
+            Effort::Now => {
+                let short = (self.low + (1 << order)).saturating_sub(self.available());
+                if short > 0 {
+                    self.reclaim(spaces, short);
+                }
+                self.take_free(order).or_else(|| self.compact(order))
+            }
+        }
+    }
+
+    /// A free extent. What the cache held in it is lost, and what has to be zeroed of it is known.
+    pub(super) fn take_free(&mut self, order: u8) -> Option<Frame> {
+        let choice = if self.needs.zeroed_ahead > 0 {
+            Choice::Zeroed
+        } else {
+            Choice::Lowest
+        };
+        let given = self.buddy.allocate_by(order, choice)?;
+        self.zeroed_given += given.zeroed;
+        self.lose_cache(given.first, 1 << order);
+        Some(given.first)
+    }
+
+    /// Gives an extent back that nobody uses.
+    pub(super) fn give_back(&mut self, first: Frame, order: u8) {
+        let given = self.buddy.free(first, order);
+        debug_assert!(given.is_ok(), "an extent was given back twice: {given:?}");
+    }
+
+    fn lose_cache(&mut self, first: Frame, frames: u64) {
+        if self.cache.is_empty() {
+            return;
+        }
+        let lost: Vec<Frame> = (self.cache)
+            .range(first..Frame(first.0 + frames))
+            .map(|(frame, _)| *frame)
+            .collect();
+        for frame in lost {
+            if let Some(page) = self.cache.remove(&frame) {
+                self.cached.remove(&page);
+            }
+        }
+    }
+
+    // ---- reservations ----
+
+    /// Breaks a reservation so that the largest extents that are free in it can be given out.
+    fn preempt(&mut self, id: ReservationId) {
+        self.counters.reservations_broken += 1;
+        let reservation = self.reservations.get(id);
+        let key = reservation.key();
+        let level = reservation.population().largest_free_level().unwrap_or(0);
+        let made = self.reserved_at.remove(&key).unwrap_or(self.now);
+        let broken = self.reservations.break_up(id, level);
+        self.settle(broken, made);
+    }
+
+    /// Ends a reservation, whoever wants that.
+    pub(super) fn dissolve(&mut self, id: ReservationId) {
+        let key = self.reservations.get(id).key();
+        let made = self.reserved_at.remove(&key).unwrap_or(self.now);
+        let broken = self.reservations.dissolve(id);
+        self.settle(broken, made);
+    }
+
+    fn settle(&mut self, broken: Broken<Place>, made: u64) {
+        for (first, order) in broken.free {
+            self.give_back(Frame(first), order);
+        }
+        for id in broken.reserved {
+            let key = self.reservations.get(id).key();
+            self.reserved_at.insert(key, made);
+        }
+    }
+
+    /// Reserves the largest extent that fits around a page in whose pieces nothing is resident yet. Answers nothing where that is none.
+    pub(super) fn reserve(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+    ) -> Option<ReservationId> {
+        for level in (1..self.sizes.levels()).rev() {
+            let piece = self.piece(at, level);
+            let empty = self.tables.counts(piece.first, self.pages(level)).present == 0;
+            if !empty || !self.facts(spaces, piece, at.page).reservable {
+                continue;
+            }
+            // Where a larger size cannot be had, a smaller one is better than none.
+            if self.reservations.overlaps(piece.first, level) {
+                continue;
+            }
+            let Some(first) = self.extent(spaces, level, Effort::Later) else {
+                continue;
+            };
+            let id = self.reservations.make(piece.first, first.0, level);
+            self.reserved_at.insert(piece.first, self.now);
+            self.counters.reservations += 1;
+            self.will_be_due(piece.first, self.now);
+            return Some(id);
+        }
+        None
+    }
+
+    /// The policy is to be asked of a reservation when it has the age that it named.
+    pub(super) fn will_be_due(&mut self, first: Place, made: u64) {
+        let due = self.needs.asked_at_age.and_then(|age| made.checked_add(age));
+        if let Some(due) = due
+            && due >= self.now
+        {
+            self.due.insert((due, first, made));
+        }
+    }
+
+    // ---- compaction ----
+
+    /// Moves pages out of the way of an extent of that order, and takes it.
+    pub(super) fn compact(&mut self, order: u8) -> Option<Frame> {
+        let from = Frame(self.compact_from);
+        let scan = plan(&self.buddy, &|frame| self.state(frame), order, from, MOST_SCANNED);
+        self.compact_from = scan.next.0;
+        let plan = scan.plan?;
+        let targets = plan.carry_out(&mut self.buddy, Choice::Lowest)?;
+        self.lose_cache(plan.first, 1 << order);
+        for target in &targets {
+            self.lose_cache(*target, 1);
+        }
+        for (from, to) in plan.moves.iter().zip(&targets) {
+            self.migrate(*from, *to);
+        }
+        Some(plan.first)
+    }
+
+    fn state(&self, frame: Frame) -> State {
+        if self.movable.contains(&frame) {
+            return State::Movable;
+        }
+        if self.frames.is_used(frame) {
+            // A superpage would have to move as a whole, and what a reservation holds would lose its place.
+            let free = (self.frames.mappers(frame).iter()).all(|at| {
+                self.tables.get(*at).level() == 0 && self.reservations.around(*at).is_none()
+            });
+            return if free { State::Movable } else { State::Unmovable };
+        }
+        // Reserved frames count as taken here: whoever wants an extent preempts reservations first.
+        State::Unmovable
+    }
+
+
+    /// Moves what a frame holds to another.
+    fn migrate(&mut self, from: Frame, to: Frame) {
+        self.counters.migrated += 1;
+        self.counters.copied += 1;
+        let cycles = self.costs.migration + self.costs.copy(self.base, 1);
+        self.counters.daemon_cycles += cycles;
+        if self.movable.remove(&from) {
+            self.movable.insert(to);
+            return;
+        }
+        self.replace_frame(from, to);
+    }
+
+    /// What a frame holds is in another from now on. The old one is its caller's.
+    pub(super) fn replace_frame(&mut self, from: Frame, to: Frame) {
+        let list = self.frames.list(from);
+        self.frames.begin(to);
+        for at in self.frames.mappers(from) {
+            let pte = self.tables.get(at);
+            self.tables.set(at, pte.moved_to(to));
+            self.frames.unmap(from, at);
+            self.frames.map(to, at);
+            self.forget_range(at, 1);
+        }
+        let file = self.frames.file_page(from);
+        self.frames.end(from);
+        if let Some(page) = file {
+            self.frames.hold_file(to, page);
+        }
+        if let Some(list) = list {
+            self.frames.put(to, list);
+        }
+    }
+
+    /// The frame of a reservation that is kept for a place, where it was not given to it.
+    pub(super) fn kept_for(&self, at: Place) -> Option<(ReservationId, u64, Frame)> {
+        let id = self.reservations.around(at)?;
+        let reservation = self.reservations.get(id);
+        let page = at.page - reservation.key().page;
+        let free = !reservation.population().get(page);
+        free.then(|| (id, page, Frame(reservation.frame(page))))
+    }
+
+    /// What a page of a piece is mapped to if the piece is one extent that its reservation keeps.
+    pub(super) fn kept_extent(&self, piece: Piece) -> Option<(ReservationId, Frame)> {
+        let (id, _) = self.reservation_of(piece)?;
+        let reservation = self.reservations.get(id);
+        let page = piece.first.page - reservation.key().page;
+        Some((id, Frame(reservation.frame(page))))
+    }
+}

@@ -1,0 +1,196 @@
+//! Promotion: a piece of memory becomes one page.
+
+use super::frame_table::List;
+use super::{Piece, Place, Pte, System};
+use crate::AddressSpaces;
+use crate::frames::Frame;
+use broadleaf_policy::{Effort, Refusal, View};
+
+/// How a piece can become one page.
+enum Way {
+    /// Its pages lie where they have to; what is missing goes into the frames that are kept for it.
+    InPlace(Option<Frame>),
+    /// They have to be copied together.
+    ByCopying,
+}
+
+impl System<'_> {
+    /// Makes one page of a piece, if it can be one. Answers whether it is.
+    pub(super) fn promote(
+        &mut self,
+        spaces: &AddressSpaces,
+        piece: Piece,
+        view: &View,
+        effort: Effort,
+    ) -> bool {
+        if view.promoted {
+            return false;
+        }
+        if let Some(reason) = Self::cannot_be_mapped(view.coverage) {
+            self.refuse(reason);
+            return false;
+        }
+        match self.way(spaces, piece) {
+            Way::InPlace(first) => {
+                if let Some(first) = first {
+                    self.fill(spaces, piece, first);
+                }
+                self.counters.promotions += 1;
+                self.fault_cycles += self.costs.promotion;
+                self.raise(piece);
+                true
+            }
+            Way::ByCopying if !self.needs.copies => {
+                self.refuse(Refusal::NotInPlace);
+                false
+            }
+            Way::ByCopying => self.gather(spaces, piece, effort),
+        }
+    }
+
+    fn way(&self, spaces: &AddressSpaces, piece: Piece) -> Way {
+        let first = self.tables.get(piece.first);
+        let kept = self.kept_extent(piece);
+        let start = match kept {
+            Some((_, start)) => start,
+            None if first.has_frame() => first.frame(),
+            None => return Way::ByCopying,
+        };
+        if !start.0.is_multiple_of(self.pages(piece.level)) {
+            return Way::ByCopying;
+        }
+        for (at, frame) in self.places(piece).zip(start.0..) {
+            let pte = self.tables.get(at);
+            let fits = if pte.has_frame() {
+                pte.frame() == Frame(frame)
+            } else {
+                // Only a reservation keeps frames for what is missing; a page of a file that others map is somewhere else.
+                let elsewhere = |page| {
+                    (self.frames.file_frame(page)).is_some_and(|at| self.frames.mapped(at) > 0)
+                };
+                kept.is_some()
+                    && !self.frames.is_used(Frame(frame))
+                    && !self.behind(spaces, at).file.is_some_and(elsewhere)
+            };
+            if !fits {
+                return Way::ByCopying;
+            }
+        }
+        Way::InPlace(kept.map(|(_, start)| start))
+    }
+
+    /// Fills what is missing of a piece in, whose first page has this frame.
+    fn fill(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
+        for (at, frame) in self.places(piece).zip(first.0..) {
+            if !self.tables.get(at).has_frame() {
+                if let Some((id, page, _)) = self.kept_for(at) {
+                    self.reservations.populate(id, page);
+                }
+                self.fill_page(spaces, at, Frame(frame));
+            }
+        }
+    }
+
+    /// Puts a page that nobody referenced into a frame.
+    fn fill_page(&mut self, spaces: &AddressSpaces, at: Place, frame: Frame) {
+        if self.tables.get(at).has(Pte::ZERO) {
+            self.tables.set(at, Pte::NONE);
+        }
+        let behind = self.behind(spaces, at);
+        let swapped = self.tables.get(at).has(Pte::SWAPPED);
+        let of_file = behind.file.filter(|_| !swapped);
+        // A page of the file that stands in memory elsewhere, and that nobody maps, comes here.
+        let old = of_file.and_then(|page| self.in_memory(page));
+        if let Some(old) = old {
+            self.replace_frame(old, frame);
+            self.give_back(old, 0);
+            self.copy(1);
+        } else {
+            self.frames.begin(frame);
+        }
+        let mut flags = if old.is_some() {
+            let protected = if behind.shared { 0 } else { Pte::PROTECTED };
+            Pte::OF_FILE | Pte::CONTENT | protected
+        } else {
+            self.content(at, &behind, of_file.is_some())
+        };
+        if of_file.is_some() {
+            flags |= Pte::READ;
+        }
+        self.map(at, frame, flags);
+        if let Some(page) = of_file
+            && old.is_none()
+        {
+            self.frames.hold_file(frame, page);
+        }
+    }
+
+    /// Makes one page of an empty piece in a new extent.
+    pub(super) fn fill_extent(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
+        for (at, frame) in self.places(piece).zip(first.0..) {
+            self.fill_page(spaces, at, Frame(frame));
+        }
+        self.counters.promotions += 1;
+        self.fault_cycles += self.costs.promotion;
+        self.raise(piece);
+    }
+
+    /// Copies the pages of a piece together.
+    fn gather(&mut self, spaces: &AddressSpaces, piece: Piece, effort: Effort) -> bool {
+        let movable = |at: Place| {
+            let pte = self.tables.get(at);
+            !pte.has_frame() || !pte.has(Pte::OF_FILE) || self.frames.mapped(pte.frame()) == 1
+        };
+        if !self.places(piece).all(movable) {
+            self.refuse(Refusal::NotInPlace);
+            return false;
+        }
+        let Some(first) = self.extent(spaces, piece.level, effort) else {
+            self.refuse(Refusal::NoExtent);
+            return false;
+        };
+        // What was reclaimed for the extent may have been of the piece: its pages are looked at from here on.
+        for (at, frame) in self.places(piece).zip(first.0..).collect::<Vec<_>>() {
+            let pte = self.tables.get(at);
+            let frame = Frame(frame);
+            if !pte.has_frame() {
+                self.fill_page(spaces, at, frame);
+                continue;
+            }
+            self.copy(1);
+            let old = pte.frame();
+            let file = self.frames.file_page(old);
+            self.leave_frame_for_good(at, old);
+            self.frames.begin(frame);
+            self.frames.map(frame, at);
+            self.frames.put(frame, List::Active);
+            if let Some(page) = file {
+                self.frames.hold_file(frame, page);
+            }
+            let own = pte.without(Pte::SHARED);
+            let own = if file.is_none() { own.without(Pte::PROTECTED) } else { own };
+            self.tables.set(at, own.moved_to(frame));
+        }
+        self.forget_range(piece.first, self.pages(piece.level));
+        self.counters.promotions += 1;
+        self.fault_cycles += self.costs.promotion;
+        self.raise(piece);
+        true
+    }
+
+    /// The pages of a piece are one from now on: they all have their places.
+    pub(super) fn raise(&mut self, piece: Piece) {
+        let mut added = 0;
+        for (at, number) in self.places(piece).zip(0..) {
+            let pte = self.tables.get(at);
+            added += u64::from(pte.level() == 0);
+            self.tables.set(at, pte.at_level(piece.level));
+            // One of its frames stands for all of them.
+            if number > 0 && self.frames.mapped(pte.frame()) == 1 {
+                self.frames.leave_list(pte.frame());
+            }
+        }
+        self.counters.in_superpages += added;
+        self.note_peaks();
+    }
+}

@@ -1,0 +1,98 @@
+//! What a page table says of one base page.
+
+use crate::frames::Frame;
+
+/// What a page table says of one base page: its frame, what happened to it, and how large the page is that maps it. Zero is a page that
+/// was never there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pte(u64);
+
+/// How many bits a frame's number has: 4 PiB of 4 KiB frames.
+const FRAME_BITS: u32 = 40;
+const LEVEL_SHIFT: u32 = 60;
+
+impl Pte {
+    /// A frame, or the page of zeroes, is mapped there.
+    pub(crate) const PRESENT: u64 = 1 << 40;
+    /// Its content stands in the swap.
+    pub(crate) const SWAPPED: u64 = 1 << 41;
+    /// The program referenced it since it became resident.
+    pub(crate) const USED: u64 = 1 << 42;
+    /// The program stored to it since it became resident.
+    pub(crate) const DIRTY: u64 = 1 << 43;
+    /// The program referenced it since somebody last looked.
+    pub(crate) const REFERENCED: u64 = 1 << 44;
+    /// A store faults although the mapping allows it: the frame is shared and to be copied, or is the page of zeroes.
+    pub(crate) const PROTECTED: u64 = 1 << 45;
+    /// It maps the page of zeroes that all share, and has no frame.
+    pub(crate) const ZERO: u64 = 1 << 46;
+    /// Its frame belongs to a file.
+    pub(crate) const OF_FILE: u64 = 1 << 47;
+    /// It does not hold zeroes: it was stored to at any time, or came from a file.
+    pub(crate) const CONTENT: u64 = 1 << 48;
+    /// Another place uses its frame too.
+    pub(crate) const SHARED: u64 = 1 << 49;
+    /// A promotion read it from a file, and nothing else did.
+    pub(crate) const READ: u64 = 1 << 50;
+    /// What it holds now is not what its file or the swap has.
+    pub(crate) const UNSAVED: u64 = 1 << 51;
+
+    /// What a load, and what a store has to find so that nothing changes.
+    pub(crate) const SETTLED: [u64; 2] = [
+        Self::PRESENT | Self::USED | Self::REFERENCED,
+        Self::PRESENT | Self::USED | Self::REFERENCED | Self::DIRTY | Self::UNSAVED,
+    ];
+
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) const fn of(frame: Frame, flags: u64) -> Self {
+        debug_assert!(frame.0 >> FRAME_BITS == 0);
+        Self(frame.0 | flags)
+    }
+
+    pub(crate) const fn frame(self) -> Frame {
+        Frame(self.0 & ((1 << FRAME_BITS) - 1))
+    }
+
+    /// The same, in another frame.
+    pub(crate) const fn moved_to(self, frame: Frame) -> Self {
+        Self(self.0 & !((1 << FRAME_BITS) - 1) | frame.0)
+    }
+
+    /// Whether it has all these flags.
+    pub(crate) const fn has(self, flags: u64) -> bool {
+        self.0 & flags == flags
+    }
+
+    pub(crate) const fn with(self, flags: u64) -> Self {
+        Self(self.0 | flags)
+    }
+
+    pub(crate) const fn without(self, flags: u64) -> Self {
+        Self(self.0 & !flags)
+    }
+
+    /// The number of the size of the page that maps it, 0 for a base page.
+    pub(crate) const fn level(self) -> usize {
+        (self.0 >> LEVEL_SHIFT) as usize
+    }
+
+    pub(crate) const fn at_level(self, level: usize) -> Self {
+        Self(self.0 & !(0xf << LEVEL_SHIFT) | (level as u64) << LEVEL_SHIFT)
+    }
+
+    pub(crate) const fn is_present(self) -> bool {
+        self.has(Self::PRESENT)
+    }
+
+    /// Whether a frame of memory is mapped there.
+    pub(crate) const fn has_frame(self) -> bool {
+        self.0 & (Self::PRESENT | Self::ZERO) == Self::PRESENT
+    }
+
+    /// Whether a reference changes nothing.
+    #[inline]
+    pub(crate) const fn is_settled(self, store: bool) -> bool {
+        self.has(Self::SETTLED[store as usize])
+    }
+}

@@ -1,0 +1,112 @@
+//! What a reference does to memory before it is translated.
+
+use super::{OutOfMemory, Piece, Place, Pte, System};
+use crate::AddressSpaces;
+use broadleaf_policy::{Point, Verdict};
+
+impl System<'_> {
+    /// The level of the page that maps this place, where a reference changes nothing; `None` where it is to be told with
+    /// [`System::reference`].
+    #[inline]
+    pub fn look(&mut self, at: Place, store: bool) -> Option<usize> {
+        let pte = self.tables.look(at);
+        pte.is_settled(store).then(|| pte.level())
+    }
+
+    /// A page is referenced, which faults where it is not resident. Answers the level of the page that maps it then.
+    ///
+    /// # Errors
+    /// Where no frame can be had for it.
+    pub fn reference(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+        store: bool,
+    ) -> Result<usize, OutOfMemory> {
+        self.fault_cycles = 0;
+        let done = self.refer(spaces, at, store);
+        if self.fault_cycles > 0 {
+            self.counters.fault_cycles += self.fault_cycles;
+            let worst = &mut self.counters.worst_fault_cycles;
+            *worst = (*worst).max(self.fault_cycles);
+            self.fault_cycles = 0;
+        }
+        done?;
+        self.keep_frames_free(spaces);
+        Ok(self.tables.get(at).level())
+    }
+
+    fn refer(&mut self, spaces: &AddressSpaces, at: Place, store: bool) -> Result<(), OutOfMemory> {
+        if !self.tables.get(at).is_present() {
+            self.fault(spaces, at, store)?;
+        }
+        let pte = self.tables.get(at);
+        self.tables.set(at, pte.with(Pte::USED | Pte::REFERENCED));
+        if !store {
+            return Ok(());
+        }
+        if pte.has(Pte::PROTECTED) {
+            self.unprotect(spaces, at)?;
+        }
+        if !self.tables.get(at).has(Pte::DIRTY) {
+            self.first_store(spaces, at);
+        }
+        let pte = self.tables.get(at);
+        self.tables
+            .set(at, pte.with(Pte::DIRTY | Pte::CONTENT | Pte::UNSAVED).without(Pte::READ));
+        Ok(())
+    }
+
+    /// A resident, clean page is stored to for the first time since it became resident.
+    fn first_store(&mut self, spaces: &AddressSpaces, at: Place) {
+        let level = self.tables.get(at).level();
+        let piece = self.piece(at, level);
+        if level > 0 && self.tables.counts(piece.first, self.pages(level)).dirty == 0 {
+            let view = self.view(spaces, piece, at.page, 0);
+            match self.policy.decide(Point::StoreToCleanSuperpage, &view) {
+                Verdict::Demote => self.demote(piece),
+                Verdict::Stay(reason) => self.refuse(reason),
+                Verdict::Promote | Verdict::Pass => {}
+            }
+        }
+        let pte = self.tables.get(at);
+        self.tables.set(at, pte.with(Pte::DIRTY | Pte::CONTENT));
+        self.ask_upwards(spaces, at, Point::FirstStore);
+    }
+
+    /// Asks of each size larger than that of the page that maps this place, smallest first.
+    pub(super) fn ask_upwards(&mut self, spaces: &AddressSpaces, at: Place, point: Point) {
+        for level in 1..self.sizes.levels() {
+            if self.tables.get(at).level() < level {
+                let piece = self.piece(at, level);
+                self.ask(spaces, piece, at.page, point);
+            }
+        }
+    }
+
+    /// Asks of one piece, and promotes it if that is the answer.
+    pub(super) fn ask(
+        &mut self,
+        spaces: &AddressSpaces,
+        piece: Piece,
+        page: u64,
+        point: Point,
+    ) -> bool {
+        let view = self.view(spaces, piece, page, 0);
+        match self.policy.decide(point, &view) {
+            Verdict::Promote => {
+                let effort = self.policy.effort(point, &view);
+                self.promote(spaces, piece, &view, effort)
+            }
+            Verdict::Demote if view.promoted => {
+                self.demote(piece);
+                false
+            }
+            Verdict::Stay(reason) => {
+                self.refuse(reason);
+                false
+            }
+            Verdict::Demote | Verdict::Pass => false,
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! What an event of the trace does: pages go, change their rights, move, or end with their address space.
+
+use super::frame_table::List;
+use super::{Place, Pte, System};
+use crate::frames::Frame;
+use crate::{AddressSpaces, Change, GEOMETRY, Pages, Shootdown};
+use broadleaf_units::SpaceId;
+
+impl System<'_> {
+    /// Does what an event asks. The address spaces are those after it.
+    pub fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Release(extent) => self.release(extent.space, extent.pages),
+            Change::Protect(extent) => self.protect(extent.space, extent.pages),
+            Change::Relocate { from, to, .. } => self.relocate(from.space, from.pages, *to),
+            Change::End(extent) => {
+                self.inheriting.remove(&extent.space);
+                self.abandon_children_of(extent.space);
+                self.release_pages(extent.space, 0, u64::MAX);
+                self.shootdowns.push(Shootdown::Space(extent.space));
+            }
+        }
+    }
+
+    /// The base pages that lie wholly in a range.
+    fn within(&self, pages: Pages) -> (u64, u64) {
+        let shift = self.base.shift() - GEOMETRY.base().shift();
+        let mask = (1 << shift) - 1;
+        let first = (pages.start + mask) >> shift;
+        (first, (pages.end >> shift).max(first))
+    }
+
+    fn release(&mut self, space: SpaceId, pages: Pages) {
+        // What a child began with is told as mappings, and no page goes for that.
+        if self.inheriting.contains(&space) {
+            return;
+        }
+        let (from, to) = self.within(pages);
+        if self.release_pages(space, from, to) {
+            self.shootdowns.push(Shootdown::Range { space, pages });
+        }
+    }
+
+    pub(super) fn release_pages(&mut self, space: SpaceId, from: u64, to: u64) -> bool {
+        self.cut_at(space, from, to);
+        let going = self.tables.pages_in(space, from, to);
+        let any = going.iter().any(|(_, pte)| pte.is_present());
+        for (at, pte) in going {
+            if pte.level() > 0 && !pte.has(Pte::ZERO) {
+                self.counters.in_superpages -= 1;
+            }
+            self.tables.set(at, Pte::NONE);
+            if pte.has(Pte::SWAPPED) {
+                self.swap_left += 1;
+            }
+            if pte.has_frame() {
+                self.count_gone(pte);
+                self.put_on_list(pte.frame());
+                self.leave_frame(at, pte.frame());
+            }
+        }
+        self.tables.tidy(space, from, to);
+        any
+    }
+
+    /// A frame that was part of a superpage is on no list; it has to be on one as long as others map it.
+    fn put_on_list(&mut self, frame: Frame) {
+        if self.frames.mapped(frame) > 1 && self.frames.list(frame).is_none() {
+            self.frames.put(frame, List::Active);
+        }
+    }
+
+    /// Counts a page that goes as it has to be counted then.
+    pub(super) fn count_gone(&mut self, pte: Pte) {
+        self.counters.resident -= 1;
+        if !pte.has(Pte::USED) {
+            if pte.has(Pte::READ) {
+                self.counters.read_and_gone += 1;
+            } else if !pte.has(Pte::CONTENT) {
+                self.counters.zeroed_and_gone += 1;
+            }
+        }
+    }
+
+    /// A place does not map a frame any more. If it was the last, the frame becomes free; but a page of a file stays in memory, on the list of
+    /// pages that nobody uses.
+    pub(super) fn leave_frame(&mut self, at: Place, frame: Frame) {
+        let of_file = self.frames.file_page(frame).is_some();
+        if of_file && self.frames.mapped(frame) == 1 {
+            self.leave_file(at, frame);
+        } else {
+            self.leave_frame_for_good(at, frame);
+        }
+    }
+
+    fn leave_file(&mut self, at: Place, frame: Frame) {
+        let kept = self.is_kept(at, frame);
+        if !kept {
+            self.frames.unmap(frame, at);
+            self.frames.put(frame, List::Inactive);
+            return;
+        }
+        // Its frame is the reservation's, so the page moves to another; where there is none it leaves memory.
+        if let Some(other) = self.take_free(0) {
+            self.counters.copied += 1;
+            self.counters.daemon_cycles += self.costs.copy(self.base, 1);
+            self.frames.unmap(frame, at);
+            let page = self.frames.file_page(frame);
+            self.frames.end(frame);
+            self.frames.begin(other);
+            if let Some(page) = page {
+                self.frames.hold_file(other, page);
+            }
+            self.frames.put(other, List::Inactive);
+            self.back_to_reservation(at, frame);
+        } else {
+            self.counters.dropped += 1;
+            self.leave_frame_for_good(at, frame);
+        }
+    }
+
+    /// Whether the reservation of a place keeps this frame for it.
+    fn is_kept(&self, at: Place, frame: Frame) -> bool {
+        self.reservations.around(at).is_some_and(|id| {
+            let reservation = self.reservations.get(id);
+            let page = at.page - reservation.key().page;
+            reservation.frame(page) == frame.0 && reservation.population().get(page)
+        })
+    }
+
+    /// A place does not map a frame any more, whose content goes if it was the last.
+    pub(super) fn leave_frame_for_good(&mut self, at: Place, frame: Frame) {
+        let kept = self.is_kept(at, frame);
+        self.frames.unmap(frame, at);
+        if self.frames.mapped(frame) > 0 {
+            self.mark_shared(frame);
+            // Others go on with a frame of this place's reservation, which cannot be kept together any more.
+            if kept && let Some(id) = self.reservations.around(at) {
+                self.dissolve(id);
+            }
+            return;
+        }
+        self.frames.end(frame);
+        if kept {
+            self.back_to_reservation(at, frame);
+        } else {
+            self.give_back(frame, 0);
+        }
+    }
+
+    /// A frame is kept for its place again, but where nothing of the reservation is left, it ends.
+    fn back_to_reservation(&mut self, at: Place, frame: Frame) {
+        let Some(id) = self.reservations.around(at) else {
+            self.give_back(frame, 0);
+            return;
+        };
+        let page = at.page - self.reservations.get(id).key().page;
+        self.reservations.depopulate(id, page);
+        if self.reservations.get(id).population().is_empty() {
+            self.dissolve(id);
+        }
+    }
+
+    fn protect(&mut self, space: SpaceId, pages: Pages) {
+        if self.inheriting.contains(&space) {
+            return;
+        }
+        let (from, to) = self.within(pages);
+        self.cut_at(space, from, to);
+        if !self.tables.pages_in(space, from, to).is_empty() {
+            self.shootdowns.push(Shootdown::Range { space, pages });
+        }
+    }
+
+    fn relocate(&mut self, space: SpaceId, pages: Pages, to: u64) {
+        let (from, end) = self.within(pages);
+        let shift = self.base.shift() - GEOMETRY.base().shift();
+        let target = to >> shift;
+        self.cut_at(space, from, end);
+        // Superpages whose place would not be aligned there break, down to the largest size that would.
+        let distance = target.wrapping_sub(from);
+        let mut kept = Vec::new();
+        for (at, _) in self.tables.pages_in(space, from, end) {
+            loop {
+                let level = self.tables.get(at).level();
+                if level == 0 || distance.is_multiple_of(self.pages(level)) {
+                    break;
+                }
+                self.demote(self.piece(at, level));
+            }
+            if let Some(id) = self.reservations.around(at) {
+                let reservation = self.reservations.get(id);
+                let (first, length) = (reservation.key(), reservation.population().len());
+                let whole = from <= first.page
+                    && first.page + length <= end
+                    && distance.is_multiple_of(length);
+                if !kept.contains(&(id, whole)) {
+                    kept.push((id, whole));
+                }
+            }
+        }
+        for (id, whole) in &kept {
+            if !*whole {
+                self.pull_out(*id, from, end);
+            }
+        }
+        let moving = self.tables.pages_in(space, from, end);
+        for (at, pte) in &moving {
+            self.tables.set(*at, Pte::NONE);
+            if pte.has_frame() {
+                self.frames.unmap(pte.frame(), *at);
+            }
+        }
+        for (at, pte) in &moving {
+            let page = at.page.wrapping_add(distance);
+            let there = Place { page, ..*at };
+            self.tables.set(there, *pte);
+            if pte.has_frame() {
+                self.frames.map(pte.frame(), there);
+            }
+        }
+        let moved: Vec<_> = (kept.iter().filter(|(_, whole)| *whole))
+            .map(|(id, _)| {
+                let key = self.reservations.get(*id).key();
+                let made = self.reserved_at.remove(&key).unwrap_or(self.now);
+                (self.reservations.remove(*id), made)
+            })
+            .collect();
+        for (old, made) in moved {
+            let page = old.key().page.wrapping_add(distance);
+            let key = Place { space, page };
+            let id = (self.reservations).make(key, old.first_frame(), old.level());
+            for page in old.population().pages() {
+                self.reservations.populate(id, page);
+            }
+            self.reserved_at.insert(key, made);
+            self.will_be_due(key, made);
+        }
+        self.tables.tidy(space, from, end);
+        if !moving.is_empty() {
+            self.shootdowns.push(Shootdown::Range { space, pages });
+        }
+    }
+
+    /// Pages of a range leave a reservation that stays behind with the others: they are copied to frames of their own. Where there are none,
+    /// or nothing stays, the reservation ends instead.
+    fn pull_out(&mut self, id: crate::reservations::ReservationId, from: u64, end: u64) {
+        let reservation = self.reservations.get(id);
+        let key = reservation.key();
+        let going: Vec<u64> = (reservation.population().pages())
+            .filter(|page| (from..end).contains(&(key.page + page)))
+            .collect();
+        if going.len() as u64 == reservation.population().count()
+            || going.len() as u64 > self.buddy.free_frames()
+        {
+            self.dissolve(id);
+            return;
+        }
+        for page in going {
+            let frame = Frame(self.reservations.get(id).frame(page));
+            let Some(other) = self.take_free(0) else {
+                return;
+            };
+            self.replace_frame(frame, other);
+            self.counters.copied += 1;
+            self.counters.daemon_cycles += self.costs.copy(self.base, 1);
+            self.reservations.depopulate(id, page);
+        }
+    }
+
+    /// A visit of a space: what it began with has been told.
+    pub fn visited(&mut self, space: SpaceId) {
+        self.inheriting.remove(&space);
+    }
+
+    /// Whether a space is still being told what it began with.
+    pub fn is_inheriting(&self, space: SpaceId) -> bool {
+        self.inheriting.contains(&space)
+    }
+
+    /// Asks about reservations that have come to the age that the policy named, before the access at that time.
+    pub(super) fn ask_due(&mut self, spaces: &AddressSpaces, time: u64) {
+        while let Some((due, key, made)) = self.due.first().copied()
+            && due <= time
+        {
+            self.due.pop_first();
+            self.now = due;
+            let Some(id) = self.reservations.find(key) else {
+                continue;
+            };
+            let level = self.reservations.get(id).level();
+            let piece = self.piece(key, level);
+            if self.reserved_at.get(&key) == Some(&made) && self.tables.get(key).level() < level {
+                self.ask(spaces, piece, key.page, broadleaf_policy::Point::Due);
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How memory stands at one time, and what it comes to in the end.
+
+use super::{Pte, System};
+use crate::frames::Contiguity;
+
+/// How memory stands at one time. Pages are base pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// The time, in accesses since the trace began.
+    pub time: u64,
+    /// Pages that are mapped.
+    pub resident: u64,
+    /// Of these, pages that a promotion filled and nobody has referenced.
+    pub bloat: u64,
+    /// Of these, pages inside superpages.
+    pub in_superpages: u64,
+    /// Frames that nothing is in; the cache is, and counts as free all the same.
+    pub free: u64,
+    /// Frames that reservations keep for pages to come.
+    pub reserved: u64,
+    /// Frames with pages of files that nobody maps, and free ones that still hold such pages.
+    pub file_cache: u64,
+    /// Free extents of each order.
+    pub extents: Vec<u64>,
+    /// How many extents of each order could be given out.
+    pub possible: Vec<u64>,
+    /// What was counted until then.
+    pub counters: super::SystemCounters,
+}
+
+/// What a system comes to, if the trace ends here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Anonymous pages that a promotion filled and that were not referenced while they stood.
+    pub extra_zeroed_pages: u64,
+    /// Pages of files.
+    pub extra_disk_read_pages: u64,
+    /// Clean pages in superpages that hold a dirty one.
+    pub false_dirty_pages: u64,
+    /// Mappings that stand, by level.
+    pub mappings: Vec<u64>,
+    /// Pages in the swap.
+    pub in_swap: u64,
+}
+
+impl System<'_> {
+    /// How memory stands now.
+    pub fn sample(&self) -> Sample {
+        let contiguity = Contiguity::of(&self.buddy);
+        let bloat = self.tables.iter().filter(|(_, pte)| pte.has_frame() && !pte.has(Pte::USED));
+        let unmapped = self.frames.iter().filter(|frame| self.frames.mapped(*frame) == 0);
+        Sample {
+            time: self.now,
+            resident: self.counters.resident,
+            bloat: bloat.count() as u64,
+            in_superpages: self.counters.in_superpages,
+            free: self.buddy.free_frames(),
+            reserved: self.reservations.reserved_unpopulated(),
+            file_cache: unmapped.count() as u64 + self.cache.len() as u64,
+            extents: contiguity.extents.clone(),
+            possible: contiguity.possible,
+            counters: self.counters,
+        }
+    }
+
+    /// What it comes to, if the trace ends here.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals {
+            extra_zeroed_pages: self.counters.zeroed_and_gone,
+            extra_disk_read_pages: self.counters.read_and_gone,
+            mappings: vec![0; self.sizes.levels()],
+            ..Totals::default()
+        };
+        for (at, pte) in self.tables.iter() {
+            totals.in_swap += u64::from(pte.has(Pte::SWAPPED));
+            if !pte.has_frame() {
+                continue;
+            }
+            if !pte.has(Pte::USED) {
+                if pte.has(Pte::READ) {
+                    totals.extra_disk_read_pages += 1;
+                } else if !pte.has(Pte::CONTENT) {
+                    totals.extra_zeroed_pages += 1;
+                }
+            }
+            let piece = self.piece(at, pte.level());
+            if piece.first == at {
+                totals.mappings[piece.level] += 1;
+                let pages = self.pages(piece.level);
+                let dirty = u64::from(self.tables.counts(at, pages).dirty);
+                if piece.level > 0 && dirty > 0 {
+                    totals.false_dirty_pages += pages - dirty;
+                }
+            }
+        }
+        totals
+    }
+}

@@ -1,0 +1,198 @@
+//! Daemons of policies, which go round the address spaces from time to time; and time.
+
+use super::{Place, System};
+use crate::AddressSpaces;
+use crate::system::table::CHUNK;
+use broadleaf_policy::{Order, Point, Scan, Verdict};
+use broadleaf_units::SpaceId;
+use std::collections::BTreeMap;
+
+/// A piece that a daemon would promote.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    piece: super::Piece,
+    rank: u64,
+}
+
+impl System<'_> {
+    /// When something is to be done that no reference asks for: the time is to be told then with [`System::pass`].
+    #[inline]
+    pub fn next_time(&self) -> u64 {
+        let due = self.due.first().map_or(u64::MAX, |(due, ..)| *due);
+        due.min(self.next_scan)
+    }
+
+    /// It is that time, in accesses since the trace began: what falls due before the access at that time is done.
+    pub fn pass(&mut self, spaces: &AddressSpaces, time: u64) {
+        while self.next_time() <= time {
+            if self.next_scan <= time
+                && self.due.first().is_none_or(|(due, ..)| self.next_scan <= *due)
+            {
+                self.now = self.next_scan;
+                self.turn(spaces);
+            } else {
+                self.ask_due(spaces, time.min(self.next_scan.saturating_sub(1)));
+            }
+        }
+        self.now = time;
+    }
+
+    /// The time of the references to come.
+    #[inline]
+    pub fn set_time(&mut self, time: u64) {
+        self.now = time;
+    }
+
+    fn turn(&mut self, spaces: &AddressSpaces) {
+        let Some(scan) = self.needs.scan else {
+            self.next_scan = u64::MAX;
+            return;
+        };
+        self.next_scan = self.next_scan.saturating_add(scan.period.max(1));
+        let before = std::mem::take(&mut self.fault_cycles);
+        self.zero_ahead(scan.period);
+        let candidates = self.go_round(spaces, &scan);
+        match scan.order {
+            Order::AsTheyStand => {}
+            Order::ByRank => self.promote_by_rank(spaces, &scan, candidates),
+            Order::Fair => self.promote_in_turns(spaces, &scan, candidates),
+        }
+        self.keep_frames_free(spaces);
+        self.counters.daemon_cycles += std::mem::replace(&mut self.fault_cycles, before);
+    }
+
+    /// Zeroes free frames, as many as a period allows.
+    fn zero_ahead(&mut self, period: u64) {
+        let frames = (u128::from(self.needs.zeroed_ahead) * u128::from(period) / 1_000_000) as u64;
+        let zeroed = self.buddy.zero_some(frames);
+        self.counters.daemon_cycles += self.costs.zero(self.base, zeroed);
+    }
+
+    /// Goes on where the last turn ended, and asks of each piece. Where the order does not matter, what is to be promoted is at once.
+    fn go_round(&mut self, spaces: &AddressSpaces, scan: &Scan) -> Vec<Candidate> {
+        let largest = self.sizes.largest();
+        let chunks_each = (self.pages(largest) / CHUNK).max(1);
+        let (mut looked_at, mut promoted) = (0, 0);
+        let mut candidates = Vec::new();
+        let all: Vec<(SpaceId, u64)> = {
+            let from = self.scan_from;
+            let ahead: Vec<_> = self.tables.chunks_from(from).collect();
+            let behind = self.tables.chunks_from((SpaceId(0), 0));
+            ahead.into_iter().chain(behind.take_while(|at| *at < from)).collect()
+        };
+        let mut last = None;
+        for (space, number) in all {
+            if scan.pages > 0 && looked_at >= scan.pages {
+                self.scan_from = (space, number);
+                return candidates;
+            }
+            looked_at += CHUNK;
+            let first = Place {
+                space,
+                page: number / chunks_each * chunks_each * CHUNK,
+            };
+            if last != Some(first) {
+                last = Some(first);
+                for found in self.ask_of(spaces, first, chunks_each * CHUNK) {
+                    if scan.order != Order::AsTheyStand {
+                        candidates.push(found);
+                    } else if scan.promotions == 0 || promoted < scan.promotions {
+                        promoted += u64::from(self.promote_found(spaces, found));
+                    }
+                }
+            }
+            self.tables.look_over(space, number);
+        }
+        self.scan_from = (SpaceId(0), 0);
+        candidates
+    }
+
+    /// Asks of the pieces in a stretch of pages, largest first; a piece inside one that is to be promoted is not asked of.
+    fn ask_of(&mut self, spaces: &AddressSpaces, first: Place, pages: u64) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = Vec::new();
+        for level in (1..self.sizes.levels()).rev() {
+            let each = self.pages(level);
+            for page in (first.page..first.page + pages.max(each)).step_by(each as usize) {
+                let piece = self.piece(Place { page, ..first }, level);
+                let inside = |other: &Candidate| {
+                    let from = other.piece.first.page;
+                    (from..from + self.pages(other.piece.level)).contains(&page)
+                };
+                let counts = self.tables.counts(piece.first, each);
+                if counts.present + counts.swapped == 0 || found.iter().any(inside) {
+                    continue;
+                }
+                let mapped = self.tables.get(piece.first).level();
+                if mapped > level {
+                    continue;
+                }
+                let view = self.view(spaces, piece, page, 0);
+                match self.policy.decide(Point::Scan, &view) {
+                    Verdict::Promote if mapped < level => {
+                        let rank = self.policy.rank(&view);
+                        found.push(Candidate { piece, rank });
+                    }
+                    Verdict::Demote if mapped == level => self.demote(piece),
+                    Verdict::Stay(reason) => self.refuse(reason),
+                    Verdict::Promote | Verdict::Demote | Verdict::Pass => {}
+                }
+            }
+        }
+        found
+    }
+
+    fn promote_found(&mut self, spaces: &AddressSpaces, found: Candidate) -> bool {
+        let page = found.piece.first.page;
+        let view = self.view(spaces, found.piece, page, 0);
+        let effort = self.policy.effort(Point::Scan, &view);
+        self.promote(spaces, found.piece, &view, effort)
+    }
+
+    fn promote_by_rank(&mut self, spaces: &AddressSpaces, scan: &Scan, mut found: Vec<Candidate>) {
+        found.sort_by_key(|candidate| (std::cmp::Reverse(candidate.rank), candidate.piece));
+        let mut promoted = 0;
+        for candidate in found {
+            if scan.promotions > 0 && promoted == scan.promotions {
+                break;
+            }
+            promoted += u64::from(self.promote_found(spaces, candidate));
+        }
+    }
+
+    /// One after the other, each time for the space of which the smallest part lies in superpages (Kwon 2016, on fairness).
+    fn promote_in_turns(&mut self, spaces: &AddressSpaces, scan: &Scan, mut found: Vec<Candidate>) {
+        found.sort_by_key(|candidate| (candidate.rank, std::cmp::Reverse(candidate.piece)));
+        let mut of: BTreeMap<SpaceId, Vec<Candidate>> = BTreeMap::new();
+        for candidate in found {
+            of.entry(candidate.piece.first.space).or_default().push(candidate);
+        }
+        let mut shares: BTreeMap<SpaceId, (u64, u64)> = BTreeMap::new();
+        for (at, pte) in self.tables.iter() {
+            let share = shares.entry(at.space).or_default();
+            share.0 += u64::from(pte.level() > 0);
+            share.1 += u64::from(pte.is_present());
+        }
+        let mut promoted = 0;
+        while scan.promotions == 0 || promoted < scan.promotions {
+            let share = |space: &SpaceId| shares.get(space).copied().unwrap_or((0, 1));
+            let least = of.keys().copied().min_by(|a, b| {
+                let ((of_a, all_a), (of_b, all_b)) = (share(a), share(b));
+                let (left, right) = (
+                    u128::from(of_a) * u128::from(all_b),
+                    u128::from(of_b) * u128::from(all_a),
+                );
+                left.cmp(&right).then(a.cmp(b))
+            });
+            let Some(space) = least else { break };
+            let Some(candidate) = of.get_mut(&space).and_then(Vec::pop) else {
+                of.remove(&space);
+                continue;
+            };
+            if self.promote_found(spaces, candidate) {
+                promoted += 1;
+                let pages = self.pages(candidate.piece.level);
+                shares.entry(space).or_default().0 += pages;
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Page tables: what is mapped where in each address space, in chunks of pages.
+
+use super::pte::Pte;
+use broadleaf_units::SpaceId;
+use std::collections::BTreeMap;
+
+/// A base page of an address space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The space.
+    pub space: SpaceId,
+    /// The number of the base page: its address divided by the size of a base page.
+    pub page: u64,
+}
+
+/// Pages in a chunk.
+pub(crate) const CHUNK: u64 = 512;
+
+/// How many pages of a chunk, or of any piece of memory, are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) present: u32,
+    pub(crate) dirty: u32,
+    pub(crate) swapped: u32,
+    pub(crate) referenced: u32,
+    pub(crate) shared: u32,
+    /// Present, anonymous and never stored to.
+    pub(crate) zero: u32,
+}
+
+impl Counts {
+    fn of(pte: Pte) -> Self {
+        let bit = |flags| u32::from(pte.has(flags));
+        Self {
+            present: bit(Pte::PRESENT),
+            dirty: bit(Pte::DIRTY),
+            swapped: bit(Pte::SWAPPED),
+            referenced: bit(Pte::REFERENCED),
+            shared: bit(Pte::SHARED),
+            zero: u32::from(pte.is_present() && !pte.has(Pte::CONTENT)),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.present += other.present;
+        self.dirty += other.dirty;
+        self.swapped += other.swapped;
+        self.referenced += other.referenced;
+        self.shared += other.shared;
+        self.zero += other.zero;
+    }
+
+    fn subtract(&mut self, other: &Self) {
+        self.present -= other.present;
+        self.dirty -= other.dirty;
+        self.swapped -= other.swapped;
+        self.referenced -= other.referenced;
+        self.shared -= other.shared;
+        self.zero -= other.zero;
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Chunk {
+    ptes: Box<[Pte; CHUNK as usize]>,
+    counts: Counts,
+    /// Referenced pages in a daemon's round, as a moving average, in sixteenths.
+    average: u32,
+}
+
+/// A chunk that was looked up lately.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    space: SpaceId,
+    number: u64,
+    chunk: u32,
+}
+
+const RECENT: usize = 1024;
+const NOTHING: Recent = Recent {
+    space: SpaceId(u32::MAX),
+    number: u64::MAX,
+    chunk: 0,
+};
+
+/// The page tables of all address spaces.
+#[derive(Clone, Debug)]
+pub(crate) struct Tables {
+    index: BTreeMap<(SpaceId, u64), u32>,
+    chunks: Vec<Chunk>,
+    free: Vec<u32>,
+    recent: Vec<Recent>,
+}
+
+impl Tables {
+    pub(crate) fn new() -> Self {
+        Self {
+            index: BTreeMap::new(),
+            chunks: Vec::new(),
+            free: Vec::new(),
+            recent: vec![NOTHING; RECENT],
+        }
+    }
+
+    #[inline]
+    fn find(&self, space: SpaceId, number: u64) -> Option<usize> {
+        let recent = &self.recent[number as usize % RECENT];
+        if recent.number == number && recent.space == space {
+            return Some(recent.chunk as usize);
+        }
+        self.index
+            .get(&(space, number))
+            .map(|chunk| *chunk as usize)
+    }
+
+    /// What is said of a page.
+    #[inline]
+    pub(crate) fn get(&self, at: Place) -> Pte {
+        match self.find(at.space, at.page / CHUNK) {
+            Some(chunk) => self.chunks[chunk].ptes[(at.page % CHUNK) as usize],
+            None => Pte::NONE,
+        }
+    }
+
+    /// What is said of a page; the chunk is found faster the next time.
+    #[inline]
+    pub(crate) fn look(&mut self, at: Place) -> Pte {
+        let number = at.page / CHUNK;
+        let recent = &self.recent[number as usize % RECENT];
+        if recent.number != number || recent.space != at.space {
+            let Some(chunk) = self.index.get(&(at.space, number)) else {
+                return Pte::NONE;
+            };
+            self.recent[number as usize % RECENT] = Recent {
+                space: at.space,
+                number,
+                chunk: *chunk,
+            };
+        }
+        let chunk = self.recent[number as usize % RECENT].chunk;
+        self.chunks[chunk as usize].ptes[(at.page % CHUNK) as usize]
+    }
+
+    /// Says something else of a page.
+    pub(crate) fn set(&mut self, at: Place, pte: Pte) {
+        let number = at.page / CHUNK;
+        let chunk = match self.find(at.space, number) {
+            Some(chunk) => chunk,
+            None if pte == Pte::NONE => return,
+            None => self.add(at.space, number),
+        };
+        let chunk = &mut self.chunks[chunk];
+        let old = std::mem::replace(&mut chunk.ptes[(at.page % CHUNK) as usize], pte);
+        chunk.counts.subtract(&Counts::of(old));
+        chunk.counts.add(&Counts::of(pte));
+    }
+
+    fn add(&mut self, space: SpaceId, number: u64) -> usize {
+        let chunk = Chunk {
+            ptes: Box::new([Pte::NONE; CHUNK as usize]),
+            counts: Counts::default(),
+            average: 0,
+        };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.chunks[at as usize] = chunk;
+                at as usize
+            }
+            None => {
+                self.chunks.push(chunk);
+                self.chunks.len() - 1
+            }
+        };
+        self.index.insert((space, number), at as u32);
+        at
+    }
+
+    /// How many pages of a piece are in which state. A piece is aligned and has a power of two of pages.
+    pub(crate) fn counts(&self, first: Place, pages: u64) -> Counts {
+        let mut sum = Counts::default();
+        if pages < CHUNK {
+            if let Some(chunk) = self.find(first.space, first.page / CHUNK) {
+                let from = (first.page % CHUNK) as usize;
+                for pte in &self.chunks[chunk].ptes[from..from + pages as usize] {
+                    sum.add(&Counts::of(*pte));
+                }
+            }
+            return sum;
+        }
+        for chunk in self.chunks_of(first, pages) {
+            sum.add(&self.chunks[chunk as usize].counts);
+        }
+        sum
+    }
+
+    fn chunks_of(&self, first: Place, pages: u64) -> impl Iterator<Item = u32> + '_ {
+        let numbers = first.page / CHUNK..=(first.page + pages - 1) / CHUNK;
+        let range = (first.space, *numbers.start())..=(first.space, *numbers.end());
+        self.index.range(range).map(|(_, chunk)| *chunk)
+    }
+
+    /// The moving average of what is referenced of a piece, in sixteenths of a page; a piece smaller than a chunk has none.
+    pub(crate) fn average(&self, first: Place, pages: u64) -> u32 {
+        if pages < CHUNK {
+            return 0;
+        }
+        let averages = self.chunks_of(first, pages);
+        averages
+            .map(|chunk| self.chunks[chunk as usize].average)
+            .sum()
+    }
+
+    /// A daemon has come by: what was referenced goes into the averages, and is forgotten. Answers how many pages it saw.
+    pub(crate) fn look_over(&mut self, space: SpaceId, number: u64) -> u64 {
+        let Some(chunk) = self.index.get(&(space, number)) else {
+            return 0;
+        };
+        let chunk = &mut self.chunks[*chunk as usize];
+        chunk.average = (chunk.average + 16 * chunk.counts.referenced) / 2;
+        for pte in chunk.ptes.iter_mut() {
+            *pte = pte.without(Pte::REFERENCED);
+        }
+        chunk.counts.referenced = 0;
+        u64::from(chunk.counts.present)
+    }
+
+    /// The numbers of the chunks from there on, over all address spaces.
+    pub(crate) fn chunks_from(
+        &self,
+        from: (SpaceId, u64),
+    ) -> impl Iterator<Item = (SpaceId, u64)> + '_ {
+        self.index.range(from..).map(|(at, _)| *at)
+    }
+
+    /// The pages of a range that something is said of, in order.
+    pub(crate) fn pages_in(&self, space: SpaceId, from: u64, to: u64) -> Vec<(Place, Pte)> {
+        let mut found = Vec::new();
+        if from >= to {
+            return found;
+        }
+        for ((_, number), chunk) in
+            (self.index).range((space, from / CHUNK)..=(space, (to - 1) / CHUNK))
+        {
+            let start = number * CHUNK;
+            let (first, last) = (from.max(start) - start, to.min(start + CHUNK) - start);
+            let ptes = &self.chunks[*chunk as usize].ptes;
+            for offset in first..last {
+                let pte = ptes[offset as usize];
+                if pte != Pte::NONE {
+                    let page = start + offset;
+                    found.push((Place { space, page }, pte));
+                }
+            }
+        }
+        found
+    }
+
+    /// Forgets chunks of a range that say nothing any more.
+    pub(crate) fn tidy(&mut self, space: SpaceId, from: u64, to: u64) {
+        if from >= to {
+            return;
+        }
+        let range = (space, from / CHUNK)..=(space, (to - 1) / CHUNK);
+        let empty: Vec<(SpaceId, u64)> = (self.index.range(range))
+            .filter(|(_, chunk)| {
+                let counts = &self.chunks[**chunk as usize].counts;
+                counts.present + counts.swapped == 0
+            })
+            .map(|(at, _)| *at)
+            .collect();
+        for at in empty {
+            if let Some(chunk) = self.index.remove(&at) {
+                self.free.push(chunk);
+            }
+        }
+        self.recent.fill(NOTHING);
+    }
+
+    /// Every page that something is said of.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, Pte)> + '_ {
+        self.index.iter().flat_map(|((space, number), chunk)| {
+            let ptes = self.chunks[*chunk as usize].ptes.iter().enumerate();
+            ptes.filter(|(_, pte)| **pte != Pte::NONE)
+                .map(move |(offset, pte)| {
+                    let page = number * CHUNK + offset as u64;
+                    let space = *space;
+                    (Place { space, page }, *pte)
+                })
+        })
+    }
+
+    /// Asserts that what is counted is what is there.
+    pub(crate) fn check(&self) {
+        for chunk in self.index.values() {
+            let chunk = &self.chunks[*chunk as usize];
+            let mut counts = Counts::default();
+            chunk
+                .ptes
+                .iter()
+                .for_each(|pte| counts.add(&Counts::of(*pte)));
+            assert_eq!(counts, chunk.counts, "pages of a chunk are miscounted");
+        }
+    }
+}
