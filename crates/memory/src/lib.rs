@@ -17,6 +17,8 @@ mod mappings;
 mod memory;
 mod page_map;
 mod pages;
+pub mod population;
+pub mod reservations;
 mod space;
 mod spaces;
 mod state;

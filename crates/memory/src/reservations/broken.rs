@@ -1,0 +1,134 @@
+//! Preempting a reservation.
+
+use super::{Key, Reservation, ReservationId, Reservations};
+use crate::population::Population;
+
+/// An aligned part of a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part<K> {
+    /// The place of its first page.
+    pub key: K,
+    /// The frame of its first page.
+    pub first_frame: u64,
+    /// The level of its size.
+    pub level: usize,
+}
+
+impl<K: Key> Part<K> {
+    fn at(self, page: u64, level: usize) -> Self {
+        Self {
+            key: self.key.plus(page),
+            first_frame: self.first_frame + page,
+            level,
+        }
+    }
+}
+
+/// What became of a reservation that was broken. Each of its frames is in exactly one part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "free extents have to go back to where they came from"]
+pub struct Broken<K> {
+    /// Extents that nobody keeps any more, in ascending order: the first frame and the order of each. They are the allocator's.
+    pub free: Vec<(u64, u8)>,
+    /// Parts that are reservations again, in ascending order of their frames.
+    pub reserved: Vec<ReservationId>,
+    /// Parts of which every page is populated, in ascending order. The pages keep their frames, and nobody keeps books of them any more.
+    pub left: Vec<Part<K>>,
+}
+
+impl<K: Key> Reservations<K> {
+    /// Preempts a reservation, for a piece of `wanted_level`: every free piece of that level or larger is given up.
+    ///
+    /// The reservation, and each part of it again, is split into pieces of the next smaller size as long as it holds a free piece of the wanted level
+    /// without being one. Of the pieces, free ones are given up, full ones leave, and the others, in which no free piece is as large as the wanted one, become reservations of
+    /// their own (Navarro 2002, on preemption). With the level of the list on which the reservation stands, it is split no further
+    /// than its largest free pieces need; with 0 it is dissolved.
+    ///
+    /// No time is kept for each page, so the parts have the last allocation of the whole, which may be later than their own but not earlier.
+    /// A reservation that holds no free piece of the wanted level stays what it is, unless it is full: then all of it leaves.
+    pub fn break_up(&mut self, id: ReservationId, wanted_level: usize) -> Broken<K> {
+        let mut broken = Broken {
+            free: Vec::new(),
+            reserved: Vec::new(),
+            left: Vec::new(),
+        };
+        let largest = self.get(id).population.largest_free_level();
+        if largest.is_some_and(|level| level < wanted_level) {
+            broken.reserved.push(id);
+            return broken;
+        }
+        let Reservation {
+            key,
+            first_frame,
+            last_allocation,
+            population,
+        } = self.remove(id);
+        let whole = Part {
+            key,
+            first_frame,
+            level: population.top_level(),
+        };
+        let mut breaking = Breaking {
+            reservations: self,
+            wanted_level,
+            last_allocation,
+            broken,
+        };
+        breaking.split(whole, population);
+        breaking.broken
+    }
+
+    /// Breaks a reservation so that no part of it stays reserved: all that is free is given up, in the largest aligned extents.
+    pub fn dissolve(&mut self, id: ReservationId) -> Broken<K> {
+        self.break_up(id, 0)
+    }
+}
+
+/// A reservation that is being broken.
+struct Breaking<'a, K> {
+    reservations: &'a mut Reservations<K>,
+    wanted_level: usize,
+    last_allocation: u64,
+    broken: Broken<K>,
+}
+
+impl<K: Key> Breaking<'_, K> {
+    fn split(&mut self, part: Part<K>, population: Population) {
+        match population.largest_free_level() {
+            None => self.broken.left.push(part),
+            Some(level) if level == part.level => self.give_up(part),
+            Some(level) if level < self.wanted_level => self.reserve(part, population),
+            // Down to base pages, no part stays: those that are the largest of their kind are found without splitting.
+            Some(_) if self.wanted_level == 0 => {
+                for piece in population.pieces() {
+                    let part = part.at(piece.page, piece.level);
+                    if piece.populated {
+                        self.broken.left.push(part);
+                    } else {
+                        self.give_up(part);
+                    }
+                }
+            }
+            Some(_) => {
+                for (page, piece) in population.split() {
+                    self.split(part.at(page, piece.top_level()), piece);
+                }
+            }
+        }
+    }
+
+    fn give_up(&mut self, part: Part<K>) {
+        let order = self.reservations.sizes.order(part.level);
+        self.broken.free.push((part.first_frame, order));
+    }
+
+    fn reserve(&mut self, part: Part<K>, population: Population) {
+        let id = self.reservations.enter(Reservation {
+            key: part.key,
+            first_frame: part.first_frame,
+            last_allocation: self.last_allocation,
+            population,
+        });
+        self.broken.reserved.push(id);
+    }
+}
