@@ -11,6 +11,7 @@
 mod advised;
 mod block;
 mod change;
+pub mod frames;
 mod history;
 mod mapping;
 mod mappings;
@@ -22,6 +23,7 @@ pub mod reservations;
 mod space;
 mod spaces;
 mod state;
+pub mod system;
 mod unpacked;
 
 pub use block::Block;

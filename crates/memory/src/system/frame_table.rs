@@ -97,11 +97,6 @@ impl FrameTable {
         &mut group[frame.0 as usize % GROUP]
     }
 
-    /// How many frames hold a page.
-    pub(crate) const fn used(&self) -> u64 {
-        self.used
-    }
-
     pub(crate) fn is_used(&self, frame: Frame) -> bool {
         self.info(frame).used
     }
@@ -151,14 +146,10 @@ impl FrameTable {
 
     /// A place does not map the frame any more.
     pub(crate) fn unmap(&mut self, frame: Frame, place: Place) {
-        let others = self.others.get_mut(&frame);
         if self.info(frame).mapper == Some(place) {
-            let next = match self.others.get_mut(&frame) {
-                Some(others) => others.pop(),
-                None => None,
-            };
+            let next = self.others.get_mut(&frame).and_then(Vec::pop);
             self.info_mut(frame).mapper = next;
-        } else if let Some(others) = others {
+        } else if let Some(others) = self.others.get_mut(&frame) {
             others.retain(|other| *other != place);
         }
         if self.others.get(&frame).is_some_and(Vec::is_empty) {

@@ -101,7 +101,6 @@ pub struct System<'a> {
     next_scan: u64,
     scan_from: (SpaceId, u64),
     compact_from: u64,
-    last_zeroed: u64,
     /// Frames given out that hold zeroes already, and were not yet taken for zeroed.
     zeroed_given: u64,
     now: u64,
@@ -159,7 +158,6 @@ impl<'a> System<'a> {
             next_scan: needs.scan.map_or(u64::MAX, |scan| scan.period),
             scan_from: (SpaceId(0), 0),
             compact_from: 0,
-            last_zeroed: 0,
             zeroed_given: 0,
             now: 0,
             counters: SystemCounters::default(),

@@ -1,0 +1,239 @@
+//! Whatever happens, in whatever order, every frame has one use and all books agree: [`System::check`] after every operation.
+
+use super::{Costs, Files, OutOfMemory, Place, Spec, System};
+use crate::frames::Start;
+use crate::population::Sizes;
+use crate::{AddressSpaces, Backing, Mapping, Pages, Rights};
+use broadleaf_policy::{
+    Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Refusal, Scan, Verdict, View,
+};
+use broadleaf_units::{FileId, PageSize, SpaceId};
+use std::collections::BTreeSet;
+
+/// Draws numbers.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// A policy that promotes from a part of a piece on, and does all that a host can be asked for.
+#[derive(Clone, Copy)]
+struct Anything {
+    needs: Needs,
+    /// In quarters of the piece.
+    from: u32,
+    effort: Effort,
+    demotes: bool,
+}
+
+impl Policy for Anything {
+    fn name(&self) -> String {
+        "anything".to_string()
+    }
+
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        match point {
+            Point::StoreToCleanSuperpage | Point::Short if self.demotes => Verdict::Demote,
+            Point::StoreToCleanSuperpage | Point::Short => Verdict::Pass,
+            _ => Verdict::promote_if(
+                4 * view.populated >= self.from * view.pages,
+                Refusal::TooFewResident,
+            ),
+        }
+    }
+
+    fn effort(&self, _: Point, _: &View) -> Effort {
+        self.effort
+    }
+
+    fn rank(&self, view: &View) -> u64 {
+        view.referenced_on_average.into()
+    }
+}
+
+fn policy(random: &mut Random) -> Anything {
+    let orders = [Order::AsTheyStand, Order::ByRank, Order::Fair];
+    let scan = random.chance(50).then(|| Scan {
+        period: 5 + random.below(50),
+        pages: random.below(3) * 512,
+        promotions: random.below(3),
+        order: orders[random.below(3) as usize],
+    });
+    Anything {
+        needs: Needs {
+            asked_at_age: random.chance(30).then(|| random.below(40)),
+            placement: [Placement::Reserved, Placement::AtFault][random.below(2) as usize],
+            copies: random.chance(50),
+            scan,
+            asked_when_short: random.chance(50),
+            fault_around: [0, 4][random.below(2) as usize],
+            zero_page: random.chance(40),
+            zeroed_ahead: random.below(2) * 50_000,
+            daemon: [PageDaemon::OldestFirst, PageDaemon::ForContiguity][random.below(2) as usize],
+            ..Needs::default()
+        },
+        from: random.below(5) as u32,
+        effort: [Effort::None, Effort::Later, Effort::Now][random.below(3) as usize],
+        demotes: random.chance(50),
+    }
+}
+
+/// The pages in which everything happens.
+const PAGES: u64 = 96;
+
+fn range(random: &mut Random) -> Pages {
+    let start = random.below(PAGES);
+    Pages {
+        start,
+        end: start + 1 + random.below(PAGES - start),
+    }
+}
+
+fn mapping(random: &mut Random) -> Mapping {
+    let pages = range(random);
+    let backing = match random.below(5) {
+        0 => Backing::File {
+            file: FileId(random.below(2) as u32),
+            offset: (pages.start & !7) << 12,
+        },
+        1 => Backing::SharedMemory,
+        _ => Backing::Anonymous,
+    };
+    Mapping {
+        pages,
+        rights: Rights::READ_WRITE,
+        shared: random.chance(30),
+        backing,
+    }
+}
+
+/// One run: so many operations on a small memory.
+fn run(seed: u64, operations: u64) {
+    let mut random = Random(seed);
+    let policy = policy(&mut random);
+    let frames = 24 + random.below(200);
+    let orders: &[u8] = [&[0, 1, 2, 3][..], &[0, 3], &[0, 2, 4], &[0, 1, 5]][random.below(4) as usize];
+    let start = if random.chance(50) {
+        Start::Empty
+    } else {
+        Start::Seeded {
+            occupied: 0.3,
+            movable: 0.5,
+            seed,
+            run: (0, 2),
+        }
+    };
+    let spec = Spec {
+        base: PageSize::SIZE_4K,
+        sizes: Sizes::new(orders).expect("sizes"),
+        start: start.lay_out(frames, 6).expect("a layout"),
+        swap: random.below(3) * 60,
+        files: [Files::OnDisk, Files::InMemory][random.below(2) as usize],
+        costs: Costs::default(),
+    };
+    let mut system = System::new(&policy, &spec, None);
+    let mut spaces = AddressSpaces::new(BTreeSet::from([SpaceId(0), SpaceId(1), SpaceId(2)]));
+    spaces.file(FileId(0), PAGES << 12);
+    spaces.file(FileId(1), 40 << 12);
+    let mut children = 0;
+    let mut time = 0;
+    for _ in 0..operations {
+        let space = SpaceId(random.below(3) as u32);
+        let mut changes = Vec::new();
+        match random.below(100) {
+            0..=4 => changes = spaces.map(space, mapping(&mut random)),
+            5..=6 => changes = spaces.unmap(space, range(&mut random)),
+            7 => changes = spaces.discard(space, range(&mut random)),
+            8 => {
+                let rights = Rights {
+                    write: random.chance(50),
+                    ..Rights::READ_WRITE
+                };
+                changes = spaces.protect(space, range(&mut random), rights);
+            }
+            9 => {
+                let from = range(&mut random);
+                let at = random.below(PAGES);
+                let to = Pages {
+                    start: at,
+                    end: at + from.len(),
+                };
+                changes = spaces.remap(space, from, to);
+            }
+            10 => {
+                children += 1;
+                system.fork(&spaces, space, children);
+                if random.chance(70) {
+                    let child = SpaceId((space.0 + 1) % 3);
+                    for change in spaces.end(child) {
+                        system.apply(&change);
+                    }
+                    system.check();
+                    system.begin(child, children);
+                }
+            }
+            11 if random.chance(10) => changes = spaces.end(space),
+            _ => {
+                let page = random.below(PAGES);
+                let at = Place { space, page };
+                let store = random.chance(40);
+                time += 1;
+                system.pass(&spaces, time);
+                system.visited(space);
+                let before = system.look(at, store);
+                match system.reference(&spaces, at, store) {
+                    Ok(level) => {
+                        assert!(before.is_none_or(|before| before == level));
+                        if !system.has_shootdowns() {
+                            assert_eq!(system.look(at, store), Some(level), "settled now");
+                        }
+                    }
+                    Err(OutOfMemory) => {
+                        let done = spaces.end(space);
+                        done.iter().for_each(|change| system.apply(change));
+                    }
+                }
+            }
+        }
+        for change in &changes {
+            system.apply(change);
+        }
+        system.shootdowns().for_each(drop);
+        system.check();
+    }
+    let _sample = system.sample();
+    let totals = system.totals();
+    assert!(totals.extra_zeroed_pages <= system.counters().resident + system.counters().zeroed_and_gone);
+}
+
+/// How many operations all runs have together, unless the environment says otherwise.
+fn operations() -> u64 {
+    let asked = std::env::var("BROADLEAF_OPERATIONS").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(20_000)
+}
+
+#[test]
+fn no_frame_is_lost_or_owned_twice() {
+    const EACH: u64 = 500;
+    for seed in 0..operations().div_ceil(EACH) {
+        run(seed, EACH);
+    }
+}
