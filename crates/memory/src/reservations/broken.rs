@@ -39,10 +39,10 @@ pub struct Broken<K> {
 impl<K: Key> Reservations<K> {
     /// Preempts a reservation, for a piece of `wanted_level`: every free piece of that level or larger is given up.
     ///
-    /// The reservation, and each part of it again, is split into pieces of the next smaller size as long as it holds a free piece of the wanted level
-    /// without being one. Of the pieces, free ones are given up, full ones leave, and the others, in which no free piece is as large as the wanted one, become reservations of
-    /// their own (Navarro 2002, on preemption). With the level of the list on which the reservation stands, it is split no further
-    /// than its largest free pieces need; with 0 it is dissolved.
+    /// The reservation, and each part of it again, is split into pieces of the next smaller size as long as it holds a free piece of the wanted
+    /// level without being one. Of the pieces, free ones are given up, full ones leave, and the others, in which no free piece is as large as
+    /// the wanted one, become reservations of their own (Navarro 2002, on preemption). With the level of the list on which the reservation
+    /// stands, it is split no further than its largest free pieces need; with 0 it is dissolved.
     ///
     /// No time is kept for each page, so the parts have the last allocation of the whole, which may be later than their own but not earlier.
     /// A reservation that holds no free piece of the wanted level stays what it is, unless it is full: then all of it leaves.

@@ -1,92 +1,24 @@
 //! Reservations of extents of frames, in the order in which they would be preempted.
 //!
 //! The books of Navarro 2002, and nothing but books: who asks takes extents from an allocator and gives them back to it, and maps what is
-//! populated. At a fault [`preferred_level`] says how large a reservation should be. Each reservation has a [`Population`], and stands on the list of the largest
-//! aligned piece that preempting it would yield, in the order of latest frame allocation: the head is the one to preempt. [`Reservations::break_up`]
-//! preempts.
+//! populated. At a fault [`preferred_level`] says how large a reservation should be. Each reservation has a [`Population`], and stands on the
+//! list of the largest aligned piece that preempting it would yield, in the order of latest frame allocation: the head is the one to preempt.
+//! [`Reservations::break_up`] preempts.
 
 mod broken;
+mod check;
 mod preferred;
+mod reservation;
 #[cfg(test)]
 mod tests;
 
 pub use broken::{Broken, Part};
 pub use preferred::{Growth, preferred_level};
+pub use reservation::{Key, Reservation, ReservationId};
 
 use crate::population::{Population, Sizes};
+use reservation::Turn;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Where a reservation lies, in its host's terms.
-pub trait Key: Copy + Ord {
-    /// The place that lies so many base pages behind this one. It is greater, unless `pages` is 0, and the places between are the pages between.
-    fn plus(self, pages: u64) -> Self;
-}
-
-/// An object and the index of a page in it.
-impl<O: Copy + Ord> Key for (O, u64) {
-    fn plus(self, pages: u64) -> Self {
-        (self.0, self.1.saturating_add(pages))
-    }
-}
-
-/// Names a reservation, until it is removed or broken; then the same name may be given to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ReservationId(u32);
-
-/// An extent of frames that is kept for an aligned piece of an object.
-#[derive(Clone, Debug)]
-pub struct Reservation<K> {
-    key: K,
-    first_frame: u64,
-    last_allocation: u64,
-    population: Population,
-}
-
-impl<K: Key> Reservation<K> {
-    /// The place of its first page.
-    pub fn key(&self) -> K {
-        self.key
-    }
-
-    /// The frame of its first page.
-    pub fn first_frame(&self) -> u64 {
-        self.first_frame
-    }
-
-    /// The frame that is kept for a page, counted from the first.
-    pub fn frame(&self, page: u64) -> u64 {
-        self.first_frame + page
-    }
-
-    /// The level of its size.
-    pub fn level(&self) -> usize {
-        self.population.top_level()
-    }
-
-    /// Which of its pages have been given their frames.
-    pub fn population(&self) -> &Population {
-        &self.population
-    }
-
-    /// When a frame was last given to one of its pages, or when it was made: a number that grows with each such event of all reservations. A
-    /// part of one that was broken has that of the whole.
-    pub fn last_allocation(&self) -> u64 {
-        self.last_allocation
-    }
-
-    /// The place after its last page.
-    fn end(&self) -> K {
-        self.key.plus(self.population.len())
-    }
-
-    /// Its place on the lists: among those of one last allocation, which are parts of one reservation, the lower frame is first.
-    fn turn(&self, id: ReservationId) -> Turn {
-        (self.last_allocation, self.first_frame, id)
-    }
-}
-
-/// The order of a list.
-type Turn = (u64, u64, ReservationId);
 
 /// All reservations of a machine's memory.
 ///
@@ -287,40 +219,5 @@ impl<K: Key> Reservations<K> {
     /// How many frames all of them keep for pages that are not populated.
     pub fn reserved_unpopulated(&self) -> u64 {
         self.unpopulated
-    }
-
-    /// Asserts all that has to hold inside, and that reservations are aligned and overlap nowhere. Takes time in proportion to what is populated.
-    ///
-    /// # Panics
-    /// Where something does not hold.
-    pub fn check(&self) {
-        let live = self.slots.iter().flatten().count();
-        assert_eq!(live, self.len(), "keys of reservations");
-        assert_eq!(self.slots.len() - live, self.vacant.len(), "vacant names");
-        let (mut unpopulated, mut frames) = (0, BTreeMap::new());
-        let mut turns = vec![BTreeSet::new(); self.sizes.levels()];
-        let mut reached: Option<K> = None;
-        for (key, id) in &self.by_key {
-            let reservation = self.get(*id);
-            let population = &reservation.population;
-            population.check();
-            assert_eq!(population.sizes(), &self.sizes, "page sizes");
-            assert!(*key == reservation.key, "the key that it was found by");
-            assert!(reached.is_none_or(|end| end <= *key), "places overlap");
-            reached = Some(reservation.end());
-            let (first, pages) = (reservation.first_frame, population.len());
-            assert_eq!(first % pages, 0, "frame {first} of {pages} is not aligned");
-            assert!(frames.insert(first, pages).is_none(), "frames overlap");
-            assert!(reservation.last_allocation <= self.allocations, "the time");
-            unpopulated += pages - population.count();
-            if let Some(level) = population.largest_free_level() {
-                turns[level].insert(reservation.turn(*id));
-            }
-        }
-        for ((first, pages), next) in frames.iter().zip(frames.keys().skip(1)) {
-            assert!(first + pages <= *next, "frames overlap");
-        }
-        assert_eq!(self.unpopulated, unpopulated, "unpopulated frames");
-        assert_eq!(self.lists, turns, "lists");
     }
 }

@@ -19,9 +19,9 @@ pub enum Growth {
 /// preempted but cannot be enlarged.
 ///
 /// `object` are the pages of the object, counted as alignment counts them: from the start of a file or of an address space. Where an object
-/// grows, the piece may extend past that end, by as many pages as the object has now at most. `overlaps` says of the piece that starts at a page and
-/// has a level whether any of its pages is allocated or reserved; it is asked for larger pieces first and never for base pages. Level 0 where nothing larger
-/// fits.
+/// grows, the piece may extend past that end, by as many pages as the object has now at most. `overlaps` says of the piece that starts at a page
+/// and has a level whether any of its pages is allocated or reserved; it is asked for larger pieces first and never for base pages. Level 0
+/// where nothing larger fits.
 pub fn preferred_level(
     sizes: &Sizes,
     page: u64,

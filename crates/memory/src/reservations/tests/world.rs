@@ -1,70 +1,12 @@
-//! Reservations against a list of all of them, with a `bool` for each page, that is scanned for every answer.
+//! A host of reservations with its allocator, both slow and obvious.
 
-use super::*;
-use proptest::prelude::*;
-
-type Place = (u8, u64);
-
-/// A reservation, slow and obvious.
-#[derive(Clone, Debug, PartialEq)]
-struct Naive {
-    key: Place,
-    frame: u64,
-    level: usize,
-    populated: Vec<bool>,
-    last: u64,
-}
-
-impl Naive {
-    /// Whether an aligned piece of that level inside is free.
-    fn has_free(&self, sizes: &Sizes, level: usize) -> bool {
-        let size = sizes.pages(level) as usize;
-        let mut pieces = self.populated.chunks_exact(size);
-        pieces.any(|piece| piece.iter().all(|populated| !populated))
-    }
-
-    /// The level of its list.
-    fn list(&self, sizes: &Sizes) -> Option<usize> {
-        (0..=self.level)
-            .rev()
-            .find(|level| self.has_free(sizes, *level))
-    }
-
-    fn part(&self, sizes: &Sizes, page: u64, level: usize) -> Self {
-        let pages = page as usize..(page + sizes.pages(level)) as usize;
-        Self {
-            key: (self.key.0, self.key.1 + page),
-            frame: self.frame + page,
-            level,
-            populated: self.populated[pages].to_vec(),
-            last: self.last,
-        }
-    }
-
-    /// What it falls into when it is broken for a level. Around each page it is the largest piece that is full, or free, or holds nothing free
-    /// of that level.
-    fn parts(&self, sizes: &Sizes, wanted: usize) -> Vec<Self> {
-        let (mut parts, mut page) = (Vec::new(), 0);
-        while page < sizes.pages(self.level) {
-            let around = |level| self.part(sizes, sizes.first_of(level, page), level);
-            let stays = |part: &Self| {
-                let count = part.populated.iter().filter(|page| **page).count();
-                count == 0
-                    || count == part.populated.len()
-                    || part.level < wanted
-                    || !part.has_free(sizes, wanted)
-            };
-            let mut levels = (0..=self.level).rev().map(around);
-            let part = levels.find(stays).expect("a page is full or free");
-            page += sizes.pages(part.level);
-            parts.push(part);
-        }
-        parts
-    }
-}
+use super::naive::{Naive, Place};
+use crate::population::Sizes;
+use crate::reservations::{Part, Reservations};
+use std::collections::BTreeMap;
 
 /// A host with its allocator, both slow and obvious.
-struct World {
+pub(super) struct World {
     sizes: Sizes,
     reservations: Reservations<Place>,
     naive: Vec<Naive>,
@@ -74,14 +16,14 @@ struct World {
     /// Whether each frame may be had.
     free: Vec<bool>,
     /// How often each kind of thing happened.
-    seen: [u64; 6],
+    pub(super) seen: [u64; 6],
 }
 
 const OBJECTS: u8 = 2;
 const LARGEST_PER_OBJECT: u64 = 2;
 
 impl World {
-    fn new(sizes: Sizes) -> Self {
+    pub(super) fn new(sizes: Sizes) -> Self {
         let frames = 3 * sizes.pages(sizes.largest());
         Self {
             sizes,
@@ -101,11 +43,12 @@ impl World {
         let places = LARGEST_PER_OBJECT * self.sizes.pages(self.sizes.largest()) / pages;
         let key = (b as u8 % OBJECTS, (b / 2) % places * pages);
         let end = (key.0, key.1 + pages);
-        let reserved = self.naive.iter().any(|other| {
-            let other_end = other.key.1 + other.populated.len() as u64;
-            other.key.0 == key.0 && other.key.1 < end.1 && key.1 < other_end
-        });
+        let reserved = self.naive.iter().any(|other| other.meets(key, pages));
         assert_eq!(self.reservations.overlaps(key, level), reserved);
+        let around = self.naive.iter().find(|other| other.meets(key, 1));
+        let said = self.reservations.around(key);
+        let said = said.map(|id| self.reservations.get(id).key());
+        assert_eq!(said, around.map(|other| other.key));
         if reserved || self.mapped.range(key..end).next().is_some() {
             return;
         }
@@ -232,7 +175,7 @@ impl World {
         self.seen[5] += 1;
     }
 
-    fn step(&mut self, (kind, a, b): (u8, u32, u64)) {
+    pub(super) fn step(&mut self, (kind, a, b): (u8, u32, u64)) {
         let at = (a as usize).checked_rem(self.naive.len());
         let levels = self.sizes.levels();
         match (kind % 32, at) {
@@ -312,150 +255,4 @@ impl World {
             assert!(!self.free[*frame as usize], "frame {frame} given twice");
         }
     }
-}
-
-fn sizes() -> impl Strategy<Value = Sizes> {
-    prop::sample::select(vec![
-        &[0, 1, 2, 3][..],
-        &[0, 2, 4],
-        &[0, 3, 6],
-        &[0, 5],
-        &[0],
-    ])
-    .prop_map(|orders| Sizes::new(orders).unwrap())
-}
-
-proptest! {
-    #[test]
-    fn as_a_sorted_scan_answers(
-        sizes in sizes(),
-        steps in prop::collection::vec(any::<(u8, u32, u64)>(), 1..150),
-    ) {
-        let mut world = World::new(sizes);
-        for step in steps {
-            world.step(step);
-        }
-    }
-}
-
-/// As many operations as `BROADLEAF_OPERATIONS` says, on reservations that become old.
-#[test]
-fn many_operations() {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "how much a test does is the tester's to say"
-    )]
-    let asked = std::env::var("BROADLEAF_OPERATIONS");
-    let operations: u64 = asked
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(5000);
-    let mut world = World::new(Sizes::new(&[0, 2, 4, 7]).unwrap());
-    let mut state = 1u64;
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state >> 8
-    };
-    for _ in 0..operations {
-        world.step((random() as u8, random() as u32, random()));
-    }
-    eprintln!(
-        "{:?} {} {:?}",
-        world.seen,
-        world.naive.len(),
-        world.mapped.len()
-    );
-    assert!(
-        world.seen.iter().all(|times| *times > operations / 200),
-        "{:?}",
-        world.seen
-    );
-}
-
-/// The Alpha's sizes in pages of 8 KiB: 64 KiB are 8 pages, 512 KiB 64, 4 MiB 512. Navarro 2002 wants 64 KiB: the list of that size is
-/// asked first, then that of 512 KiB.
-#[test]
-fn shortage_of_one_size() {
-    let mut all = Reservations::new(Sizes::new(&[0, 3, 6, 9]).unwrap());
-    // Populated in their first page: the largest of them may lose 512 KiB, the next 64 KiB.
-    let large = all.make(("heap", 0), 512, 3);
-    assert!(all.populate(large, 0) && !all.populate(large, 0));
-    let old = all.make(("file", 0), 64, 2);
-    all.populate(old, 0);
-    let new = all.make(("file", 64), 128, 2);
-    all.populate(new, 0);
-    let small = all.make(("text", 0), 0, 1);
-    all.populate(small, 0);
-    let lists = |all: &Reservations<_>| [0, 1, 2, 3].map(|level| all.count_on(level));
-    assert_eq!(lists(&all), [1, 2, 1, 0]);
-    assert_eq!(all.reserved_unpopulated(), 511 + 63 + 63 + 7);
-    assert_eq!(all.victim_at_least(1), Some(old));
-    // An allocation from it saves it. A page that it gives back does not cost it its place.
-    all.populate(old, 63);
-    all.depopulate(old, 63);
-    assert_eq!(all.victim_at_least(1), Some(new));
-    let broken = all.break_up(new, 1);
-    assert_eq!(
-        broken.free,
-        [136, 144, 152, 160, 168, 176, 184].map(|frame| (frame, 3))
-    );
-    let [part] = broken.reserved[..] else {
-        panic!("{broken:?}")
-    };
-    assert_eq!(
-        (all.get(part).key(), all.get(part).first_frame()),
-        (("file", 64), 128)
-    );
-    assert!(broken.left.is_empty());
-    // It is on the list below now, by its own age: before that of the text, which was allocated from later.
-    assert!(all.on(0).eq([part, small]));
-    // No 64 KiB are left but in the list above, whose reservation falls into 512 KiB and, since 64 KiB are wanted, these.
-    let broken = all.dissolve(old);
-    let free: u64 = broken.free.iter().map(|(_, order)| 1u64 << order).sum();
-    assert_eq!((free, broken.reserved.len(), broken.left.len()), (63, 0, 1));
-    assert_eq!(all.victim_at_least(1), Some(large));
-    let mut milder = all.clone();
-    let broken = all.break_up(large, 1);
-    let orders: Vec<u8> = broken.free.iter().map(|(_, order)| *order).collect();
-    assert_eq!(orders, [[3; 7], [6; 7]].concat());
-    assert_eq!(lists(&all), [3, 0, 0, 0]);
-    // Broken for what its list says, it keeps a piece of 512 KiB that is on the list of 64 KiB.
-    let broken = milder.break_up(large, 2);
-    assert_eq!(broken.free.len(), 7);
-    assert_eq!(lists(&milder), [2, 1, 0, 0]);
-    milder.check();
-    all.check();
-}
-
-/// Of a full reservation no books are kept once it is broken, and one without a piece as large as wanted is left alone.
-#[test]
-fn nothing_to_give_up() {
-    let mut all = Reservations::new(Sizes::new(&[0, 1, 2]).unwrap());
-    let id = all.make((0, 4), 8, 2);
-    for page in [0, 2, 3] {
-        all.populate(id, page);
-    }
-    let broken = all.break_up(id, 1);
-    assert_eq!(
-        (&broken.free[..], &broken.reserved[..]),
-        (&[][..], &[id][..])
-    );
-    assert_eq!(all.around((0, 7)), Some(id));
-    assert_eq!(
-        (all.around((0, 8)), all.around((1, 5)), all.around((0, 3))),
-        (None, None, None)
-    );
-    all.populate(id, 1);
-    assert_eq!((all.len(), all.victim_at_least(0)), (1, None));
-    let broken = all.break_up(id, 1);
-    let whole = Part {
-        key: (0, 4),
-        first_frame: 8,
-        level: 2,
-    };
-    assert_eq!(broken.left, [whole]);
-    assert!(all.is_empty() && all.reserved_unpopulated() == 0);
-    all.check();
 }

@@ -1,0 +1,41 @@
+//! What has to hold of all reservations.
+
+use super::{Key, Reservations};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl<K: Key> Reservations<K> {
+    /// Asserts all that has to hold inside, and that reservations are aligned and overlap nowhere. Takes time in proportion to what is populated.
+    ///
+    /// # Panics
+    /// Where something does not hold.
+    pub fn check(&self) {
+        let live = self.slots.iter().flatten().count();
+        assert_eq!(live, self.len(), "keys of reservations");
+        assert_eq!(self.slots.len() - live, self.vacant.len(), "vacant names");
+        let (mut unpopulated, mut frames) = (0, BTreeMap::new());
+        let mut turns = vec![BTreeSet::new(); self.sizes.levels()];
+        let mut reached: Option<K> = None;
+        for (key, id) in &self.by_key {
+            let reservation = self.get(*id);
+            let population = &reservation.population;
+            population.check();
+            assert_eq!(population.sizes(), &self.sizes, "page sizes");
+            assert!(*key == reservation.key, "the key that it was found by");
+            assert!(reached.is_none_or(|end| end <= *key), "places overlap");
+            reached = Some(reservation.end());
+            let (first, pages) = (reservation.first_frame, population.len());
+            assert_eq!(first % pages, 0, "frame {first} of {pages} is not aligned");
+            assert!(frames.insert(first, pages).is_none(), "frames overlap");
+            assert!(reservation.last_allocation <= self.allocations, "the time");
+            unpopulated += pages - population.count();
+            if let Some(level) = population.largest_free_level() {
+                turns[level].insert(reservation.turn(*id));
+            }
+        }
+        for ((first, pages), next) in frames.iter().zip(frames.keys().skip(1)) {
+            assert!(first + pages <= *next, "frames overlap");
+        }
+        assert_eq!(self.unpopulated, unpopulated, "unpopulated frames");
+        assert_eq!(self.lists, turns, "lists");
+    }
+}

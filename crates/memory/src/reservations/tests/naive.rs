@@ -1,0 +1,69 @@
+//! A reservation, slow and obvious.
+
+use crate::population::Sizes;
+
+pub(super) type Place = (u8, u64);
+
+/// A reservation, slow and obvious.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Naive {
+    pub(super) key: Place,
+    pub(super) frame: u64,
+    pub(super) level: usize,
+    pub(super) populated: Vec<bool>,
+    pub(super) last: u64,
+}
+
+impl Naive {
+    /// Whether one of so many pages from that place on is its.
+    pub(super) fn meets(&self, key: Place, pages: u64) -> bool {
+        let end = self.key.1 + self.populated.len() as u64;
+        self.key.0 == key.0 && self.key.1 < key.1 + pages && key.1 < end
+    }
+
+    /// Whether an aligned piece of that level inside is free.
+    pub(super) fn has_free(&self, sizes: &Sizes, level: usize) -> bool {
+        let size = sizes.pages(level) as usize;
+        let mut pieces = self.populated.chunks_exact(size);
+        pieces.any(|piece| piece.iter().all(|populated| !populated))
+    }
+
+    /// The level of its list.
+    pub(super) fn list(&self, sizes: &Sizes) -> Option<usize> {
+        (0..=self.level)
+            .rev()
+            .find(|level| self.has_free(sizes, *level))
+    }
+
+    pub(super) fn part(&self, sizes: &Sizes, page: u64, level: usize) -> Self {
+        let pages = page as usize..(page + sizes.pages(level)) as usize;
+        Self {
+            key: (self.key.0, self.key.1 + page),
+            frame: self.frame + page,
+            level,
+            populated: self.populated[pages].to_vec(),
+            last: self.last,
+        }
+    }
+
+    /// What it falls into when it is broken for a level. Around each page it is the largest piece that is full, or free, or holds nothing free
+    /// of that level.
+    pub(super) fn parts(&self, sizes: &Sizes, wanted: usize) -> Vec<Self> {
+        let (mut parts, mut page) = (Vec::new(), 0);
+        while page < sizes.pages(self.level) {
+            let around = |level| self.part(sizes, sizes.first_of(level, page), level);
+            let stays = |part: &Self| {
+                let count = part.populated.iter().filter(|page| **page).count();
+                count == 0
+                    || count == part.populated.len()
+                    || part.level < wanted
+                    || !part.has_free(sizes, wanted)
+            };
+            let mut levels = (0..=self.level).rev().map(around);
+            let part = levels.find(stays).expect("a page is full or free");
+            page += sizes.pages(part.level);
+            parts.push(part);
+        }
+        parts
+    }
+}
