@@ -11,7 +11,7 @@ use crate::frames::Frame;
 use broadleaf_policy::{PageDaemon, Point, Verdict};
 
 impl System<'_> {
-    /// What daemons do after a reference, beside the program.
+    /// What daemons do before a reference that faults, beside the program.
     pub(super) fn keep_frames_free(&mut self, spaces: &AddressSpaces) {
         if self.is_short() {
             let missing = self.high.saturating_sub(self.available());
@@ -159,20 +159,18 @@ impl System<'_> {
 
     /// Whether the page in a frame has somewhere to go.
     fn can_leave(&self, frame: Frame) -> bool {
-        self.frames.file_page(frame).is_some() || self.swap_left >= self.frames.mapped(frame) as u64
+        let mappers = self.frames.mappers(frame);
+        if mappers.iter().any(|at| self.pinned == Some(*at)) {
+            return false;
+        }
+        self.frames.file_page(frame).is_some() || self.swap_left >= mappers.len() as u64
     }
 
     /// A page leaves memory. What of a superpage it is part of breaks first.
     fn evict(&mut self, spaces: &AddressSpaces, frame: Frame) {
         let mappers = self.frames.mappers(frame);
         for at in &mappers {
-            loop {
-                let level = self.tables.get(*at).level();
-                if level == 0 {
-                    break;
-                }
-                self.demote(self.piece(*at, level));
-            }
+            self.demote_to_base_page(*at);
         }
         let file = self.frames.file_page(frame);
         let unsaved = mappers.iter().any(|at| self.tables.get(*at).has(Pte::UNSAVED));

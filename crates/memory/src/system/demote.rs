@@ -33,6 +33,17 @@ impl System<'_> {
         });
     }
 
+    /// Breaks superpages until a base page maps this place.
+    pub(super) fn demote_to_base_page(&mut self, at: Place) {
+        loop {
+            let level = self.tables.get(at).level();
+            if level == 0 {
+                return;
+            }
+            self.demote(self.piece(at, level));
+        }
+    }
+
     /// Breaks superpages until no page that reaches across `from` or `to` maps anything of the range between them.
     pub(super) fn cut_at(&mut self, space: broadleaf_units::SpaceId, from: u64, to: u64) {
         for edge in [from, to] {

@@ -63,9 +63,18 @@ impl System<'_> {
                 self.map_zeroes(self.piece(at, 0));
                 return Ok(());
             }
-            let _none = (!swapped && self.reservations.around(at).is_none())
-                .then(|| self.reserve(spaces, at));
-            self.bring_in(spaces, at, &behind, store)?;
+            let new = match self.reservations.around(at) {
+                None => self.reserve(spaces, at),
+                Some(_) => None,
+            };
+            let brought = self.bring_in(spaces, at, &behind, store);
+            // The page may have been in memory elsewhere, where others map it.
+            if let Some(id) = new
+                && self.reservations.get(id).population().is_empty()
+            {
+                self.dissolve(id);
+            }
+            brought?;
             self.map_around(spaces, at, store);
             self.ask_upwards(spaces, at, Point::Fault);
             return Ok(());
@@ -326,9 +335,7 @@ impl System<'_> {
             self.tables.set(at, own.with(Pte::UNSAVED));
             return Ok(());
         }
-        while self.tables.get(at).level() > 0 {
-            self.demote(self.piece(at, self.tables.get(at).level()));
-        }
+        self.demote_to_base_page(at);
         let pte = self.tables.get(at);
         let new = self.one_frame(spaces)?;
         self.copy(1);

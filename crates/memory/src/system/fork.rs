@@ -43,6 +43,7 @@ impl System<'_> {
 
     /// A space begins: as a copy of the one that forked it, or with nothing.
     pub fn begin(&mut self, space: SpaceId, process: u32) {
+        self.release_pages(space, 0, u64::MAX);
         let Some((unborn, _)) = self.forked.remove(&process) else {
             return;
         };

@@ -107,6 +107,8 @@ pub struct System<'a> {
     counters: SystemCounters,
     refusals: [u64; Refusal::ALL.len()],
     shootdowns: Vec<Shootdown>,
+    /// The page that is being referenced, which stays.
+    pinned: Option<Place>,
     /// Cycles of the fault that is being handled.
     fault_cycles: u64,
     foreseen: Option<&'a BTreeSet<(SpaceId, broadleaf_units::BlockNumber)>>,
@@ -163,6 +165,7 @@ impl<'a> System<'a> {
             counters: SystemCounters::default(),
             refusals: [0; Refusal::ALL.len()],
             shootdowns: Vec::new(),
+            pinned: None,
             fault_cycles: 0,
             foreseen,
         }

@@ -23,8 +23,11 @@ impl System<'_> {
         at: Place,
         store: bool,
     ) -> Result<usize, OutOfMemory> {
+        self.keep_frames_free(spaces);
         self.fault_cycles = 0;
+        self.pinned = Some(at);
         let done = self.refer(spaces, at, store);
+        self.pinned = None;
         if self.fault_cycles > 0 {
             self.counters.fault_cycles += self.fault_cycles;
             let worst = &mut self.counters.worst_fault_cycles;
@@ -32,7 +35,6 @@ impl System<'_> {
             self.fault_cycles = 0;
         }
         done?;
-        self.keep_frames_free(spaces);
         Ok(self.tables.get(at).level())
     }
 
@@ -40,13 +42,13 @@ impl System<'_> {
         if !self.tables.get(at).is_present() {
             self.fault(spaces, at, store)?;
         }
+        if store && self.tables.get(at).has(Pte::PROTECTED) {
+            self.unprotect(spaces, at)?;
+        }
         let pte = self.tables.get(at);
         self.tables.set(at, pte.with(Pte::USED | Pte::REFERENCED));
         if !store {
             return Ok(());
-        }
-        if pte.has(Pte::PROTECTED) {
-            self.unprotect(spaces, at)?;
         }
         if !self.tables.get(at).has(Pte::DIRTY) {
             self.first_store(spaces, at);

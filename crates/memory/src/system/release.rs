@@ -3,6 +3,7 @@
 use super::frame_table::List;
 use super::{Place, Pte, System};
 use crate::frames::Frame;
+use crate::reservations::Key;
 use crate::{AddressSpaces, Change, GEOMETRY, Pages, Shootdown};
 use broadleaf_units::SpaceId;
 
@@ -199,9 +200,16 @@ impl System<'_> {
                 }
             }
         }
-        for (id, whole) in &kept {
+        for (id, whole) in &mut kept {
+            let reservation = self.reservations.get(*id);
+            let page = reservation.key().page.wrapping_add(distance);
+            let (there, level) = (Place { space, page }, reservation.level());
             if !*whole {
                 self.pull_out(*id, from, end);
+            } else if self.reservations.overlaps(there, level) {
+                // Another reservation is kept for what stays around the place to which it would go.
+                self.dissolve(*id);
+                *whole = false;
             }
         }
         let moving = self.tables.pages_in(space, from, end);
@@ -261,6 +269,7 @@ impl System<'_> {
             let Some(other) = self.take_free(0) else {
                 return;
             };
+            self.demote_to_base_page(key.plus(page));
             self.replace_frame(frame, other);
             self.counters.copied += 1;
             self.counters.daemon_cycles += self.costs.copy(self.base, 1);
@@ -268,7 +277,7 @@ impl System<'_> {
         }
     }
 
-    /// A visit of a space: what it began with has been told.
+    /// A visit of a space, or an event of it other than a mapping: what it began with has been told.
     pub fn visited(&mut self, space: SpaceId) {
         self.inheriting.remove(&space);
     }
