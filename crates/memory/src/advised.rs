@@ -24,7 +24,10 @@ impl Advised {
 
     /// Gives the same advice on ranges that stand so many pages further on.
     pub(crate) fn put_down(&mut self, advice: &[Vec<Pages>; 2], distance: u64) {
-        for (set, parts) in [&mut self.for_them, &mut self.against].into_iter().zip(advice) {
+        for (set, parts) in [&mut self.for_them, &mut self.against]
+            .into_iter()
+            .zip(advice)
+        {
             for part in parts {
                 let start = part.start.wrapping_add(distance);
                 let end = start + part.len();

@@ -7,13 +7,7 @@ use broadleaf_units::{BlockNumber, PageSize};
 
 impl System<'_> {
     /// What a policy is shown of a piece, seen from one of its pages. `more` pages are about to become resident.
-    pub(super) fn view(
-        &self,
-        spaces: &AddressSpaces,
-        piece: Piece,
-        page: u64,
-        more: u32,
-    ) -> View {
+    pub(super) fn view(&self, spaces: &AddressSpaces, piece: Piece, page: u64, more: u32) -> View {
         let pages = self.pages(piece.level);
         let counts = self.tables.counts(piece.first, pages);
         let facts = self.facts(spaces, piece, page);

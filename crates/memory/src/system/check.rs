@@ -19,7 +19,10 @@ impl System<'_> {
         self.check_frames(&owners);
         self.check_reservations(&owners);
         for frame in self.cache.keys() {
-            assert!(self.buddy.is_free(*frame), "the cache is in a frame that is not free");
+            assert!(
+                self.buddy.is_free(*frame),
+                "the cache is in a frame that is not free"
+            );
         }
         assert_eq!(self.cache.len(), self.cached.len());
     }
@@ -27,9 +30,13 @@ impl System<'_> {
     /// Who maps each frame, as the page tables say.
     fn check_tables(&self) -> BTreeMap<Frame, Vec<Place>> {
         let mut owners: BTreeMap<Frame, Vec<Place>> = BTreeMap::new();
-        let (mut resident, mut in_superpages) = (0, 0);
+        let (mut resident, mut in_superpages, mut in_swap) = (0, 0, 0);
         for (at, pte) in self.tables.iter() {
-            assert!(!(pte.is_present() && pte.has(Pte::SWAPPED)), "resident and swapped");
+            assert!(
+                !(pte.is_present() && pte.has(Pte::SWAPPED)),
+                "resident and swapped"
+            );
+            in_swap += u64::from(pte.has(Pte::SWAPPED));
             if pte.has_frame() {
                 owners.entry(pte.frame()).or_default().push(at);
                 resident += 1;
@@ -43,12 +50,23 @@ impl System<'_> {
                 if pte.has_frame() {
                     let frame = first.frame().0;
                     assert_eq!(frame + distance, pte.frame().0, "a superpage in pieces");
-                    assert_eq!(frame % self.pages(pte.level()), 0, "a superpage that is not aligned");
+                    assert_eq!(
+                        frame % self.pages(pte.level()),
+                        0,
+                        "a superpage that is not aligned"
+                    );
                 }
             }
         }
-        assert_eq!(resident, self.counters.resident, "resident pages are miscounted");
-        assert_eq!(in_superpages, self.counters.in_superpages, "pages in superpages are miscounted");
+        assert_eq!(in_swap, self.in_swap, "pages in the swap are miscounted");
+        assert_eq!(
+            resident, self.counters.resident,
+            "resident pages are miscounted"
+        );
+        assert_eq!(
+            in_superpages, self.counters.in_superpages,
+            "pages in superpages are miscounted"
+        );
         owners
     }
 
@@ -61,19 +79,28 @@ impl System<'_> {
             mappers.sort();
             let mut said = owners.get(&frame).cloned().unwrap_or_default();
             said.sort();
-            assert_eq!(mappers, said, "page tables and frames disagree on {frame:?}");
+            assert_eq!(
+                mappers, said,
+                "page tables and frames disagree on {frame:?}"
+            );
             let shared = mappers.len() > 1;
             for at in &mappers {
                 assert_eq!(self.tables.get(*at).has(Pte::SHARED), shared);
             }
             let anonymous = self.frames.file_page(frame).is_none();
-            assert!(!mappers.is_empty() || !anonymous, "a page that nobody can reach");
+            assert!(
+                !mappers.is_empty() || !anonymous,
+                "a page that nobody can reach"
+            );
             let heads = mappers.iter().any(|at| {
                 let level = self.tables.get(*at).level();
                 self.piece(*at, level).first == *at
             });
             if heads || mappers.is_empty() {
-                assert!(self.frames.list(frame).is_some(), "a page that the daemon does not know");
+                assert!(
+                    self.frames.list(frame).is_some(),
+                    "a page that the daemon does not know"
+                );
             }
         }
         for frame in owners.keys() {
@@ -103,8 +130,15 @@ impl System<'_> {
                     page: key.page + page,
                     ..key
                 };
-                let there = owners.get(&frame).is_some_and(|owners| owners.contains(&at));
-                assert_eq!(population.get(page), there, "a reservation is wrong of a page");
+                let there = owners
+                    .get(&frame)
+                    .is_some_and(|owners| owners.contains(&at));
+                assert_eq!(
+                    population.get(page),
+                    there,
+                    "a reservation is wrong of {at:?}: {:?}",
+                    self.tables.get(at)
+                );
                 if !population.get(page) {
                     assert!(!self.frames.is_used(frame) && !self.buddy.is_free(frame));
                 }

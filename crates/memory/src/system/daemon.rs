@@ -68,7 +68,7 @@ impl System<'_> {
                 });
             if helps {
                 for frame in pages.map(Frame) {
-                    if self.frames.is_used(frame) {
+                    if self.frames.is_used(frame) && self.can_leave(frame) {
                         self.evict(spaces, frame);
                     }
                 }
@@ -81,7 +81,8 @@ impl System<'_> {
     pub(super) fn reclaim(&mut self, spaces: &AddressSpaces, frames: u64) -> bool {
         let before = self.available();
         // Every frame is looked at three times at most: as active, as inactive, and once more where it was referenced in between.
-        let mut looks = 3 * (self.frames.length(List::Active) + self.frames.length(List::Inactive)) + 3;
+        let mut looks =
+            3 * (self.frames.length(List::Active) + self.frames.length(List::Inactive)) + 3;
         while self.available() < before + frames && looks > 0 {
             looks -= 1;
             if self.frames.length(List::Inactive) <= self.frames.length(List::Active) / 2 {
@@ -134,7 +135,11 @@ impl System<'_> {
         for at in self.frames.mappers(frame) {
             let level = self.tables.get(at).level();
             let piece = self.piece(at, level);
-            let referenced = self.tables.counts(piece.first, self.pages(level)).referenced > 0;
+            let referenced = self
+                .tables
+                .counts(piece.first, self.pages(level))
+                .referenced
+                > 0;
             any |= referenced;
             if level > 0 && self.needs.asked_when_short {
                 // Asked when its reference bit is cleared (Navarro 2002, on speculative demotion).
@@ -163,7 +168,7 @@ impl System<'_> {
         if mappers.iter().any(|at| self.pinned == Some(*at)) {
             return false;
         }
-        self.frames.file_page(frame).is_some() || self.swap_left >= mappers.len() as u64
+        self.frames.file_page(frame).is_some() || self.in_swap + mappers.len() as u64 <= self.swap
     }
 
     /// A page leaves memory. What of a superpage it is part of breaks first.
@@ -173,14 +178,16 @@ impl System<'_> {
             self.demote_to_base_page(*at);
         }
         let file = self.frames.file_page(frame);
-        let unsaved = mappers.iter().any(|at| self.tables.get(*at).has(Pte::UNSAVED));
+        let unsaved = mappers
+            .iter()
+            .any(|at| self.tables.get(*at).has(Pte::UNSAVED));
         if let Some(page) = file {
             self.evict_file(page, frame, &mappers, unsaved);
         } else {
             self.counters.swapped_out += 1;
             self.fault_cycles += self.costs.disk;
             for at in &mappers {
-                self.swap_left -= 1;
+                self.in_swap += 1;
                 self.unmap_evicted(*at, frame, Pte::of(Frame(0), Pte::SWAPPED));
             }
         }
@@ -200,7 +207,9 @@ impl System<'_> {
         } else {
             self.counters.dropped += 1;
         }
-        let was_kept = mappers.iter().any(|at| self.reservations.around(*at).is_some());
+        let was_kept = mappers
+            .iter()
+            .any(|at| self.reservations.around(*at).is_some());
         self.frames.forget_file(frame);
         for at in mappers {
             self.unmap_evicted(*at, frame, Pte::NONE);

@@ -98,6 +98,8 @@ impl System<'_> {
             } else if zeroes {
                 self.map_zeroes(piece);
                 return Ok(());
+            } else if behind.file.is_some() && !self.can_be_filled(spaces, piece) {
+                self.refuse(broadleaf_policy::Refusal::NotInPlace);
             } else {
                 let effort = self.policy.effort(Point::Fault, &view);
                 if let Some(first) = self.extent(spaces, level, effort) {
@@ -137,7 +139,9 @@ impl System<'_> {
         store: bool,
     ) -> Result<(), OutOfMemory> {
         let swapped = self.tables.get(at).has(Pte::SWAPPED);
-        let of_file = behind.file.filter(|_| !swapped && (behind.shared || !store));
+        let of_file = behind
+            .file
+            .filter(|_| !swapped && (behind.shared || !store));
         if let Some(page) = of_file
             && let Some(frame) = self.in_memory(page)
         {
@@ -166,7 +170,7 @@ impl System<'_> {
     pub(super) fn content(&mut self, at: Place, behind: &Behind, of_file: bool) -> u64 {
         if self.tables.get(at).has(Pte::SWAPPED) {
             self.counters.swapped_in += 1;
-            self.swap_left += 1;
+            self.in_swap -= 1;
             self.fault_cycles += self.costs.disk;
             return Pte::CONTENT | Pte::UNSAVED;
         }
@@ -274,7 +278,8 @@ impl System<'_> {
     /// Maps pages of a file around the one that faulted that are in memory already.
     fn map_around(&mut self, spaces: &AddressSpaces, at: Place, store: bool) {
         let pages = u64::from(self.needs.fault_around);
-        if pages < 2 || !pages.is_power_of_two() || store || !self.tables.get(at).has(Pte::OF_FILE) {
+        if pages < 2 || !pages.is_power_of_two() || store || !self.tables.get(at).has(Pte::OF_FILE)
+        {
             return;
         }
         let unit = self.units(at.page, 1).start;

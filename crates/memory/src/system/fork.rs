@@ -28,7 +28,7 @@ impl System<'_> {
                 ..at
             };
             if pte.has(Pte::SWAPPED) {
-                self.swap_left = self.swap_left.saturating_sub(1);
+                self.in_swap += 1;
             }
             self.tables.set(there, pte);
             if pte.has_frame() {

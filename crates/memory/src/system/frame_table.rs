@@ -262,7 +262,11 @@ impl FrameTable {
 
     /// Asserts what has to hold of the lists and files.
     pub(crate) fn check(&self) {
-        assert_eq!(self.used, self.iter().count() as u64, "used frames are miscounted");
+        assert_eq!(
+            self.used,
+            self.iter().count() as u64,
+            "used frames are miscounted"
+        );
         for list in [List::Active, List::Inactive] {
             let mut at = self.oldest(list);
             let mut count = 0;

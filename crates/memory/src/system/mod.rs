@@ -88,7 +88,9 @@ pub struct System<'a> {
     /// Pages of files that left memory, and the free frames in which they can still be found.
     cache: BTreeMap<Frame, frame_table::FilePage>,
     cached: BTreeMap<frame_table::FilePage, Frame>,
-    swap_left: u64,
+    /// How many pages the swap has room for, and how many it holds.
+    swap: u64,
+    in_swap: u64,
     /// Copies of spaces that were forked and have not begun, by process id: the name that each has until then, and its parent.
     forked: BTreeMap<u32, (SpaceId, SpaceId)>,
     /// Spaces that began as copies, and of which nothing but what they began with was told yet.
@@ -151,7 +153,8 @@ impl<'a> System<'a> {
             due: BTreeSet::new(),
             cache: BTreeMap::new(),
             cached: BTreeMap::new(),
-            swap_left: spec.swap,
+            swap: spec.swap,
+            in_swap: 0,
             forked: BTreeMap::new(),
             inheriting: BTreeSet::new(),
             low,

@@ -1,9 +1,9 @@
 //! Where frames come from: the buddy allocator, reservations that are preempted, pages that are moved or taken back.
 
 use super::{OutOfMemory, Piece, Place, System};
+use crate::AddressSpaces;
 use crate::frames::{Choice, Frame, State, plan};
 use crate::reservations::{Broken, ReservationId};
-use crate::AddressSpaces;
 use broadleaf_policy::{Effort, Placement};
 
 /// How many extents the search for one to compact looks at.
@@ -143,11 +143,7 @@ impl System<'_> {
     }
 
     /// Reserves the largest extent that fits around a page in whose pieces nothing is resident yet. Answers nothing where that is none.
-    pub(super) fn reserve(
-        &mut self,
-        spaces: &AddressSpaces,
-        at: Place,
-    ) -> Option<ReservationId> {
+    pub(super) fn reserve(&mut self, spaces: &AddressSpaces, at: Place) -> Option<ReservationId> {
         for level in (1..self.sizes.levels()).rev() {
             let piece = self.piece(at, level);
             let empty = self.tables.counts(piece.first, self.pages(level)).present == 0;
@@ -172,7 +168,10 @@ impl System<'_> {
 
     /// The policy is to be asked of a reservation when it has the age that it named.
     pub(super) fn will_be_due(&mut self, first: Place, made: u64) {
-        let due = self.needs.asked_at_age.and_then(|age| made.checked_add(age));
+        let due = self
+            .needs
+            .asked_at_age
+            .and_then(|age| made.checked_add(age));
         if let Some(due) = due
             && due >= self.now
         {
@@ -185,7 +184,13 @@ impl System<'_> {
     /// Moves pages out of the way of an extent of that order, and takes it.
     pub(super) fn compact(&mut self, order: u8) -> Option<Frame> {
         let from = Frame(self.compact_from);
-        let scan = plan(&self.buddy, &|frame| self.state(frame), order, from, MOST_SCANNED);
+        let scan = plan(
+            &self.buddy,
+            &|frame| self.state(frame),
+            order,
+            from,
+            MOST_SCANNED,
+        );
         self.compact_from = scan.next.0;
         let plan = scan.plan?;
         let targets = plan.carry_out(&mut self.buddy, Choice::Lowest)?;
@@ -208,12 +213,15 @@ impl System<'_> {
             let free = (self.frames.mappers(frame).iter()).all(|at| {
                 self.tables.get(*at).level() == 0 && self.reservations.around(*at).is_none()
             });
-            return if free { State::Movable } else { State::Unmovable };
+            return if free {
+                State::Movable
+            } else {
+                State::Unmovable
+            };
         }
         // Reserved frames count as taken here: whoever wants an extent preempts reservations first.
         State::Unmovable
     }
-
 
     /// Moves what a frame holds to another.
     fn migrate(&mut self, from: Frame, to: Frame) {

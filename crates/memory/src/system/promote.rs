@@ -64,19 +64,29 @@ impl System<'_> {
             let fits = if pte.has_frame() {
                 pte.frame() == Frame(frame)
             } else {
-                // Only a reservation keeps frames for what is missing; a page of a file that others map is somewhere else.
-                let elsewhere = |page| {
-                    (self.frames.file_frame(page)).is_some_and(|at| self.frames.mapped(at) > 0)
-                };
+                // Only a reservation keeps frames for what is missing.
                 kept.is_some()
                     && !self.frames.is_used(Frame(frame))
-                    && !self.behind(spaces, at).file.is_some_and(elsewhere)
+                    && !self.is_mapped_elsewhere(spaces, at)
             };
             if !fits {
                 return Way::ByCopying;
             }
         }
         Way::InPlace(kept.map(|(_, start)| start))
+    }
+
+    /// Whether what belongs at a place is a page of a file that others map, and so cannot be put anywhere else.
+    fn is_mapped_elsewhere(&self, spaces: &AddressSpaces, at: Place) -> bool {
+        let file = self.behind(spaces, at).file;
+        let frame = file.and_then(|page| self.frames.file_frame(page));
+        frame.is_some_and(|frame| self.frames.mapped(frame) > 0)
+    }
+
+    /// Whether an extent can be filled with what belongs in a piece of which nothing is resident.
+    pub(super) fn can_be_filled(&self, spaces: &AddressSpaces, piece: Piece) -> bool {
+        let mut places = self.places(piece);
+        places.all(|at| !self.is_mapped_elsewhere(spaces, at))
     }
 
     /// Fills what is missing of a piece in, whose first page has this frame.
@@ -139,7 +149,11 @@ impl System<'_> {
     fn gather(&mut self, spaces: &AddressSpaces, piece: Piece, effort: Effort) -> bool {
         let movable = |at: Place| {
             let pte = self.tables.get(at);
-            !pte.has_frame() || !pte.has(Pte::OF_FILE) || self.frames.mapped(pte.frame()) == 1
+            if pte.has_frame() {
+                !pte.has(Pte::OF_FILE) || self.frames.mapped(pte.frame()) == 1
+            } else {
+                !self.is_mapped_elsewhere(spaces, at)
+            }
         };
         if !self.places(piece).all(movable) {
             self.refuse(Refusal::NotInPlace);
@@ -168,7 +182,11 @@ impl System<'_> {
                 self.frames.hold_file(frame, page);
             }
             let own = pte.without(Pte::SHARED);
-            let own = if file.is_none() { own.without(Pte::PROTECTED) } else { own };
+            let own = if file.is_none() {
+                own.without(Pte::PROTECTED)
+            } else {
+                own
+            };
             self.tables.set(at, own.moved_to(frame));
         }
         self.forget_range(piece.first, self.pages(piece.level));

@@ -54,8 +54,11 @@ impl System<'_> {
             self.first_store(spaces, at);
         }
         let pte = self.tables.get(at);
-        self.tables
-            .set(at, pte.with(Pte::DIRTY | Pte::CONTENT | Pte::UNSAVED).without(Pte::READ));
+        self.tables.set(
+            at,
+            pte.with(Pte::DIRTY | Pte::CONTENT | Pte::UNSAVED)
+                .without(Pte::READ),
+        );
         Ok(())
     }
 

@@ -3,7 +3,6 @@
 use super::frame_table::List;
 use super::{Place, Pte, System};
 use crate::frames::Frame;
-use crate::reservations::Key;
 use crate::{AddressSpaces, Change, GEOMETRY, Pages, Shootdown};
 use broadleaf_units::SpaceId;
 
@@ -52,7 +51,7 @@ impl System<'_> {
             }
             self.tables.set(at, Pte::NONE);
             if pte.has(Pte::SWAPPED) {
-                self.swap_left += 1;
+                self.in_swap -= 1;
             }
             if pte.has_frame() {
                 self.count_gone(pte);
@@ -269,7 +268,9 @@ impl System<'_> {
             let Some(other) = self.take_free(0) else {
                 return;
             };
-            self.demote_to_base_page(key.plus(page));
+            for at in self.frames.mappers(frame) {
+                self.demote_to_base_page(at);
+            }
             self.replace_frame(frame, other);
             self.counters.copied += 1;
             self.counters.daemon_cycles += self.costs.copy(self.base, 1);

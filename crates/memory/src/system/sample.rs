@@ -47,8 +47,14 @@ impl System<'_> {
     /// How memory stands now.
     pub fn sample(&self) -> Sample {
         let contiguity = Contiguity::of(&self.buddy);
-        let bloat = self.tables.iter().filter(|(_, pte)| pte.has_frame() && !pte.has(Pte::USED));
-        let unmapped = self.frames.iter().filter(|frame| self.frames.mapped(*frame) == 0);
+        let bloat = self
+            .tables
+            .iter()
+            .filter(|(_, pte)| pte.has_frame() && !pte.has(Pte::USED));
+        let unmapped = self
+            .frames
+            .iter()
+            .filter(|frame| self.frames.mapped(*frame) == 0);
         Sample {
             time: self.now,
             resident: self.counters.resident,
@@ -69,10 +75,10 @@ impl System<'_> {
             extra_zeroed_pages: self.counters.zeroed_and_gone,
             extra_disk_read_pages: self.counters.read_and_gone,
             mappings: vec![0; self.sizes.levels()],
+            in_swap: self.in_swap,
             ..Totals::default()
         };
         for (at, pte) in self.tables.iter() {
-            totals.in_swap += u64::from(pte.has(Pte::SWAPPED));
             if !pte.has_frame() {
                 continue;
             }

@@ -26,7 +26,10 @@ impl System<'_> {
     pub fn pass(&mut self, spaces: &AddressSpaces, time: u64) {
         while self.next_time() <= time {
             if self.next_scan <= time
-                && self.due.first().is_none_or(|(due, ..)| self.next_scan <= *due)
+                && self
+                    .due
+                    .first()
+                    .is_none_or(|(due, ..)| self.next_scan <= *due)
             {
                 self.now = self.next_scan;
                 self.turn(spaces);
@@ -78,7 +81,10 @@ impl System<'_> {
             let from = self.scan_from;
             let ahead: Vec<_> = self.tables.chunks_from(from).collect();
             let behind = self.tables.chunks_from((SpaceId(0), 0));
-            ahead.into_iter().chain(behind.take_while(|at| *at < from)).collect()
+            ahead
+                .into_iter()
+                .chain(behind.take_while(|at| *at < from))
+                .collect()
         };
         let mut last = None;
         for (space, number) in all {
@@ -164,7 +170,9 @@ impl System<'_> {
         found.sort_by_key(|candidate| (candidate.rank, std::cmp::Reverse(candidate.piece)));
         let mut of: BTreeMap<SpaceId, Vec<Candidate>> = BTreeMap::new();
         for candidate in found {
-            of.entry(candidate.piece.first.space).or_default().push(candidate);
+            of.entry(candidate.piece.first.space)
+                .or_default()
+                .push(candidate);
         }
         let mut shares: BTreeMap<SpaceId, (u64, u64)> = BTreeMap::new();
         for (at, pte) in self.tables.iter() {

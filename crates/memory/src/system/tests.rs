@@ -130,7 +130,8 @@ fn run(seed: u64, operations: u64) {
     let mut random = Random(seed);
     let policy = policy(&mut random);
     let frames = 24 + random.below(200);
-    let orders: &[u8] = [&[0, 1, 2, 3][..], &[0, 3], &[0, 2, 4], &[0, 1, 5]][random.below(4) as usize];
+    let orders: &[u8] =
+        [&[0, 1, 2, 3][..], &[0, 3], &[0, 2, 4], &[0, 1, 5]][random.below(4) as usize];
     let start = if random.chance(50) {
         Start::Empty
     } else {
@@ -155,7 +156,7 @@ fn run(seed: u64, operations: u64) {
     spaces.file(FileId(1), 40 << 12);
     let mut children = 0;
     let mut time = 0;
-    for operation in 0..operations {
+    for _ in 0..operations {
         let space = SpaceId(random.below(3) as u32);
         let mut changes = Vec::new();
         let what = random.below(100);
@@ -222,13 +223,13 @@ fn run(seed: u64, operations: u64) {
             system.apply(change);
         }
         system.shootdowns().for_each(drop);
-        let last = std::env::var("DBG").is_ok().then(|| eprintln!("seed {seed} op {operation} {changes:?} now {time}"));
-        let _ = last;
         system.check();
     }
     let _sample = system.sample();
     let totals = system.totals();
-    assert!(totals.extra_zeroed_pages <= system.counters().resident + system.counters().zeroed_and_gone);
+    assert!(
+        totals.extra_zeroed_pages <= system.counters().resident + system.counters().zeroed_and_gone
+    );
 }
 
 /// How many operations all runs have together, unless the environment says otherwise.
