@@ -10,6 +10,7 @@
 
 mod block;
 mod change;
+pub mod frames;
 mod history;
 mod mapping;
 mod mappings;

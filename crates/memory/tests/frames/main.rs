@@ -1,0 +1,6 @@
+//! Physical memory, held against plain sets of frames.
+
+mod buddy;
+mod contiguity;
+mod large;
+mod naive;
