@@ -1,6 +1,6 @@
 //! Physical memory: frames, and who gives them out.
 //!
-//! [`Buddy`] holds the free extents of a pool of frames, and knows which free frames hold zeroes already. [`Contiguity`] says what is left.
+//! [`Buddy`] holds the free extents of a pool of frames, and knows which free frames hold zeroes already. [`Start`] says how the pool looks before a run. [`Contiguity`] says what is left.
 //! Nothing here knows what a frame is used for: that is its host's.
 //!
 //! An *extent of order k* is 2^k frames, the first of which is a multiple of 2^k. Its *buddy* is the other half of the extent of order k + 1 that it
@@ -22,16 +22,22 @@
 
 mod allocate;
 mod buddy;
+mod buddyinfo;
 mod check;
 mod contiguity;
 mod lists;
 mod random;
+mod recorded;
 mod runs;
+mod seeded;
+mod start;
 mod zeroes;
 
 pub use allocate::{Choice, Given};
 pub use buddy::{Buddy, FreeError};
+pub use buddyinfo::{Buddyinfo, BuddyinfoError, Zone};
 pub use contiguity::Contiguity;
+pub use start::{Layout, Occupied, Start, StartError};
 
 /// The number of a base frame: a physical address in units of the base page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

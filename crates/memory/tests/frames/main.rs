@@ -4,3 +4,5 @@ mod buddy;
 mod contiguity;
 mod large;
 mod naive;
+mod recorded;
+mod seeded;
