@@ -1,7 +1,9 @@
 //! Physical memory: frames, and who gives them out.
 //!
-//! [`Buddy`] holds the free extents of a pool of frames, and knows which free frames hold zeroes already. [`Start`] says how the pool looks before a run. [`Contiguity`] says what is left.
-//! Nothing here knows what a frame is used for: that is its host's.
+//! [`Buddy`] holds the free extents of a pool of frames, and knows which free frames hold zeroes already. [`Start`] says how the pool
+//! looks before a run. [`Wired`] keeps frames that can never move together. [`plan`] finds the extent that compaction frees with the
+//! fewest moves. [`Contiguity`] says what is left. Nothing here knows what a frame is used for: that is its host's, which hands frames
+//! back and says which can move.
 //!
 //! An *extent of order k* is 2^k frames, the first of which is a multiple of 2^k. Its *buddy* is the other half of the extent of order k + 1 that it
 //! lies in.
@@ -24,6 +26,7 @@ mod allocate;
 mod buddy;
 mod buddyinfo;
 mod check;
+mod compaction;
 mod contiguity;
 mod lists;
 mod random;
@@ -31,13 +34,16 @@ mod recorded;
 mod runs;
 mod seeded;
 mod start;
+mod wired;
 mod zeroes;
 
 pub use allocate::{Choice, Given};
 pub use buddy::{Buddy, FreeError};
 pub use buddyinfo::{Buddyinfo, BuddyinfoError, Zone};
+pub use compaction::{Occupancy, Plan, Scan, State, plan};
 pub use contiguity::Contiguity;
 pub use start::{Layout, Occupied, Start, StartError};
+pub use wired::Wired;
 
 /// The number of a base frame: a physical address in units of the base page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
