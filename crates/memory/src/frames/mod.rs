@@ -45,6 +45,8 @@ pub use contiguity::Contiguity;
 pub use start::{Layout, Occupied, Start, StartError};
 pub use wired::Wired;
 
+pub(crate) use runs::Runs;
+
 /// The number of a base frame: a physical address in units of the base page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frame(pub u64);
