@@ -1,8 +1,9 @@
 //! Ranges of base pages, and sets of them.
 
+use crate::frames::Runs;
 use crate::{GEOMETRY, PAGES_PER_BLOCK};
 use broadleaf_units::{BlockNumber, PageNumber, VirtAddr};
-use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A range of base pages of one address space: `start` is in it, `end` is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,82 +104,36 @@ impl Pages {
     }
 }
 
-/// A set of pages, kept as ranges in order that neither overlap nor touch: each range's end by its start, so that a change
-/// costs no more than what it meets.
+/// A set of pages, which costs what its ranges do and not what they hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PageSet(BTreeMap<u64, u64>);
+pub(crate) struct PageSet(Runs);
 
 impl PageSet {
-    /// The ranges that begin before `end` and end after `start`, last one first.
-    fn meeting(&self, Pages { start, end }: Pages) -> impl Iterator<Item = Pages> {
-        let before = self.0.range(..end).rev();
-        before
-            .take_while(move |(_, its_end)| **its_end > start)
-            .map(|(start, end)| Pages {
-                start: *start,
-                end: *end,
-            })
-    }
-
-    /// Takes out the ranges that meet those pages.
-    fn take(&mut self, pages: Pages) -> Vec<Pages> {
-        let met: Vec<Pages> = self.meeting(pages).collect();
-        for range in &met {
-            self.0.remove(&range.start);
-        }
-        met
-    }
-
     pub(crate) fn remove(&mut self, pages: Pages) {
-        if pages.is_empty() {
-            return;
-        }
-        for met in self.take(pages) {
-            for rest in met.without(pages) {
-                if !rest.is_empty() {
-                    self.0.insert(rest.start, rest.end);
-                }
-            }
-        }
+        self.0.remove(pages.start..pages.end);
     }
 
     pub(crate) fn add(&mut self, pages: Pages) {
-        if pages.is_empty() {
-            return;
-        }
-        // One page more at either end, so that ranges which only touch are met too.
-        let around = Pages {
-            start: pages.start.saturating_sub(1),
-            end: pages.end + 1,
-        };
-        let mut whole = pages;
-        for met in self.take(around) {
-            whole.start = whole.start.min(met.start);
-            whole.end = whole.end.max(met.end);
-        }
-        self.0.insert(whole.start, whole.end);
+        self.0.add(pages.start..pages.end);
+    }
+
+    fn parts(&self, pages: Pages) -> impl Iterator<Item = Pages> {
+        let parts = self.0.within(pages.start..pages.end);
+        parts.map(|Range { start, end }| Pages { start, end })
     }
 
     pub(crate) fn meets(&self, pages: Pages) -> bool {
-        !pages.is_empty() && self.meeting(pages).next().is_some()
+        self.parts(pages).next().is_some()
     }
 
     /// The parts of the set that lie in that range, in order.
     pub(crate) fn within(&self, pages: Pages) -> Vec<Pages> {
-        if pages.is_empty() {
-            return Vec::new();
-        }
-        let mut parts: Vec<Pages> = self
-            .meeting(pages)
-            .map(|range| range.common(pages))
-            .collect();
-        parts.reverse();
-        parts
+        self.parts(pages).collect()
     }
 
     /// Whether it holds all of that range.
     pub(crate) fn covers(&self, pages: Pages) -> bool {
-        self.meeting(pages).any(|range| range.covers(pages))
+        self.parts(pages).next() == Some(pages)
     }
 }
 

@@ -5,7 +5,7 @@ use broadleaf_memory::{
     PAGES_PER_BLOCK, Pages, Rights, Shootdown,
 };
 use broadleaf_policy::{BackingKind, Coverage};
-use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
+use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeSet;
 
 const SPACE: SpaceId = SpaceId(0);
@@ -252,7 +252,8 @@ fn a_demotion_concerns_the_superpages_entry_alone() {
         world.memory.demote(block, place),
         Shootdown::Superpage {
             space: SPACE,
-            first
+            first,
+            size: PageSize::SIZE_2M,
         }
     );
     assert_eq!(world.memory.demote(block, place), Shootdown::Nothing);

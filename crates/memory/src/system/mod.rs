@@ -24,8 +24,6 @@ mod sample;
 mod scan;
 mod spec;
 mod table;
-#[cfg(test)]
-mod tests;
 
 pub use counters::SystemCounters;
 pub use sample::{Sample, Totals as SystemTotals};

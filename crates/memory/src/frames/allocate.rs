@@ -1,0 +1,160 @@
+//! Giving frames out: which free extent is taken, and how it is cut.
+
+use super::Frame;
+use super::buddy::Buddy;
+use super::lists::{Free, Zeroed};
+
+/// Which of the free extents of the smallest order that suffices is given out, and where it is cut.
+///
+/// Where an extent is larger than what was asked for, it is halved until it is not, and the same choice is made between the halves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The lowest address.
+    #[default]
+    Lowest,
+    /// The highest address.
+    Highest,
+    /// One that holds zeroes throughout, else one that does in part, else any; of these the lowest.
+    Zeroed,
+    /// One that holds zeroes nowhere, else one that does in part, else any; of these the lowest.
+    NotZeroed,
+}
+
+impl Choice {
+    /// The contents in the order in which they are wanted, for a choice that goes by them.
+    const fn contents(self) -> Option<[Zeroed; 3]> {
+        match self {
+            Self::Lowest | Self::Highest => None,
+            Self::Zeroed => Some([Zeroed::All, Zeroed::Some, Zeroed::None]),
+            Self::NotZeroed => Some([Zeroed::None, Zeroed::Some, Zeroed::All]),
+        }
+    }
+
+    /// Which of two halves is taken.
+    fn half(self, halves: &[Free; 2]) -> usize {
+        match self.contents() {
+            None => usize::from(self == Self::Highest),
+            Some(wanted) => {
+                let rank = |half: &Free| wanted.iter().position(|zeroed| *zeroed == half.zeroed);
+                usize::from(rank(&halves[1]) < rank(&halves[0]))
+            }
+        }
+    }
+}
+
+/// Frames that were given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// The first of them.
+    pub first: Frame,
+    /// How many of them were known to hold zeroes.
+    pub zeroed: u64,
+}
+
+impl Buddy {
+    /// Gives out an extent of that order: of the free extents of the smallest order that suffices the lowest, and its lowest part. `None`
+    /// where no free extent is large enough.
+    pub fn allocate(&mut self, order: u8) -> Option<Frame> {
+        self.allocate_by(order, Choice::Lowest)
+            .map(|given| given.first)
+    }
+
+    /// Like [`Buddy::allocate`], with the highest addresses.
+    pub fn allocate_high(&mut self, order: u8) -> Option<Frame> {
+        self.allocate_by(order, Choice::Highest)
+            .map(|given| given.first)
+    }
+
+    /// Gives out an extent of that order, as chosen. `None` where no free extent is large enough.
+    pub fn allocate_by(&mut self, order: u8, choice: Choice) -> Option<Given> {
+        let mut orders = order..=self.most_order;
+        let found = orders.find_map(|larger| self.chosen(larger, choice))?;
+        self.lists.remove(found);
+        let given = self.narrow(found, order, |halves| choice.half(halves));
+        Some(Given {
+            first: Frame(given.first),
+            zeroed: self.leave(given),
+        })
+    }
+
+    /// Gives out exactly that extent, if all of it is free; otherwise nothing changes. [`Buddy::zeroed_in`] says before what it holds.
+    pub fn take(&mut self, first: Frame, order: u8) -> bool {
+        let Some(frames) = self.extent(first, order) else {
+            return false;
+        };
+        let Some(found) = self.whole(&frames, order) else {
+            return false;
+        };
+        self.lists.remove(found);
+        let given = self.narrow(found, order, |halves| {
+            usize::from(halves[1].first <= first.0)
+        });
+        self.leave(given);
+        true
+    }
+
+    /// Gives out whatever is free of an extent, so that nothing else gets it: first frames and orders, by address.
+    pub fn isolate(&mut self, first: Frame, order: u8) -> Vec<(Frame, u8)> {
+        let parts: Vec<(Frame, u8)> = self.free_in(first, order).collect();
+        for (first, order) in &parts {
+            self.take(*first, *order);
+        }
+        parts
+    }
+
+    /// The extent of exactly that order that is to be given out.
+    fn chosen(&self, order: u8, choice: Choice) -> Option<Free> {
+        let lists = &self.lists;
+        let each = Zeroed::EACH.into_iter();
+        match (choice.contents(), choice) {
+            (Some(wanted), _) => wanted
+                .into_iter()
+                .find_map(|zeroed| lists.lowest(order, zeroed)),
+            (None, Choice::Highest) => each
+                .filter_map(|zeroed| lists.highest(order, zeroed))
+                .max_by_key(|free| free.first),
+            (None, _) => each
+                .filter_map(|zeroed| lists.lowest(order, zeroed))
+                .min_by_key(|free| free.first),
+        }
+    }
+
+    /// Halves an extent that is on no list until it is of that order. The other halves go on the lists.
+    fn narrow(&mut self, found: Free, order: u8, half: impl Fn(&[Free; 2]) -> usize) -> Free {
+        let mut free = found;
+        while free.order > order {
+            let halves = self.halves(free);
+            let taken = half(&halves);
+            self.lists.insert(halves[1 - taken]);
+            free = halves[taken];
+        }
+        free
+    }
+
+    fn halves(&self, free: Free) -> [Free; 2] {
+        let order = free.order - 1;
+        [free.first, free.first + (1 << order)].map(|first| {
+            let mut half = Free {
+                first,
+                order,
+                zeroed: free.zeroed,
+            };
+            if half.zeroed == Zeroed::Some {
+                half.zeroed = self.content(half.frames());
+            }
+            half
+        })
+    }
+
+    /// Counts an extent that is on no list as given out. Returns how many of its frames held zeroes.
+    fn leave(&mut self, free: Free) -> u64 {
+        self.free_frames -= 1 << free.order;
+        let zeroed = match free.zeroed {
+            Zeroed::None => return 0,
+            Zeroed::Some => self.zeroed.count_within(free.frames()),
+            Zeroed::All => 1 << free.order,
+        };
+        self.zeroed.remove(free.frames());
+        zeroed
+    }
+}

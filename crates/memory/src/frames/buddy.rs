@@ -1,0 +1,222 @@
+//! The buddy allocator: free extents, merged wherever they can be (Knuth, The Art of Computer Programming, volume 1, section 2.5).
+
+use super::lists::{Free, Lists, Zeroed};
+use super::runs::Runs;
+use super::{Frame, MOST_FRAMES, MOST_ORDER, extents_of};
+use std::ops::Range;
+
+/// The free extents of a pool of frames.
+///
+/// Two buddies of one order are never both free, unless the order is the greatest: they are one extent of the next order. What is kept is in
+/// proportion to how much the free memory is split, not to how much of it there is.
+#[derive(Clone, Debug)]
+pub struct Buddy {
+    pub(super) frames: u64,
+    pub(super) most_order: u8,
+    pub(super) free_frames: u64,
+    pub(super) lists: Lists,
+    /// Free frames that are known to hold zeroes.
+    pub(super) zeroed: Runs,
+}
+
+/// Why frames were not taken back. Nothing has changed then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FreeError {
+    /// The order is above the greatest, the frame is not aligned to it, or the extent reaches beyond the pool.
+    #[error("frame {} does not begin an extent of order {order}", first.0)]
+    NoExtent {
+        /// What should have been its first frame.
+        first: Frame,
+        /// The order that was said.
+        order: u8,
+    },
+    /// A frame of it is free already, or was never given out.
+    #[error("a frame of the extent of order {order} at frame {} is free already", first.0)]
+    AlreadyFree {
+        /// Its first frame.
+        first: Frame,
+        /// Its order.
+        order: u8,
+    },
+}
+
+impl Buddy {
+    /// A pool of that many frames, all free and none known to hold zeroes, in extents of at most that order. More than [`MOST_FRAMES`] or
+    /// [`MOST_ORDER`] counts as that.
+    pub fn new(frames: u64, most_order: u8) -> Self {
+        let mut buddy = Self::occupied(frames, most_order);
+        let whole = buddy.frames >> buddy.most_order;
+        buddy.lists.insert_top(0..whole, Zeroed::None);
+        let rest = whole << buddy.most_order..buddy.frames;
+        for (first, order) in extents_of(rest, buddy.most_order) {
+            buddy.lists.insert(Free {
+                first,
+                order,
+                zeroed: Zeroed::None,
+            });
+        }
+        buddy.free_frames = buddy.frames;
+        buddy
+    }
+
+    /// A pool of which nothing is free.
+    pub fn occupied(frames: u64, most_order: u8) -> Self {
+        let most_order = most_order.min(MOST_ORDER);
+        Self {
+            frames: frames.min(MOST_FRAMES),
+            most_order,
+            free_frames: 0,
+            lists: Lists::new(most_order),
+            zeroed: Runs::default(),
+        }
+    }
+
+    /// How many frames the pool has, free or not.
+    pub const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// The greatest order of an extent.
+    pub const fn most_order(&self) -> u8 {
+        self.most_order
+    }
+
+    /// How many frames are free.
+    pub const fn free_frames(&self) -> u64 {
+        self.free_frames
+    }
+
+    /// How many free extents of exactly that order there are, as `/proc/buddyinfo` counts.
+    pub fn free_extents(&self, order: u8) -> u64 {
+        self.lists.count(order)
+    }
+
+    /// How many extents of that order could be given out now: those that the free ones of that order and above can be cut into. None above
+    /// the greatest order.
+    pub fn possible(&self, order: u8) -> u64 {
+        let orders = order..=self.most_order;
+        orders
+            .map(|larger| self.lists.count(larger) << (larger - order))
+            .sum()
+    }
+
+    /// First frames and orders of all free extents, by order and address.
+    pub fn iter(&self) -> impl Iterator<Item = (Frame, u8)> {
+        self.lists
+            .iter()
+            .map(|(first, order)| (Frame(first), order))
+    }
+
+    /// The free extent that the frame lies in: its first frame and its order.
+    pub fn extent_of(&self, frame: Frame) -> Option<(Frame, u8)> {
+        let free = self.lists.holding(frame.0)?;
+        Some((Frame(free.first), free.order))
+    }
+
+    /// Whether the frame is free.
+    pub fn is_free(&self, frame: Frame) -> bool {
+        self.lists.holding(frame.0).is_some()
+    }
+
+    /// What is free of an extent: first frames and orders, by address. Nothing where there can be no such extent.
+    pub fn free_in(&self, first: Frame, order: u8) -> impl Iterator<Item = (Frame, u8)> {
+        let frames = self.extent(first, order).unwrap_or(0..0);
+        let whole = self.whole(&frames, order).map(|_| (first, order));
+        let parts = if whole.is_some() { 0..0 } else { frames };
+        let parts = self.lists.beginning_in(parts);
+        let parts = parts.map(|free| (Frame(free.first), free.order));
+        whole.into_iter().chain(parts)
+    }
+
+    /// How many frames of an extent are free.
+    pub fn free_frames_in(&self, first: Frame, order: u8) -> u64 {
+        self.free_in(first, order)
+            .map(|(_, order)| 1 << order)
+            .sum()
+    }
+
+    /// The lowest extent of that order that is wholly free and begins at that frame or above.
+    pub fn next_free(&self, from: Frame, order: u8) -> Option<Frame> {
+        if order > self.most_order || from.0 >= self.frames {
+            return None;
+        }
+        let from = from.0.next_multiple_of(1 << order);
+        if self
+            .lists
+            .holding(from)
+            .is_some_and(|free| free.order >= order)
+        {
+            return Some(Frame(from));
+        }
+        let orders = order..=self.most_order;
+        let found = orders.filter_map(|larger| self.lists.next(larger, from));
+        found.min().map(Frame)
+    }
+
+    /// Takes back an extent that was given out, whether in one piece or not, and merges it with its buddies. Nothing is known of what it holds.
+    ///
+    /// # Errors
+    /// Where there is no such extent in the pool, or any frame of it is free. Nothing has changed then.
+    pub fn free(&mut self, first: Frame, order: u8) -> Result<(), FreeError> {
+        self.put_back(first, order, Zeroed::None)
+    }
+
+    /// Takes back an extent that holds zeroes: one that was given out so and never stored to.
+    ///
+    /// # Errors
+    /// Those of [`Buddy::free`].
+    pub fn free_zeroed(&mut self, first: Frame, order: u8) -> Result<(), FreeError> {
+        self.put_back(first, order, Zeroed::All)
+    }
+
+    fn put_back(&mut self, first: Frame, order: u8, zeroed: Zeroed) -> Result<(), FreeError> {
+        let Some(frames) = self.extent(first, order) else {
+            return Err(FreeError::NoExtent { first, order });
+        };
+        if self.lists.meets(&frames) {
+            return Err(FreeError::AlreadyFree { first, order });
+        }
+        if zeroed == Zeroed::All {
+            self.zeroed.add(frames);
+        }
+        self.merge(Free {
+            first: first.0,
+            order,
+            zeroed,
+        });
+        Ok(())
+    }
+
+    /// Puts an extent of which no frame is free on the lists, merged with its buddies.
+    pub(super) fn merge(&mut self, mut free: Free) {
+        self.free_frames += 1 << free.order;
+        while free.order < self.most_order {
+            let size = 1 << free.order;
+            let Some(buddy) = self.lists.at(free.first ^ size, free.order) else {
+                break;
+            };
+            self.lists.remove(buddy);
+            free = Free {
+                first: free.first & !size,
+                order: free.order + 1,
+                zeroed: free.zeroed.with(buddy.zeroed),
+            };
+        }
+        self.lists.insert(free);
+    }
+
+    /// The frames of an extent, if there can be such a one in the pool.
+    pub(super) fn extent(&self, first: Frame, order: u8) -> Option<Range<u64>> {
+        if order > self.most_order || !first.0.is_multiple_of(1 << order) {
+            return None;
+        }
+        let end = first.0.checked_add(1 << order)?;
+        (end <= self.frames).then_some(first.0..end)
+    }
+
+    /// The free extent that the whole of an extent lies in. One that is wholly free lies in one, because what can be merged is.
+    pub(super) fn whole(&self, frames: &Range<u64>, order: u8) -> Option<Free> {
+        let found = self.lists.holding(frames.start)?;
+        (found.order >= order && !frames.is_empty()).then_some(found)
+    }
+}

@@ -1,0 +1,99 @@
+//! What must hold of a buddy allocator after every verb.
+
+use super::buddy::Buddy;
+use super::lists::{Free, Zeroed};
+
+impl Buddy {
+    /// Asserts everything that its parts say about each other: extents are aligned, in the pool, apart and merged; they are listed once; the counts
+    /// are theirs; and what is known to hold zeroes is free. Takes time in proportion to what is split.
+    ///
+    /// # Panics
+    /// Where they disagree.
+    pub fn check(&self) {
+        let below: Vec<Free> = self.lists.beginning_in(0..self.frames).collect();
+        let mut listed: Vec<Free> = self.lists.listed().collect();
+        listed.sort_unstable_by_key(|free| free.first);
+        assert_eq!(below, listed, "the lists are not what the addresses say");
+        let all = self.lists.beginning_in(0..u64::MAX).count();
+        assert_eq!(all, below.len(), "a free extent outside the pool");
+        for pair in below.windows(2) {
+            assert!(
+                pair[0].frames().end <= pair[1].first,
+                "two free extents overlap: {pair:?}"
+            );
+        }
+        for free in &below {
+            self.check_below(*free);
+        }
+        let (count, zeroed) = self.check_top();
+        let sizes = below.iter().map(|free| 1u64 << free.order);
+        assert_eq!(
+            self.free_frames,
+            count + sizes.sum::<u64>(),
+            "the count of free frames is not that of the extents"
+        );
+        let parts = below
+            .iter()
+            .map(|free| self.zeroed.count_within(free.frames()));
+        assert_eq!(
+            self.zeroed.count(),
+            zeroed + parts.sum::<u64>(),
+            "a frame is known to hold zeroes and is not free"
+        );
+    }
+
+    fn check_below(&self, free: Free) {
+        let Free { first, order, .. } = free;
+        assert!(order < self.most_order, "an extent is too large: {free:?}");
+        assert_eq!(first % (1 << order), 0, "an extent lies askew: {free:?}");
+        assert!(
+            free.frames().end <= self.frames,
+            "an extent leaves the pool: {free:?}"
+        );
+        assert_eq!(
+            self.lists.at(first ^ (1 << order), order),
+            None,
+            "two buddies are both free: {free:?}"
+        );
+        assert_eq!(
+            free.zeroed,
+            self.content(free.frames()),
+            "an extent is not what its frames are: {free:?}"
+        );
+        assert!(
+            !self.lists.top_holds(first),
+            "an extent lies in one of the greatest order: {free:?}"
+        );
+    }
+
+    /// How many frames there are in extents of the greatest order, and how many of them hold zeroes.
+    fn check_top(&self) -> (u64, u64) {
+        let order = self.most_order;
+        let (mut count, mut zeroes) = (0, 0);
+        for zeroed in Zeroed::EACH {
+            for run in self.lists.top(zeroed).iter() {
+                let frames = run.start << order..run.end << order;
+                assert!(frames.end <= self.frames, "an extent leaves the pool");
+                for other in Zeroed::EACH {
+                    let shared = self.lists.top(other).count_within(run.clone());
+                    assert!(
+                        other == zeroed || shared == 0,
+                        "an extent of the greatest order is listed twice"
+                    );
+                }
+                if zeroed == Zeroed::Some {
+                    for number in run {
+                        let content = self.content(number << order..(number + 1) << order);
+                        assert_eq!(content, zeroed, "an extent is not what its frames are");
+                    }
+                } else {
+                    let content = self.content(frames.clone());
+                    assert_eq!(content, zeroed, "an extent is not what its frames are");
+                }
+                count += frames.end - frames.start;
+                zeroes += self.zeroed.count_within(frames);
+            }
+        }
+        (count, zeroes)
+    }
+}
