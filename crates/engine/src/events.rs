@@ -41,11 +41,15 @@ pub(crate) const fn tells_a_mapping(event: &Event) -> bool {
 
 /// Whether an event changes its address space.
 const fn changes_a_space(event: &Event) -> bool {
-    tells_a_mapping(event)
-        || matches!(
-            event,
-            Event::Unmap(_) | Event::Protect(..) | Event::Remap { .. } | Event::Advise(..)
-        )
+    tells_a_mapping(event) || takes_something_away(event)
+}
+
+/// Whether an event takes pages away, changes their rights or moves them.
+pub(crate) const fn takes_something_away(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Unmap(_) | Event::Protect(..) | Event::Remap { .. } | Event::Advise(..)
+    )
 }
 
 /// Whether an event changes nothing that a policy sees, and takes no page and no translation away.

@@ -14,6 +14,7 @@ mod deadlines;
 mod events;
 mod feed;
 mod kept;
+mod limited;
 mod members;
 mod plan;
 mod pool;
@@ -26,6 +27,7 @@ mod stream;
 mod team;
 mod translation;
 
+pub use limited::Limits;
 pub use plan::{Plan, PlanError};
 pub use reduce::reduce;
 pub use run::{Error, Outcome, Progress, run};

@@ -1,5 +1,6 @@
 //! What to replay.
 
+use crate::Limits;
 use broadleaf_policy::{ParseError, Policy};
 use broadleaf_translation::Machine;
 
@@ -26,6 +27,7 @@ pub struct Plan {
     most_kept: usize,
     threads: usize,
     curves: bool,
+    limits: Option<Limits>,
 }
 
 /// Why a plan cannot be carried out.
@@ -42,6 +44,14 @@ pub enum PlanError {
         /// The size.
         size: String,
     },
+    /// Memory cannot be as it was asked for.
+    #[error("{machine}: {reason}")]
+    Memory {
+        /// The machine on which.
+        machine: String,
+        /// Why not.
+        reason: String,
+    },
     /// A policy foresees one that there is not.
     #[error(transparent)]
     Foreseen(#[from] ParseError),
@@ -53,9 +63,6 @@ impl Plan {
     /// # Errors
     /// Where there are none, or a machine cannot hold 4 KiB and 2 MiB pages.
     pub fn new(policies: Vec<Box<dyn Policy>>, machines: Vec<Machine>) -> Result<Self, PlanError> {
-        if policies.is_empty() || machines.is_empty() {
-            return Err(PlanError::Empty);
-        }
         for machine in &machines {
             for size in [
                 broadleaf_units::PageSize::SIZE_4K,
@@ -69,6 +76,43 @@ impl Plan {
                     });
                 }
             }
+        }
+        Self::of(policies, machines)
+    }
+
+    /// The same, but each policy on each machine has a memory of its own, down to the frame, and of the sizes that the machine has.
+    ///
+    /// # Errors
+    /// Where there are none, or memory cannot be as the limits say on one of the machines.
+    pub fn within(
+        policies: Vec<Box<dyn Policy>>,
+        machines: Vec<Machine>,
+        limits: Limits,
+    ) -> Result<Self, PlanError> {
+        Self::of(policies, machines)?.limited_to(limits)
+    }
+
+    /// Gives each policy on each machine a memory of its own, down to the frame.
+    ///
+    /// # Errors
+    /// Where memory cannot be as the limits say on one of the machines.
+    pub fn limited_to(mut self, limits: Limits) -> Result<Self, PlanError> {
+        for machine in &self.machines {
+            for policy in &self.policies {
+                let spec = limits.spec(machine, &policy.needs());
+                spec.map_err(|reason| PlanError::Memory {
+                    machine: machine.name.clone(),
+                    reason,
+                })?;
+            }
+        }
+        self.limits = Some(limits);
+        Ok(self)
+    }
+
+    fn of(policies: Vec<Box<dyn Policy>>, machines: Vec<Machine>) -> Result<Self, PlanError> {
+        if policies.is_empty() || machines.is_empty() {
+            return Err(PlanError::Empty);
         }
         let mut foreseen: Vec<Box<dyn Policy>> = Vec::new();
         for name in policies
@@ -90,6 +134,7 @@ impl Plan {
             most_kept: MOST_KEPT,
             threads: 1,
             curves: false,
+            limits: None,
         })
     }
 
@@ -107,6 +152,10 @@ impl Plan {
 
     pub(crate) const fn most_kept(&self) -> usize {
         self.most_kept
+    }
+
+    pub(crate) const fn limits(&self) -> Option<&Limits> {
+        self.limits.as_ref()
     }
 
     /// Counts for each policy what TLBs of every geometry would miss.

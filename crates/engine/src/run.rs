@@ -9,7 +9,7 @@ use crate::members::MOST_MEMBERS;
 use crate::pool::Pool;
 use crate::stream::{Refused, Stream, TooLate};
 use crate::team::Team;
-use crate::{Plan, Source, result};
+use crate::{Plan, Source, limited, result};
 use broadleaf_memory::{Change, GEOMETRY};
 use broadleaf_metrics::{CellResult, TraceSummary};
 use broadleaf_trace::Event;
@@ -46,6 +46,9 @@ pub enum Error<E> {
     /// What a pass kept for the next cannot be read.
     #[error("what the first pass kept cannot be read again: {0}")]
     Kept(String),
+    /// Memory cannot be as it was asked for.
+    #[error("{0}")]
+    Memory(String),
     /// The threads that were asked for cannot be had.
     #[error("cannot start {threads} threads: {reason}")]
     NoThreads {
@@ -111,6 +114,15 @@ pub fn run<S: Source>(
         })?,
     };
     let (foresight, kept) = foresee(&mut passes, source, plan)?;
+    if let Some(limits) = plan.limits() {
+        let Passes {
+            progress,
+            state,
+            pool,
+            ..
+        } = passes;
+        return limited::run(source, plan, limits, &foresight, &pool, state, progress);
+    }
     let baseline = plan.baseline().name();
     let extra = (plan.policies().iter()).all(|policy| policy.name() != baseline);
     loop {
@@ -149,6 +161,7 @@ pub fn run<S: Source>(
                         limit,
                     },
                     Error::NoThreads { threads, reason } => Error::NoThreads { threads, reason },
+                    Error::Memory(why) => Error::Memory(why),
                     Error::Stopped => Error::Stopped,
                 })?
             }
@@ -178,7 +191,7 @@ fn teams<'a>(mut cells: Vec<Cell<'a>>, plan: &'a Plan) -> Vec<Team<'a>> {
 }
 
 /// What policies foresee: what each promotes, by its name.
-type Foresight = BTreeMap<String, Promoted>;
+pub(crate) type Foresight = BTreeMap<String, Promoted>;
 
 /// What each policy that others foresee promotes, and the reduced form of the trace, where that is small enough to be kept for the pass to come.
 fn foresee<S: Source>(
@@ -394,7 +407,7 @@ fn has_room<E>(stream: &Stream, policies: usize, limit: usize) -> Result<(), Err
     })
 }
 
-fn refused<E>(refused: Refused, policies: usize) -> Error<E> {
+pub(crate) fn refused<E>(refused: Refused, policies: usize) -> Error<E> {
     match refused {
         Refused::Page(page) => Error::Address {
             address: page.0 << GEOMETRY.base().shift(),

@@ -92,6 +92,11 @@ impl Stream {
         }
     }
 
+    /// Whether a space has ended that still stands.
+    pub(crate) fn is_ending(&self) -> bool {
+        !self.ending.is_empty()
+    }
+
     /// Spaces that ended are gone now that something comes after.
     pub(crate) fn end_spaces(&mut self) -> Vec<Change> {
         let ended = std::mem::take(&mut self.ending);
@@ -131,6 +136,13 @@ impl Stream {
                 batch.add_incident(visit, block, offset as u16, time, seen);
             }
         }
+        Ok(())
+    }
+
+    /// Notes that a page is visited, whatever that does to memories that are kept elsewhere.
+    pub(crate) fn notice(&mut self, page: PageNumber) -> Result<(), Refused> {
+        let Recent { block, .. } = self.block(page)?;
+        self.spaces.touch(block, GEOMETRY.offset_in_block(page));
         Ok(())
     }
 

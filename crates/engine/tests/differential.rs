@@ -9,12 +9,12 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use broadleaf_engine::{Items, Part, Piece, Plan, Source, reduce, run};
+use broadleaf_engine::{Items, Limits, Part, Piece, Plan, Source, reduce, run};
 use broadleaf_metrics::CellResult;
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
 use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording};
-use broadleaf_trace::Visit;
+use broadleaf_trace::{Event, Visit};
 use broadleaf_trace::reduced::{ReducedPartReader, ReducedReader};
 use broadleaf_units::PageSize;
 
@@ -317,6 +317,47 @@ fn every_count_equals_the_oracles() {
                     (
                         engine(recording, &one, machine).remove(0),
                         oracle(recording, &one, machine).remove(0),
+                    )
+                });
+            }
+        }
+    });
+}
+
+/// What the engine counts where memory is modelled down to the frame, and never runs short.
+fn in_ample_memory(
+    recording: &Recording,
+    policies: &[PolicySpec],
+    machine: Machine,
+) -> Vec<Figures> {
+    let limited = |plan: Plan| plan.limited_to(Limits::none()).expect("a memory");
+    replayed(recording, policies, machine, limited)
+}
+
+#[test]
+fn memory_that_does_not_run_short_changes_no_count() {
+    for_each_seed(cases(300), |seed| {
+        let seed = seed + 5_000_000;
+        let script = Script::from_seed(seed);
+        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
+        let alone = |mut recording: Recording| {
+            // What processes share is told apart down to the frame, and only there.
+            let kept = |item: &OwnedItem| !matches!(item, OwnedItem::Event(Event::Fork { .. }));
+            recording.items.retain(kept);
+            recording
+        };
+        let recording = alone(script.recording());
+        let both = engine(&recording, &policies, machine)
+            .into_iter()
+            .zip(in_ample_memory(&recording, &policies, machine));
+        for ((left, right), &policy) in both.zip(&policies) {
+            if left != right {
+                let one = [policy];
+                report(seed, &script, policy, |recording| {
+                    let recording = alone(recording.clone());
+                    (
+                        engine(&recording, &one, machine).remove(0),
+                        in_ample_memory(&recording, &one, machine).remove(0),
                     )
                 });
             }

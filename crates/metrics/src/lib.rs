@@ -6,11 +6,13 @@
 
 mod catalogue;
 mod curve;
+mod memory;
 mod record;
 mod walks;
 
 pub use catalogue::{METRICS, Metric, metric};
 pub use curve::CurvePoint;
+pub use memory::{MemoryResult, MemorySample};
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
 };

@@ -1,6 +1,6 @@
 //! The result record: what `compare` promises to its readers.
 
-use crate::{CurvePoint, Walks};
+use crate::{CurvePoint, MemoryResult, Walks};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -52,6 +52,9 @@ pub struct CellResult {
     /// What TLBs of other geometries would have missed; absent where nobody asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Vec<CurvePoint>>,
+    /// What became of memory; absent where it never ran short, and was not modelled down to the frame.
+    #[serde(flatten)]
+    pub memory: Option<MemoryResult>,
 }
 
 /// What was replayed.

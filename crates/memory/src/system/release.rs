@@ -243,9 +243,28 @@ impl System<'_> {
             self.reserved_at.insert(key, made);
             self.will_be_due(key, made);
         }
+        for (at, _) in &moving {
+            let page = at.page.wrapping_add(distance);
+            self.settle_in(Place { page, ..*at });
+        }
         self.tables.tidy(space, from, end);
         if !moving.is_empty() {
             self.shootdowns.push(Shootdown::Range { space, pages });
+        }
+    }
+
+    /// A page that arrived where a reservation keeps a frame for it is copied there.
+    fn settle_in(&mut self, at: Place) {
+        let pte = self.tables.get(at);
+        if !pte.has_frame() || pte.level() > 0 || self.frames.mapped(pte.frame()) > 1 {
+            return;
+        }
+        if let Some((id, page, frame)) = self.kept_for(at) {
+            self.reservations.populate(id, page);
+            self.replace_frame(pte.frame(), frame);
+            self.give_back(pte.frame(), 0);
+            self.counters.copied += 1;
+            self.counters.daemon_cycles += self.costs.copy(self.base, 1);
         }
     }
 

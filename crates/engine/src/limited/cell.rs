@@ -1,0 +1,219 @@
+//! One policy on one machine, with a memory of its own.
+
+use super::steps::{Step, Steps};
+use crate::stream::Stream;
+use broadleaf_memory::system::{Place, Sample, Spec, System};
+use broadleaf_memory::{Change, Shootdown};
+use broadleaf_policy::Policy;
+use broadleaf_translation::{Lookup, Machine, SpaceTag, Tlb};
+use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many samples of memory are kept, at most.
+const MOST_SAMPLES: usize = 128;
+/// How many accesses lie between the first samples.
+const FIRST_INTERVAL: u64 = 1 << 16;
+
+/// One policy on one machine.
+pub(crate) struct Cell<'a> {
+    pub(crate) policy: &'a dyn Policy,
+    pub(crate) machine: &'a Machine,
+    pub(crate) system: System<'a>,
+    tlb: Tlb,
+    tags: BTreeMap<SpaceId, SpaceTag>,
+    next_tag: usize,
+    tag: (SpaceId, SpaceTag),
+    pub(crate) second_hits: u64,
+    /// By level.
+    pub(crate) walks: Vec<u64>,
+    /// When memory was used up: the accesses before the one that found none.
+    pub(crate) ended: Option<u64>,
+    pub(crate) samples: Vec<Sample>,
+    interval: u64,
+    /// How memory stood when most of it was used, as far as it was looked at.
+    pub(crate) peak: Sample,
+}
+
+impl<'a> Cell<'a> {
+    pub(crate) fn new(
+        policy: &'a dyn Policy,
+        machine: &'a Machine,
+        spec: &Spec,
+        foreseen: Option<&'a BTreeSet<(SpaceId, BlockNumber)>>,
+    ) -> Self {
+        let system = System::new(policy, spec, foreseen);
+        Self {
+            policy,
+            machine,
+            system,
+            tlb: Tlb::new(&machine.design),
+            tags: BTreeMap::new(),
+            next_tag: 0,
+            tag: (SpaceId(u32::MAX), SpaceTag::default()),
+            second_hits: 0,
+            walks: vec![0; spec.sizes.levels()],
+            ended: None,
+            samples: Vec::new(),
+            interval: FIRST_INTERVAL,
+            peak: Sample::default(),
+        }
+    }
+
+    /// Replays visits, of one address space.
+    pub(crate) fn replay(&mut self, steps: &Steps, stream: &Stream) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.tag = (steps.space, self.tag_of(steps.space));
+        if self.system.is_inheriting(steps.space) {
+            self.system.visited(steps.space);
+        }
+        for step in &steps.steps {
+            if self.visit(step, stream).is_none() {
+                return;
+            }
+        }
+        if let Some(last) = steps.steps.last() {
+            self.look_around(last.time);
+        }
+    }
+
+    /// Replays one visit; `None` where memory is used up.
+    fn visit(&mut self, step: &Step, stream: &Stream) -> Option<()> {
+        if step.leads {
+            // Its access was the last one before.
+            self.refer(step.page, step.time.saturating_sub(1), step.leads_with_store, stream)?;
+        }
+        if !step.accesses {
+            return Some(());
+        }
+        let loads = u64::from(step.loads_before_store);
+        self.refer(step.page, step.time, step.stores && loads == 0, stream)?;
+        if step.stores && loads > 0 {
+            self.refer(step.page, step.time.saturating_add(loads), true, stream)?;
+        }
+        Some(())
+    }
+
+    /// One reference: memory first, then what TLBs have to forget, then the lookup. All other references of a visit hit what the first
+    /// brought, and change nothing.
+    #[inline]
+    fn refer(&mut self, page: PageNumber, time: u64, store: bool, stream: &Stream) -> Option<()> {
+        if self.system.next_time() <= time {
+            self.system.pass(&stream.spaces, time);
+        }
+        let at = Place {
+            space: self.tag.0,
+            page: self.system.base_page(page),
+        };
+        let level = match self.system.look(at, store) {
+            Some(level) => level,
+            None => {
+                self.system.set_time(time);
+                match self.system.reference(&stream.spaces, at, store) {
+                    Ok(level) => level,
+                    Err(_) => {
+                        self.ended = Some(time);
+                        return None;
+                    }
+                }
+            }
+        };
+        if self.system.has_shootdowns() {
+            self.shoot_down();
+        }
+        let tag = self.tag.1;
+        match self.tlb.lookup(tag, page) {
+            Lookup::First => {}
+            Lookup::Second => self.second_hits += 1,
+            Lookup::Miss => {
+                self.walks[level] += 1;
+                self.tlb.fill(tag, page, self.system.size(level));
+            }
+        }
+        Some(())
+    }
+
+    fn shoot_down(&mut self) {
+        let shootdowns: Vec<Shootdown> = self.system.shootdowns().collect();
+        for shootdown in shootdowns {
+            match shootdown {
+                Shootdown::Nothing => {}
+                Shootdown::Superpage { space, first, size } => {
+                    let tag = self.tag_of(space);
+                    self.tlb.invalidate(tag, first, size);
+                }
+                Shootdown::Range { space, pages } => {
+                    let tag = self.tag_of(space);
+                    self.tlb.invalidate_range(tag, pages.first(), pages.len());
+                }
+                Shootdown::Space(space) => {
+                    if let Some(tag) = self.tags.remove(&space) {
+                        self.tlb.invalidate_space(tag);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What tells an address space apart in the TLB. Tags go round; one that comes again begins with nothing.
+    fn tag_of(&mut self, space: SpaceId) -> SpaceTag {
+        if let Some(tag) = self.tags.get(&space) {
+            return *tag;
+        }
+        let number = self.next_tag % SpaceTag::COUNT;
+        let tag = SpaceTag::new(number).unwrap_or_default();
+        if self.next_tag >= SpaceTag::COUNT {
+            self.tlb.invalidate_space(tag);
+            self.tags.retain(|_, other| *other != tag);
+        }
+        self.next_tag += 1;
+        self.tags.insert(space, tag);
+        tag
+    }
+
+    /// All accesses so far were made: what fell due before the last one happens before what comes.
+    pub(crate) fn pass(&mut self, stream: &Stream) {
+        if self.ended.is_none()
+            && let Some(last) = stream.now().checked_sub(1)
+        {
+            self.system.pass(&stream.spaces, last);
+            self.shoot_down();
+        }
+    }
+
+    /// Does what an event asks.
+    pub(crate) fn apply(&mut self, change: &Change) {
+        if self.ended.is_none() {
+            self.system.apply(change);
+            self.shoot_down();
+        }
+    }
+
+    /// Looks how memory stands from time to time: as often as keeps the number of samples small.
+    fn look_around(&mut self, time: u64) {
+        let due = self.samples.last().map_or(0, |last| last.time.saturating_add(self.interval));
+        let counters = self.system.counters();
+        let higher = counters.peak_resident > self.peak.resident + self.peak.resident / 64;
+        if time < due && !higher {
+            return;
+        }
+        let mut sample = self.system.sample();
+        sample.time = time;
+        if counters.peak_resident > self.peak.resident {
+            self.peak = sample.clone();
+        }
+        if time < due {
+            return;
+        }
+        self.samples.push(sample);
+        if self.samples.len() == MOST_SAMPLES {
+            let mut odd = false;
+            self.samples.retain(|_| {
+                odd = !odd;
+                odd
+            });
+            self.interval *= 2;
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Replaying in memory that runs short: every policy on every machine has a memory of its own, down to the frame.
+//!
+//! Nothing is left out of the trace here. What a page's last use was decides what leaves memory, so a visit that hits a TLB changes
+//! something; and what one policy has in memory another has not, so little can be shared. It takes some tens of nanoseconds for each visit,
+//! policy and machine.
+
+mod cell;
+mod limits;
+mod result;
+mod steps;
+
+pub use limits::Limits;
+
+use crate::events::tells_a_mapping;
+use crate::pool::Pool;
+use crate::run::{Foresight, refused};
+use crate::stream::{Stream, TooLate};
+use crate::{Error, Outcome, Part, Piece, Plan, Progress, Source};
+use broadleaf_memory::GEOMETRY;
+use broadleaf_trace::reduced::Sums;
+use broadleaf_trace::{Event, Visit};
+use broadleaf_units::{PageNumber, SpaceId};
+use cell::Cell;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use steps::Steps;
+
+/// How many visits are replayed at a time.
+const BATCH: usize = 1 << 14;
+
+/// Replays a trace in limited memory.
+pub(crate) fn run<S: Source>(
+    source: &mut S,
+    plan: &Plan,
+    limits: &Limits,
+    foresight: &Foresight,
+    pool: &Pool,
+    mut state: Progress,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Error<S::Error>> {
+    let mut told = BTreeSet::new();
+    loop {
+        let cells = cells(plan, limits, foresight).map_err(Error::Memory)?;
+        if state.pass > 0 {
+            source.rewind().map_err(Error::Source)?;
+        }
+        state.pass += 1;
+        state.passes = state.passes.max(state.pass);
+        let mut replay = Replay {
+            cells,
+            stream: Stream::new(told.clone()),
+            steps: Steps::default(),
+            pool,
+            shift: u32::from(GEOMETRY.base().shift() - source.grain().shift()),
+            policies: plan.policies().len(),
+        };
+        match replay.all(source, &mut state, progress)? {
+            Ended::AtItsEnd => {
+                replay.flush();
+                let Replay { mut cells, stream, .. } = replay;
+                cells.iter_mut().for_each(|cell| cell.pass(&stream));
+                return Ok(result::outcome(&cells, &stream, plan));
+            }
+            Ended::ToBeginAgain(space) => {
+                told.insert(space);
+                source.rewind().map_err(Error::Source)?;
+                told.extend(spaces_told(source)?);
+            }
+        }
+    }
+}
+
+/// A cell for each policy and machine, policies in the order asked; and one of the policy to which faults are compared.
+fn cells<'a>(
+    plan: &'a Plan,
+    limits: &Limits,
+    foresight: &'a Foresight,
+) -> Result<Vec<Cell<'a>>, String> {
+    let mut cells = Vec::new();
+    let baseline = plan.baseline();
+    let extra = (plan.policies().iter()).all(|policy| policy.name() != baseline.name());
+    let policies = plan.policies().iter().map(|policy| policy.as_ref());
+    let pairs = policies.flat_map(|policy| plan.machines().iter().map(move |on| (policy, on)));
+    let extra = plan.machines().first().filter(|_| extra);
+    for (policy, machine) in pairs.chain(extra.map(|machine| (baseline, machine))) {
+        let spec = limits
+            .spec(machine, &policy.needs())
+            .map_err(|why| format!("{}: {why}", machine.name))?;
+        let name = policy.needs().foresight_of;
+        let foreseen = name.and_then(|name| foresight.get(name));
+        cells.push(Cell::new(policy, machine, &spec, foreseen));
+    }
+    Ok(cells)
+}
+
+/// How a pass ended.
+enum Ended {
+    AtItsEnd,
+    /// The mappings of this space are told, and were not known to be.
+    ToBeginAgain(SpaceId),
+}
+
+/// The spaces whose mappings a trace tells.
+fn spaces_told<S: Source>(source: &mut S) -> Result<BTreeSet<SpaceId>, Error<S::Error>> {
+    let (mut told, mut running) = (BTreeSet::new(), SpaceId(0));
+    while let Some(mut part) = source.next_part().map_err(Error::Source)? {
+        while let Some(piece) = part.next().map_err(Error::Source)? {
+            match piece {
+                Piece::Event(Event::SpaceSwitch(space)) => running = *space,
+                Piece::Event(event) if tells_a_mapping(event) => {
+                    told.insert(running);
+                }
+                _ => {}
+            }
+        }
+        if source.close(part).map_err(Error::Source)?.is_break() {
+            break;
+        }
+    }
+    Ok(told)
+}
+
+struct Replay<'a> {
+    cells: Vec<Cell<'a>>,
+    stream: Stream,
+    steps: Steps,
+    pool: &'a Pool,
+    /// How many low bits of a unit lie inside a base page.
+    shift: u32,
+    policies: usize,
+}
+
+impl Replay<'_> {
+    fn all<S: Source>(
+        &mut self,
+        source: &mut S,
+        state: &mut Progress,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Ended, Error<S::Error>> {
+        while let Some(mut part) = source.next_part().map_err(Error::Source)? {
+            while let Some(piece) = part.next().map_err(Error::Source)? {
+                match piece {
+                    Piece::Visits(visits) => {
+                        self.visits(visits).map_err(|why| refused(why, self.policies))?;
+                    }
+                    Piece::Reduced(..) => {
+                        let why = "a reduced form leaves out what limited memory notices";
+                        return Err(Error::Memory(why.to_string()));
+                    }
+                    Piece::Event(event) => {
+                        if self.event(event).is_err() {
+                            return Ok(Ended::ToBeginAgain(self.stream.running));
+                        }
+                    }
+                }
+                state.accesses = self.stream.now();
+                if progress(*state).is_break() {
+                    return Err(Error::Stopped);
+                }
+            }
+            if source.close(part).map_err(Error::Source)?.is_break() {
+                break;
+            }
+        }
+        Ok(Ended::AtItsEnd)
+    }
+
+    fn visits(&mut self, visits: &[Visit]) -> Result<(), crate::stream::Refused> {
+        for visit in visits {
+            let mut sums = Sums {
+                instructions: visit.instructions.into(),
+                ..Sums::default()
+            };
+            if !visit.fetch {
+                if self.stream.is_ending() {
+                    self.end_spaces();
+                }
+                if self.steps.space != self.stream.running || self.steps.steps.len() >= BATCH {
+                    self.flush();
+                }
+                let page = PageNumber(visit.unit >> self.shift);
+                self.stream.notice(page)?;
+                self.steps.space = self.stream.running;
+                self.steps.add(visit, page, self.stream.now());
+                sums.loads = visit.loads.into();
+                sums.stores = visit.stores.into();
+            }
+            self.stream.pass(&sums);
+        }
+        Ok(())
+    }
+
+    /// Something comes after the end of a space: it is gone.
+    fn end_spaces(&mut self) {
+        self.flush();
+        self.cells.iter_mut().for_each(|cell| cell.pass(&self.stream));
+        for change in &self.stream.end_spaces() {
+            self.cells.iter_mut().for_each(|cell| cell.apply(change));
+        }
+    }
+
+    /// Lets all cells replay what has come together.
+    fn flush(&mut self) {
+        if self.steps.steps.is_empty() {
+            return;
+        }
+        let (steps, stream) = (&self.steps, &self.stream);
+        let replays = self.cells.iter_mut().map(|cell| move || cell.replay(steps, stream));
+        self.pool.run(replays, std::iter::empty::<fn()>());
+        self.steps.steps.clear();
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), TooLate> {
+        if crate::events::is_seen_by_no_policy(event) && !matches!(event, Event::Fork { .. }) {
+            return self.stream.event(event).map(|_| ());
+        }
+        self.flush();
+        self.cells.iter_mut().for_each(|cell| cell.pass(&self.stream));
+        let running = self.stream.running;
+        let changes = self.stream.event(event)?;
+        let spaces = &self.stream.spaces;
+        for cell in &mut self.cells {
+            if crate::events::takes_something_away(event) {
+                cell.system.visited(running);
+            }
+            changes.iter().for_each(|change| cell.apply(change));
+            match event {
+                Event::Fork { child } => cell.system.fork(spaces, running, *child),
+                Event::SpaceStart { pid, .. } => cell.system.begin(running, *pid),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! From what cells counted to results.
+
+use super::cell::Cell;
+use crate::result::notes;
+use crate::stream::Stream;
+use crate::{Outcome, Plan};
+use broadleaf_memory::system::Sample;
+use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, TraceSummary, Walks};
+use std::collections::BTreeMap;
+
+/// What a replay found. The cells are those of the plan in its order, and perhaps one more of the policy to which faults are compared.
+pub(crate) fn outcome(cells: &[Cell<'_>], stream: &Stream, plan: &Plan) -> Outcome {
+    let baseline = plan.baseline().name();
+    let base_faults = (cells.iter())
+        .find(|cell| cell.policy.name() == baseline)
+        .map_or(0, |cell| cell.system.counters().page_faults);
+    let asked = plan.policies().len() * plan.machines().len();
+    Outcome {
+        trace: TraceSummary {
+            pages: stream.spaces.touched_pages(),
+            ..stream.summary.clone()
+        },
+        results: (cells.iter().take(asked))
+            .map(|cell| result(cell, stream, base_faults))
+            .collect(),
+        notes: notes(stream),
+    }
+}
+
+fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
+    let counters = cell.system.counters();
+    let totals = cell.system.totals();
+    let mut walks = Walks::new();
+    let mut walk_cycles = 0;
+    let mut page_sizes = BTreeMap::new();
+    for (level, count) in cell.walks.iter().enumerate() {
+        let size = cell.system.size(level);
+        walks.add(size, *count);
+        // A machine has no size without a cost.
+        walk_cycles += count * cell.machine.costs.of(size).unwrap_or(0);
+        page_sizes.insert(size.bytes(), totals.mappings[level]);
+    }
+    let contiguity = cell.system.sample();
+    let sample = |sample: &Sample| sample_of(sample, cell);
+    CellResult {
+        policy: cell.policy.name(),
+        machine: cell.machine.name.clone(),
+        accesses: cell.ended.unwrap_or(stream.summary.accesses),
+        l1_misses: cell.second_hits + walks.total(),
+        l2_misses: walks.total(),
+        walks,
+        walk_cycles,
+        page_faults: counters.page_faults,
+        faults_saved: base_faults
+            .cast_signed()
+            .saturating_sub_unsigned(counters.page_faults),
+        promotions: counters.promotions,
+        demotions: counters.demotions,
+        extra_zeroed_pages: totals.extra_zeroed_pages,
+        extra_disk_read_pages: totals.extra_disk_read_pages,
+        false_dirty_pages: totals.false_dirty_pages,
+        touched_pages: stream.spaces.touched_pages(),
+        resident_pages: counters.resident,
+        peak_resident_pages: counters.peak_resident,
+        regions: stream.spaces.regions(),
+        refusals: (cell.system.refusals())
+            .map(|(reason, count)| (reason.name().to_string(), count))
+            .collect(),
+        curve: None,
+        memory: Some(MemoryResult {
+            base_page_bytes: cell.system.size(0).bytes(),
+            page_sizes,
+            write_faults: counters.write_faults,
+            peak_superpage_pages: counters.peak_in_superpages,
+            swapped_out_pages: counters.swapped_out,
+            swapped_in_pages: counters.swapped_in,
+            file_pages_read: counters.file_reads,
+            file_pages_written: counters.file_writes,
+            cache_hits: counters.cache_hits,
+            reservations: counters.reservations,
+            reservations_broken: counters.reservations_broken,
+            extents_refused: counters.extents_refused,
+            copied_bytes: counters.copied * cell.system.size(0).bytes(),
+            migrated_pages: counters.migrated,
+            zeroed_pages: counters.zeroed,
+            zeroed_ahead_pages: counters.zeroed_ahead,
+            fault_cycles: counters.fault_cycles,
+            worst_fault_cycles: counters.worst_fault_cycles,
+            daemon_cycles: counters.daemon_cycles,
+            free_contiguity: by_order(&contiguity.extents),
+            in_swap_pages: totals.in_swap,
+            out_of_memory_after: cell.ended,
+            at_peak: sample(&cell.peak),
+            over_time: cell.samples.iter().map(sample).collect(),
+        }),
+    }
+}
+
+fn by_order(extents: &[u64]) -> BTreeMap<u8, u64> {
+    (0..).zip(extents.iter().copied()).collect()
+}
+
+fn sample_of(sample: &Sample, _cell: &Cell<'_>) -> MemorySample {
+    MemorySample {
+        time: sample.time,
+        resident_pages: sample.resident,
+        bloat_pages: sample.bloat,
+        superpage_pages: sample.in_superpages,
+        free_frames: sample.free,
+        reserved_frames: sample.reserved,
+        file_cache_frames: sample.file_cache,
+        free_contiguity: by_order(&sample.possible),
+        page_faults: sample.counters.page_faults,
+        promotions: sample.counters.promotions,
+        reservations_broken: sample.counters.reservations_broken,
+        swapped_out_pages: sample.counters.swapped_out,
+        swapped_in_pages: sample.counters.swapped_in,
+        file_pages_read: sample.counters.file_reads,
+        file_pages_written: sample.counters.file_writes,
+        fault_cycles: sample.counters.fault_cycles,
+    }
+}

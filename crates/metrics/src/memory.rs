@@ -1,0 +1,95 @@
+//! What became of memory, where it was modelled down to the frame.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What became of memory, where it was modelled down to the frame. Pages and frames are those of the base page size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MemoryResult {
+    /// How large a base page is, in bytes.
+    pub base_page_bytes: u64,
+    /// Mappings that stand at the end, by size in bytes.
+    pub page_sizes: BTreeMap<u64, u64>,
+    /// Stores to resident pages that were shared or the page of zeroes.
+    pub write_faults: u64,
+    /// The most pages that ever lay inside superpages at a time.
+    pub peak_superpage_pages: u64,
+    /// Pages written to the swap.
+    pub swapped_out_pages: u64,
+    /// Pages read back from it.
+    pub swapped_in_pages: u64,
+    /// Pages read from files.
+    pub file_pages_read: u64,
+    /// Pages written back to files.
+    pub file_pages_written: u64,
+    /// Pages that were found in free frames after they had left.
+    pub cache_hits: u64,
+    /// Reservations that were made.
+    pub reservations: u64,
+    /// Reservations that were broken for somebody else.
+    pub reservations_broken: u64,
+    /// Extents that were wanted and not free.
+    pub extents_refused: u64,
+    /// Bytes copied.
+    pub copied_bytes: u64,
+    /// Pages moved out of the way of an extent.
+    pub migrated_pages: u64,
+    /// Pages zeroed while the program waited.
+    pub zeroed_pages: u64,
+    /// Pages used that had been zeroed before.
+    pub zeroed_ahead_pages: u64,
+    /// Cycles that the program waited in faults.
+    pub fault_cycles: u64,
+    /// The longest that it waited in one.
+    pub worst_fault_cycles: u64,
+    /// Cycles of daemons, for which it did not wait.
+    pub daemon_cycles: u64,
+    /// Free extents at the end, by order.
+    pub free_contiguity: BTreeMap<u8, u64>,
+    /// Pages in the swap at the end.
+    pub in_swap_pages: u64,
+    /// Where memory was used up, after so many accesses; absent where it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub out_of_memory_after: Option<u64>,
+    /// How memory stood when most was resident, to within a sixty-fourth.
+    pub at_peak: MemorySample,
+    /// How memory stood from time to time.
+    pub over_time: Vec<MemorySample>,
+}
+
+/// How memory stood at one time. Counts of what happened are since the trace began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MemorySample {
+    /// Accesses since the trace began.
+    pub time: u64,
+    /// Pages that are mapped.
+    pub resident_pages: u64,
+    /// Pages that a promotion filled and nobody has referenced.
+    pub bloat_pages: u64,
+    /// Pages inside superpages.
+    pub superpage_pages: u64,
+    /// Free frames, those that still hold a page of a file included.
+    pub free_frames: u64,
+    /// Frames that reservations keep for pages to come.
+    pub reserved_frames: u64,
+    /// Frames with pages of files that nobody maps.
+    pub file_cache_frames: u64,
+    /// How many extents of each order could be given out.
+    pub free_contiguity: BTreeMap<u8, u64>,
+    /// Page faults.
+    pub page_faults: u64,
+    /// Promotions.
+    pub promotions: u64,
+    /// Reservations that were broken.
+    pub reservations_broken: u64,
+    /// Pages written to the swap.
+    pub swapped_out_pages: u64,
+    /// Pages read back from it.
+    pub swapped_in_pages: u64,
+    /// Pages read from files.
+    pub file_pages_read: u64,
+    /// Pages written back to files.
+    pub file_pages_written: u64,
+    /// Cycles that the program waited in faults.
+    pub fault_cycles: u64,
+}
