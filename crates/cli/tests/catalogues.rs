@@ -71,6 +71,14 @@ fn an_explanation_names_parameters_and_source() {
         text.contains("1 to 512") && text.contains("Zhu 2018"),
         "{text}"
     );
+    let text = succeeded(&run(&["explain", "linux(enabled=madvise)"]));
+    assert!(
+        text.starts_with("linux(enabled=madvise) (policy): ")
+            && text
+                .contains("enabled, always, madvise or never (always unless you say otherwise): ")
+            && text.contains("max_ptes_none, 0 to 511 base pages (511 unless you say otherwise): "),
+        "{text}"
+    );
     let text = succeeded(&run(&["explain", "skylake"]));
     assert!(
         text.contains("1536 entries in 128 sets of 12 ways") && text.contains("35 cycles"),

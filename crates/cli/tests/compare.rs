@@ -157,11 +157,29 @@ fn all_policies_are_compared_by_default() {
         .as_array()
         .unwrap()
         .iter()
+        .filter(|entry| entry["by_default"] == true)
         .flat_map(|entry| entry["examples"].as_array().unwrap())
         .map(|name| name.as_str().unwrap())
         .collect();
     assert!(listed.len() > 18);
     assert_eq!(compared, listed);
+}
+
+#[test]
+fn commas_inside_brackets_separate_no_policies() {
+    let folder = folder("policies-in-brackets");
+    let path = file(&folder, "x.lackey", lackey(600).as_bytes());
+    let names = "4k,advice(file=8, anonymous=32),pop-64";
+    let answer = run(&["compare", &path, "--policy", names, "--format", "json"]);
+    let answer = json(&answer);
+    let compared = answer["results"].as_array().unwrap().iter();
+    let compared: Vec<&str> = compared
+        .map(|result| result["policy"].as_str().unwrap())
+        .collect();
+    assert_eq!(compared, ["4k", "advice(anonymous=32,file=8)", "pop-64"]);
+    // A comma is no column of CSV either.
+    let csv = run(&["compare", &path, "--policy", names, "--format", "csv"]);
+    assert!(succeeded(&csv).contains("\"advice(anonymous=32,file=8)\","));
 }
 
 /// A value of Parquet's as CSV has it.

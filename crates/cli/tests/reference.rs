@@ -52,12 +52,21 @@ fn page(title: &str, introduction: &str) -> String {
     format!("{GENERATED}\n# {title}\n\n{introduction}\n")
 }
 
+fn examples(policy: &Value) -> String {
+    let examples = policy["examples"].as_array().expect("examples").iter();
+    let names: Vec<String> = examples
+        .filter_map(Value::as_str)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    names.join(", ")
+}
+
 fn policies() -> String {
     let mut out = page(
         "Policies",
-        "A policy decides when a block of 512 base pages becomes a superpage. Name one on the command line with `--policy`; where it takes \
-         a number, the number stands behind a dash (`pop-64`, `life-1e6`) or in brackets (`pop(64)`). `broadleaf explain NAME` prints what stands \
-         here.",
+        "A policy decides when a block of 512 base pages, or of as many as another page size has, becomes a superpage. Name one on the command line with `--policy`; where it takes \
+         a number, the number stands behind a dash (`pop-64`, `life-1e6`) or in brackets (`pop(64)`), and what can be told to others stands in brackets by its name \
+         (`linux(enabled=madvise,defrag=defer)`). `broadleaf explain NAME` prints what stands here.",
     );
     for policy in list("policies") {
         let _ = write!(
@@ -78,17 +87,28 @@ fn policies() -> String {
                 parameter["most"],
                 text(parameter, "unit")
             );
-            let examples = policy["examples"].as_array().expect("examples");
-            let examples: Vec<String> = examples
-                .iter()
-                .filter_map(Value::as_str)
-                .map(|name| format!("`{name}`"))
-                .collect();
             let _ = writeln!(
                 out,
                 "- Studied in its source, and compared unless you say otherwise: {}.",
-                examples.join(", ")
+                examples(&policy)
             );
+        }
+        let options = policy["options"].as_array().expect("options");
+        if !options.is_empty() {
+            out.push('\n');
+        }
+        for option in options {
+            let _ = writeln!(
+                out,
+                "- `{}` ({}; `{}` unless you say otherwise): {}",
+                text(option, "name"),
+                text(option, "values"),
+                text(option, "default"),
+                text(option, "meaning")
+            );
+        }
+        if !options.is_empty() {
+            let _ = writeln!(out, "- Ready to use: {}.", examples(&policy));
         }
         let _ = writeln!(out, "\nSource: {}.", text(&policy, "source"));
     }

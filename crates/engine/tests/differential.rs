@@ -40,6 +40,11 @@ fn policies(rng: &mut Rng) -> Vec<PolicySpec> {
     policies.push(PolicySpec::Life(1 + rng.below(2000)));
     policies.push(PolicySpec::Pop(2 + rng.below(510)));
     policies.push(PolicySpec::Dirty(1 + rng.below(20)));
+    policies.push(PolicySpec::Advice {
+        anonymous: 1 + rng.below(20),
+        file: 1 + rng.below(40),
+        file_dirty: 1 + rng.below(20),
+    });
     policies
 }
 

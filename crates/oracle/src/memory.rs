@@ -134,7 +134,7 @@ impl Memory {
         if self.policy == PolicySpec::ThpAlways {
             self.thp_at_fault(space, page);
         } else if self.blocks[&key].reservation.is_some() {
-            self.decision_point(key, time);
+            self.decision_point(space, page, time);
         } else if self.policy.ever_promotes() {
             self.refuse("no_reservation");
         }
@@ -144,8 +144,13 @@ impl Memory {
     fn first_store(&mut self, space: SpaceId, page: u64, time: u64) {
         let key = (space, page / 512);
         let promoted = self.is_promoted(key);
+        let protects = match self.policy {
+            PolicySpec::FreeBsd => true,
+            PolicySpec::Advice { .. } => self.is_of_file(space, page),
+            _ => false,
+        };
         if promoted
-            && self.policy == PolicySpec::FreeBsd
+            && protects
             && self.blocks[&key].dirty() == 0
             && self.mappings(space).is_writable(page)
         {
@@ -159,12 +164,14 @@ impl Memory {
             page.dirty = true;
         }
         if self.blocks[&key].reservation.is_some() && self.policy != PolicySpec::ThpAlways {
-            self.decision_point(key, time);
+            self.decision_point(space, page, time);
         }
     }
 
     /// Rule 10, for a block that has a reservation.
-    fn decision_point(&mut self, key: BlockKey, time: u64) {
+    fn decision_point(&mut self, space: SpaceId, page: u64, time: u64) {
+        let key = (space, page / 512);
+        let file = self.is_of_file(space, page);
         let block = &self.blocks[&key];
         let Some(reservation) = block.reservation else {
             return;
@@ -174,6 +181,7 @@ impl Memory {
         }
         let view = View {
             block,
+            file,
             age: time - reservation.created,
             foreseen: self.known.promoted_by_freebsd.contains(&key),
         };
@@ -181,6 +189,11 @@ impl Memory {
             Ok(()) => self.ask_host(key),
             Err(reason) => self.refuse(reason),
         }
+    }
+
+    fn is_of_file(&mut self, space: SpaceId, page: u64) -> bool {
+        let backing = self.mappings(space).backing(page);
+        matches!(backing, Some(Backing::File { .. }))
     }
 
     fn coverage(&mut self, (space, number): BlockKey) -> Coverage {
@@ -218,10 +231,7 @@ impl Memory {
 
     /// Rule 11. The base-page entries of the block stay in the TLBs.
     fn promote(&mut self, key: BlockKey) {
-        let file = matches!(
-            self.mappings(key.0).backing(key.1 * 512),
-            Some(Backing::File { .. })
-        );
+        let file = self.is_of_file(key.0, key.1 * 512);
         let fill = if file { Fill::DiskRead } else { Fill::Zeroed };
         let Some(block) = self.blocks.get_mut(&key) else {
             return;

@@ -1,4 +1,4 @@
-//! The policies of Zhu 2018 (`seeds` 10.3) and Linux-like THP, as values and one literal function.
+//! The policies of Zhu 2018 (`seeds` 10.3), the advice that comes of them, and Linux-like THP, as values and one literal function.
 
 use std::fmt;
 
@@ -23,6 +23,16 @@ pub enum PolicySpec {
     Life(u64),
     /// Linux's behaviour at the first fault of a covered anonymous block.
     ThpAlways,
+    /// What Zhu 2018 advises in section 6.3.1: memory that is no file's when so many pages are populated; a file's when so many are,
+    /// while it is clean and write-protected, and once it was stored to when so many are dirty.
+    Advice {
+        /// Populated pages of other memory.
+        anonymous: u64,
+        /// Populated pages of a clean file.
+        file: u64,
+        /// Dirty pages of a file.
+        file_dirty: u64,
+    },
 }
 
 impl PolicySpec {
@@ -70,6 +80,14 @@ impl fmt::Display for PolicySpec {
             }
             Self::Life(n) => write!(f, "life-{n}"),
             Self::ThpAlways => f.write_str("thp-always"),
+            Self::Advice {
+                anonymous,
+                file,
+                file_dirty,
+            } => write!(
+                f,
+                "advice(anonymous={anonymous},file={file},file_dirty={file_dirty})"
+            ),
         }
     }
 }
@@ -77,6 +95,8 @@ impl fmt::Display for PolicySpec {
 /// What a policy may know of a block with a reservation at a decision point.
 pub(crate) struct View<'a> {
     pub(crate) block: &'a Block,
+    /// Whether a file stands behind the page in question.
+    pub(crate) file: bool,
     /// Accesses since the reservation was created.
     pub(crate) age: u64,
     /// Whether `freebsd` promotes this block at some time in this trace.
@@ -97,6 +117,15 @@ pub(crate) fn decide(policy: PolicySpec, view: &View<'_>) -> Result<(), &'static
             view.block.dirty() == 0 || view.block.dirty() == 512,
             "mixed_dirty",
         ),
+        PolicySpec::Advice { anonymous, .. } if !view.file => {
+            (view.block.populated() >= anonymous, "too_few_resident")
+        }
+        PolicySpec::Advice { file, .. } if view.block.dirty() == 0 => {
+            (view.block.populated() >= file, "too_few_resident")
+        }
+        PolicySpec::Advice { file_dirty, .. } => {
+            (view.block.dirty() >= file_dirty, "too_few_dirty")
+        }
         PolicySpec::FourK | PolicySpec::ThpAlways => (false, "never_asked"),
     };
     if promote { Ok(()) } else { Err(reason) }

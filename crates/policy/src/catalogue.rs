@@ -1,31 +1,17 @@
 //! The catalogue: which policies there are. A new one is one file under `policies/` and one line here.
 
-use crate::{ParseError, Policy, parse, policies};
+use crate::parameter::Given;
+use crate::{Kind, Parameter, ParseError, Policy, parse, policies};
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::ToString;
 use alloc::vec::Vec;
-
-/// A number that a policy takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name, for the form in brackets: `life(x=1000000)`.
-    pub name: &'static str,
-    /// What one of it is.
-    pub unit: &'static str,
-    /// The least that is allowed.
-    pub least: u64,
-    /// The most that is allowed.
-    pub most: u64,
-    /// What it means, in one sentence.
-    pub meaning: &'static str,
-}
 
 /// One policy, or one family of them that differ in a number.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// The name, without a parameter.
     pub name: &'static str,
-    /// How to write it: `pop-N`.
+    /// How to write it: `pop-N`, `linux(...)`.
     pub syntax: &'static str,
     /// One line.
     pub summary: &'static str,
@@ -33,11 +19,13 @@ pub struct Entry {
     pub explanation: &'static str,
     /// Where it comes from: work and section.
     pub source: &'static str,
-    /// The number that it takes, where it takes one.
-    pub parameter: Option<Parameter>,
+    /// What it takes. A family has one, which has no default and stands behind a dash; the others have as many as they like, all with a default.
+    pub parameters: &'static [Parameter],
     /// Names that are ready to use: the policy itself, or the members of the family that its source studies.
     pub examples: &'static [&'static str],
-    pub(crate) build: fn(u64) -> Box<dyn Policy>,
+    /// Whether these are what is compared where nobody says which policies: those of Zhu's study, and Linux's at faults alone.
+    pub by_default: bool,
+    pub(crate) build: fn(Given) -> Box<dyn Policy>,
 }
 
 /// Every policy, in the order in which they are listed.
@@ -50,6 +38,13 @@ const CATALOGUE: &[Entry] = &[
     policies::dirty::ENTRY,
     policies::life::ENTRY,
     policies::thp_always::ENTRY,
+    policies::advice::ENTRY,
+    policies::two_stage::ENTRY,
+    policies::navarro::ENTRY,
+    policies::freebsd14::ENTRY,
+    policies::linux::ENTRY,
+    policies::ingens::ENTRY,
+    policies::hawkeye::ENTRY,
 ];
 
 /// Every policy that there is, in the order in which they are listed.
@@ -62,48 +57,90 @@ pub fn entry(name: &str) -> Option<&'static Entry> {
     CATALOGUE.iter().find(|entry| entry.name == name)
 }
 
-/// The policies that are ready to use, in the order in which they are listed: every entry's examples.
+/// The policies that are compared where nobody says which, in the order in which they are listed: the examples of the entries that are so
+/// [`Entry::by_default`]. A host whose memory never runs short can replay them all.
 ///
 /// # Errors
 /// Never, unless an entry has an example that it does not know.
 pub fn examples() -> Result<Vec<Box<dyn Policy>>, ParseError> {
-    let names = CATALOGUE.iter().flat_map(|entry| entry.examples);
+    examples_where(|entry| entry.by_default)
+}
+
+/// Every policy that is ready to use, in the order in which they are listed. [`crate::Needs::needs_frames`] tells which of them need a host with limited memory.
+///
+/// # Errors
+/// Never, unless an entry has an example that it does not know.
+pub fn all_examples() -> Result<Vec<Box<dyn Policy>>, ParseError> {
+    examples_where(|_| true)
+}
+
+fn examples_where(wanted: fn(&&Entry) -> bool) -> Result<Vec<Box<dyn Policy>>, ParseError> {
+    let names = (CATALOGUE.iter())
+        .filter(wanted)
+        .flat_map(|entry| entry.examples);
     names.map(|name| parse(name)).collect()
 }
 
 /// The policy `4k`, against which the others are measured.
 pub fn base_pages() -> Box<dyn Policy> {
-    (policies::base_pages::ENTRY.build)(0)
+    let entry = policies::base_pages::ENTRY;
+    (entry.build)(Given::new(entry.name, Vec::new()))
 }
 
 impl Entry {
-    /// Makes the policy.
+    /// The number without which a family's name is none, and which may stand behind a dash.
+    pub fn number(&self) -> Option<&'static Parameter> {
+        self.parameters
+            .iter()
+            .find(|parameter| parameter.default.is_none())
+    }
+
+    /// Makes the policy of these parameters: names, and what is given for them, as it is written. The others are what they are by default.
     ///
     /// # Errors
-    /// Where the parameter is missing, not wanted or out of range.
-    pub fn with(&self, value: Option<u64>) -> Result<Box<dyn Policy>, ParseError> {
-        match (self.parameter, value) {
-            (None, None) => Ok((self.build)(0)),
-            (Some(parameter), Some(value))
-                if (parameter.least..=parameter.most).contains(&value) =>
-            {
-                Ok((self.build)(value))
+    /// Where a parameter is missing, unknown or given twice, or cannot be what is given for it.
+    pub fn with(&self, given: &[(&str, &str)]) -> Result<Box<dyn Policy>, ParseError> {
+        let name = self.name;
+        if let Some((found, _)) = (given.iter()).find(|(found, _)| self.parameter(found).is_none())
+        {
+            return Err(ParseError::UnknownParameter {
+                name,
+                found: found.to_string(),
+                known: self.parameters.iter().map(|known| known.name).collect(),
+            });
+        }
+        let mut values = Vec::new();
+        for parameter in self.parameters {
+            let mut texts = given.iter().filter(|(known, _)| *known == parameter.name);
+            let value = match (texts.next(), parameter.default) {
+                (Some((_, text)), _) => parameter.read(name, text)?,
+                (None, Some(default)) => default,
+                (None, None) => return Err(self.missing(parameter)),
+            };
+            if texts.next().is_some() {
+                return Err(ParseError::GivenTwice {
+                    name,
+                    parameter: parameter.name,
+                });
             }
-            (Some(parameter), Some(_)) => Err(ParseError::OutOfRange {
-                name: String::from(self.name),
-                unit: parameter.unit,
-                least: parameter.least,
-                most: parameter.most,
-            }),
-            (Some(parameter), None) => Err(ParseError::Missing {
-                name: String::from(self.name),
-                syntax: self.syntax,
-                unit: parameter.unit,
-                example: self.examples[0],
-            }),
-            (None, Some(_)) => Err(ParseError::Unwanted {
-                name: String::from(self.name),
-            }),
+            values.push((parameter, value));
+        }
+        Ok((self.build)(Given::new(name, values)))
+    }
+
+    fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|known| known.name == name)
+    }
+
+    fn missing(&self, parameter: &Parameter) -> ParseError {
+        ParseError::Missing {
+            name: self.name,
+            syntax: self.syntax,
+            unit: match parameter.kind {
+                Kind::Number { unit, .. } => unit,
+                Kind::Word(_) | Kind::Sizes => parameter.name,
+            },
+            example: self.examples[0],
         }
     }
 }

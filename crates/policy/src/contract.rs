@@ -19,6 +19,9 @@ pub enum Point {
     /// Memory is short, and the block is a superpage none of whose pages was referenced since this was last asked. Only of
     /// policies with [`Needs::asked_when_short`].
     Short,
+    /// The program said that it no longer needs what stands in some pages of a superpage (`MADV_FREE`). They are clean now, and stay resident until
+    /// memory is short. Only of policies with [`Needs::asked_when_freed`].
+    Freed,
 }
 
 impl Point {
@@ -30,7 +33,19 @@ impl Point {
         Self::StoreToCleanSuperpage,
         Self::Scan,
         Self::Short,
+        Self::Freed,
     ];
+
+    /// Whether a policy with these needs is asked at it.
+    pub const fn is_asked_of(self, needs: &Needs) -> bool {
+        match self {
+            Self::Fault | Self::FirstStore | Self::StoreToCleanSuperpage => true,
+            Self::Due => needs.asked_at_age.is_some(),
+            Self::Scan => needs.scan.is_some(),
+            Self::Short => needs.asked_when_short,
+            Self::Freed => needs.asked_when_freed,
+        }
+    }
 }
 
 /// Whether one mapping spans a block, so that it could be a superpage.
@@ -42,6 +57,17 @@ pub enum Coverage {
     NotCovered,
     /// Mappings span the whole block, but with different rights.
     MixedProtection,
+}
+
+impl Coverage {
+    /// Why a block is no superpage for this, if it is not.
+    pub const fn refusal(self) -> Option<Refusal> {
+        match self {
+            Self::Covered => None,
+            Self::NotCovered => Some(Refusal::NotCovered),
+            Self::MixedProtection => Some(Refusal::MixedProtection),
+        }
+    }
 }
 
 /// What stands behind the memory in question.
@@ -70,11 +96,15 @@ pub enum Verdict {
 
 /// When a block becomes a superpage, and when it ceases to be one.
 ///
-/// A host asks at [`Point::Fault`] and [`Point::FirstStore`] for blocks that are not promoted, at [`Point::Due`],
-/// [`Point::Scan`] and [`Point::Short`] as [`Policy::needs`] says, and at [`Point::StoreToCleanSuperpage`] for blocks that are. The answer
-/// depends on nothing but the point and the view.
+/// A host asks at [`Point::Fault`] and [`Point::FirstStore`] for blocks that are not promoted, at [`Point::StoreToCleanSuperpage`] for blocks that are,
+/// and at the other points as [`Policy::needs`] says. The answer depends on nothing but the point and the view.
+///
+/// Where [`Needs::sizes`] holds several sizes, a block is an aligned piece of memory of any of them, and the view is of that piece. A host with
+/// [`crate::Placement::Reserved`] asks for the smallest piece first and goes up as long as the verdict is to promote, or throughout with
+/// [`Needs::every_size`]. With [`crate::Placement::AtFault`] it asks at a fault for the largest first, and the first that is to be promoted and finds an
+/// extent is. At [`Point::Scan`] it asks for the largest first.
 pub trait Policy: Send + Sync {
-    /// The catalogue name with its parameter: [`crate::parse`] makes an equal policy of it.
+    /// The catalogue name with its parameters: [`crate::parse`] makes an equal policy of it.
     fn name(&self) -> String;
 
     /// What the host has to provide. The same for the whole life of the policy.
@@ -105,5 +135,9 @@ impl Verdict {
         } else {
             Self::Stay(otherwise)
         }
+    }
+    /// [`Verdict::Demote`] where it is `wanted`, else nothing.
+    pub const fn demote_if(wanted: bool) -> Self {
+        if wanted { Self::Demote } else { Self::Pass }
     }
 }

@@ -11,15 +11,22 @@ extern crate alloc;
 
 mod catalogue;
 mod contract;
+mod error;
 mod needs;
+mod parameter;
 mod parse;
 mod policies;
 mod refusal;
 mod view;
+mod written;
 
-pub use catalogue::{Entry, Parameter, base_pages, catalogue, entry, examples};
+pub use catalogue::{Entry, all_examples, base_pages, catalogue, entry, examples};
 pub use contract::{BackingKind, Coverage, Point, Policy, Verdict};
+pub use error::ParseError;
 pub use needs::{Effort, Needs, Order, PageDaemon, Placement, Scan, Sizes};
-pub use parse::{ParseError, parse};
+pub use parameter::{Kind, Parameter, Value};
+pub use parse::parse;
 pub use refusal::Refusal;
 pub use view::View;
+
+pub(crate) use parameter::listed;

@@ -11,12 +11,16 @@ pub struct Needs {
     pub placement: Placement,
     /// Which page sizes are used beside the base page: those of the set that the machine has.
     pub sizes: Sizes,
+    /// With [`Placement::Reserved`]: ask for a larger piece too where the verdict on a smaller one was not to promote.
+    pub every_size: bool,
     /// Whether a block becomes a superpage too where its pages lie in other frames: they are copied together.
     pub copies: bool,
     /// Ask at [`crate::Point::Scan`], in rounds of a daemon.
     pub scan: Option<Scan>,
     /// Ask at [`crate::Point::Short`].
     pub asked_when_short: bool,
+    /// Ask at [`crate::Point::Freed`].
+    pub asked_when_freed: bool,
     /// Into how many pages, the faulting one included, a fault in a file that is mapped looks for what is in memory already, to map it as well.
     /// 0 and 1 are none.
     pub fault_around: u32,
@@ -26,6 +30,19 @@ pub struct Needs {
     pub zeroed_ahead: u64,
     /// What the page daemon keeps in mind when memory is short.
     pub daemon: PageDaemon,
+}
+
+impl Needs {
+    /// Whether it takes a host that keeps frames, of which there may be too few. A host whose memory never runs short, which knows reservations and
+    /// no superpages but those of [`Sizes::Block`], can replay the others.
+    pub fn needs_frames(&self) -> bool {
+        let without = Self {
+            asked_at_age: self.asked_at_age,
+            foresight_of: self.foresight_of,
+            ..Self::default()
+        };
+        *self != without
+    }
 }
 
 /// Where frames come from at a fault.

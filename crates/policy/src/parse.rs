@@ -1,81 +1,24 @@
 //! From a name to a policy.
 //!
-//! A policy is a catalogue name (`greedy`), a name with its number after a dash (`pop-64`, `life-1e6`), or a name with
-//! its number in brackets (`pop(64)`, `life(x=1000000)`).
+//! A policy is a catalogue name (`greedy`), a name with its number after a dash (`pop-64`, `life-1e6`), a name with
+//! its number in brackets (`pop(64)`, `life(x=1000000)`), or a name with any of its parameters in brackets
+//! (`linux(enabled=madvise,defrag=defer)`).
 
-use crate::{Entry, Policy, entry};
+use crate::{Entry, ParseError, Policy, entry};
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
-
-/// Why a name is not a policy's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ParseError {
-    /// No policy has that name.
-    #[error("no policy is called {name:?}")]
-    Unknown {
-        /// What was asked.
-        name: String,
-    },
-    /// The policy takes a number, and none was given.
-    #[error("the policy {name} takes a number of {unit}: {syntax}, for example {example}")]
-    Missing {
-        /// The policy.
-        name: String,
-        /// How to write it.
-        syntax: &'static str,
-        /// What the number counts.
-        unit: &'static str,
-        /// A name that would do.
-        example: &'static str,
-    },
-    /// The policy takes no number.
-    #[error("the policy {name} takes no number")]
-    Unwanted {
-        /// The policy.
-        name: String,
-    },
-    /// What stands in the number's place is none.
-    #[error("{text:?} is not a number of {unit} for the policy {name}; write it as 64 or 1e6")]
-    NotANumber {
-        /// The policy.
-        name: String,
-        /// What was found.
-        text: String,
-        /// What the number counts.
-        unit: &'static str,
-    },
-    /// The number is too small or too large.
-    #[error("the policy {name} takes {least} to {most} {unit}")]
-    OutOfRange {
-        /// The policy.
-        name: String,
-        /// What the number counts.
-        unit: &'static str,
-        /// The least that is allowed.
-        least: u64,
-        /// The most that is allowed.
-        most: u64,
-    },
-    /// The brackets hold another parameter's name.
-    #[error("the policy {name} has no parameter {found:?}; its parameter is {parameter:?}")]
-    UnknownParameter {
-        /// The policy.
-        name: String,
-        /// What was found.
-        found: String,
-        /// What there is.
-        parameter: &'static str,
-    },
-}
+use alloc::string::ToString;
+use alloc::vec::Vec;
 
 /// Makes the policy of that name.
 ///
 /// ```
-/// assert_eq!(broadleaf_policy::parse("life(x=1000000)").unwrap().name(), "life-1e6");
+/// use broadleaf_policy::parse;
+/// assert_eq!(parse("life(x=1000000)").unwrap().name(), "life-1e6");
+/// assert_eq!(parse("linux(defrag=defer, enabled=always)").unwrap().name(), "linux(defrag=defer)");
 /// ```
 ///
 /// # Errors
-/// Says what is wrong with the name or its number.
+/// Says what is wrong with the name or its parameters.
 pub fn parse(name: &str) -> Result<Box<dyn Policy>, ParseError> {
     let name = name.trim();
     known(name).unwrap_or_else(|| {
@@ -88,84 +31,40 @@ pub fn parse(name: &str) -> Result<Box<dyn Policy>, ParseError> {
 /// The policy of that name, or `None` where no entry of the catalogue has it.
 fn known(name: &str) -> Option<Result<Box<dyn Policy>, ParseError>> {
     if let Some(entry) = entry(name) {
-        return Some(entry.with(None));
+        return Some(entry.with(&[]));
     }
     if let Some((family, rest)) = name.split_once('(') {
         let (entry, inside) = (entry(family)?, rest.strip_suffix(')')?);
-        return Some(in_brackets(entry, inside).and_then(|text| with_text(entry, text)));
+        return Some(in_brackets(entry, inside).and_then(|given| entry.with(&given)));
     }
     let (family, text) = name.split_once('-')?;
-    Some(with_text(entry(family)?, text))
+    let entry = entry(family)?;
+    Some(match entry.number() {
+        Some(number) => entry.with(&[(number.name, text)]),
+        None => Err(ParseError::Unwanted { name: entry.name }),
+    })
 }
 
-/// The number inside brackets, with or without the parameter's name before it.
-fn in_brackets<'a>(entry: &Entry, inside: &'a str) -> Result<&'a str, ParseError> {
-    let Some((found, text)) = inside.split_once('=') else {
-        return Ok(inside.trim());
+/// What stands inside brackets: names of parameters, each with what is given for it. A family's number may stand there without its name.
+fn in_brackets<'a>(entry: &Entry, inside: &'a str) -> Result<Vec<(&'a str, &'a str)>, ParseError> {
+    let name = entry.name;
+    if entry.parameters.is_empty() {
+        return Err(ParseError::Unwanted { name });
+    }
+    if inside.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let one = |part: &'a str| match (part.split_once('='), entry.number()) {
+        (Some((parameter, text)), _) => Ok((parameter.trim(), text)),
+        (None, Some(number)) => Ok((number.name, part)),
+        (None, None) => Err(ParseError::NotNamed {
+            name,
+            text: part.trim().to_string(),
+            example: (entry.examples.iter().find(|example| example.contains('=')))
+                .unwrap_or(&entry.syntax),
+        }),
     };
-    match entry.parameter {
-        Some(parameter) if parameter.name == found.trim() => Ok(text.trim()),
-        Some(parameter) => Err(ParseError::UnknownParameter {
-            name: entry.name.to_string(),
-            found: found.trim().to_string(),
-            parameter: parameter.name,
-        }),
-        None => Err(ParseError::Unwanted {
-            name: entry.name.to_string(),
-        }),
-    }
-}
-
-fn with_text(entry: &Entry, text: &str) -> Result<Box<dyn Policy>, ParseError> {
-    let Some(parameter) = entry.parameter else {
-        return Err(ParseError::Unwanted {
-            name: entry.name.to_string(),
-        });
-    };
-    match number(text) {
-        Number::Is(value) => entry.with(Some(value)),
-        Number::TooLarge => entry.with(Some(u64::MAX)),
-        Number::None => Err(ParseError::NotANumber {
-            name: entry.name.to_string(),
-            text: text.to_string(),
-            unit: parameter.unit,
-        }),
-    }
-}
-
-enum Number {
-    Is(u64),
-    TooLarge,
-    None,
-}
-
-/// Reads `64`, `1e6`, `25e5`.
-fn number(text: &str) -> Number {
-    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let all_digits =
-        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !all_digits(digits) || !all_digits(exponent) {
-        return Number::None;
-    }
-    let value = digits.parse::<u64>().ok().zip(exponent.parse::<u32>().ok());
-    match value.and_then(|(digits, exponent)| digits.checked_mul(10u64.checked_pow(exponent)?)) {
-        Some(value) => Number::Is(value),
-        None => Number::TooLarge,
-    }
-}
-
-/// Writes a number as [`number`] reads it, the shorter way: three zeroes or more at the end become an exponent.
-pub(crate) fn write_number(value: u64) -> String {
-    let (mut digits, mut exponent) = (value, 0);
-    while digits != 0 && digits.is_multiple_of(10) {
-        digits /= 10;
-        exponent += 1;
-    }
-    if exponent >= 3 {
-        alloc::format!("{digits}e{exponent}")
-    } else {
-        value.to_string()
-    }
+    inside.split(',').map(one).collect()
 }
 
 #[cfg(test)]
@@ -201,8 +100,36 @@ mod tests {
     }
 
     #[test]
+    fn every_way_to_write_parameters() {
+        for (written, name) in [
+            ("linux", "linux"),
+            ("linux()", "linux"),
+            ("linux( )", "linux"),
+            // What it is anyway is not said again.
+            ("linux(enabled=always)", "linux"),
+            ("linux(enabled=madvise)", "linux(enabled=madvise)"),
+            // In the catalogue's order, whatever the order that they were given in.
+            (
+                "linux( max_ptes_none = 0 , enabled = never )",
+                "linux(enabled=never,max_ptes_none=0)",
+            ),
+            (
+                "linux(defrag=defer+madvise,sizes=2m+64k)",
+                "linux(defrag=defer+madvise,sizes=64k+2m)",
+            ),
+            ("linux(scan_period=1000000)", "linux(scan_period=1e6)"),
+            ("two-stage(second=128)", "two-stage(second=128)"),
+            ("navarro(sizes=none)", "navarro(sizes=none)"),
+        ] {
+            assert_eq!(parse(written).unwrap().name(), name, "{written}");
+        }
+    }
+
+    #[test]
     fn unknown_names_are_told_apart_from_bad_numbers() {
-        for name in ["", "gredy", "pup-64", "Freebsd", "4K", "pop(64"] {
+        for name in [
+            "", "gredy", "pup-64", "Freebsd", "4K", "pop(64", "linux(", "Linux()",
+        ] {
             let unknown = ParseError::Unknown { name: name.into() };
             assert_eq!(error(name), unknown);
         }
@@ -211,6 +138,7 @@ mod tests {
     #[test]
     fn bad_numbers_are_told_apart() {
         assert!(matches!(error("pop"), ParseError::Missing { .. }));
+        assert!(matches!(error("pop()"), ParseError::Missing { .. }));
         assert!(matches!(error("pop-x"), ParseError::NotANumber { .. }));
         assert!(matches!(error("pop-"), ParseError::NotANumber { .. }));
         assert!(matches!(error("pop--1"), ParseError::NotANumber { .. }));
@@ -230,13 +158,56 @@ mod tests {
         ));
         assert!(matches!(error("greedy-1"), ParseError::Unwanted { .. }));
         assert!(matches!(error("greedy(n=1)"), ParseError::Unwanted { .. }));
+        assert!(matches!(error("linux-1"), ParseError::Unwanted { .. }));
         assert!(matches!(
             error("pop(x=1)"),
             ParseError::UnknownParameter { .. }
         ));
-        assert_eq!(
-            error("pop-513").to_string(),
-            "the policy pop takes 1 to 512 base pages"
-        );
+        assert!(matches!(error("pop(1,2)"), ParseError::GivenTwice { .. }));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_words() {
+        for (name, words) in [
+            ("pop-513", "the policy pop takes 1 to 512 base pages"),
+            (
+                "pop(x=1)",
+                "the policy pop has no parameter \"x\"; it has n",
+            ),
+            (
+                "linux(max_ptes_none=512)",
+                "\"max_ptes_none\" of the policy linux takes 0 to 511 base pages",
+            ),
+            (
+                "linux(max_ptes_none=)",
+                "\"\" is not a number of base pages for \"max_ptes_none\" of the policy linux; write it as 64 or 1e6",
+            ),
+            (
+                "linux(enabled=alway)",
+                "\"enabled\" of the policy linux is always, madvise or never, not \"alway\"",
+            ),
+            (
+                "linux(sizes=3m)",
+                "\"3m\" is not a set of page sizes for \"sizes\" of the policy linux; write it as 2m, 64k+2m, all or none",
+            ),
+            (
+                "linux(enabled=never,enabled=always)",
+                "\"enabled\" of the policy linux is given twice",
+            ),
+            (
+                "linux(always)",
+                "the policy linux takes its parameters by name, as in linux(enabled=madvise); \"always\" has none",
+            ),
+            (
+                "linux(enabled=never,)",
+                "the policy linux takes its parameters by name, as in linux(enabled=madvise); \"\" has none",
+            ),
+            (
+                "hawkeye(period=1)",
+                "the policy hawkeye has no parameter \"period\"; it has order, scan_period, promotions, zero and zeroed_ahead",
+            ),
+        ] {
+            assert_eq!(error(name).to_string(), words, "{name}");
+        }
     }
 }

@@ -75,6 +75,22 @@ impl View {
         self.pages as u64 * self.base_bytes
     }
 
+    /// Why a policy that makes superpages of anonymous memory alone leaves the block as it is, whatever becomes of its pages. What rules it out
+    /// for good is looked at before what may change.
+    pub const fn refusal_by_kind(&self) -> Option<Refusal> {
+        match self.backing {
+            BackingKind::File => Some(Refusal::FileBacked),
+            BackingKind::SharedMemory => Some(Refusal::SharedMemory),
+            BackingKind::Anonymous if self.advised_against => Some(Refusal::AdvisedAgainst),
+            BackingKind::Anonymous => self.coverage.refusal(),
+        }
+    }
+
+    /// Whether the block was empty before the fault that is being decided on.
+    pub const fn was_empty(&self) -> bool {
+        self.populated == 1 && self.swapped == 0
+    }
+
     /// The age of the block's reservation, or what a policy that promotes reservations answers where there is none or
     /// the block is a superpage already: at a fault without a reservation a refusal, otherwise nothing.
     ///

@@ -1,131 +1,39 @@
 //! What every policy of the catalogue has to keep, whoever wrote it.
 
-use broadleaf_policy::{
-    BackingKind, Coverage, Point, Policy, Verdict, View, catalogue, examples, parse,
-};
+mod common;
 
-/// A spread of views over every field.
-fn views() -> Vec<View> {
-    let mut views = Vec::new();
-    for (populated, dirty) in [
-        (1, 0),
-        (1, 1),
-        (63, 63),
-        (64, 0),
-        (64, 64),
-        (256, 100),
-        (511, 511),
-        (512, 0),
-        (512, 512),
-    ] {
-        for reservation_age in [None, Some(0), Some(999_999), Some(u64::MAX)] {
-            for coverage in [
-                Coverage::Covered,
-                Coverage::NotCovered,
-                Coverage::MixedProtection,
-            ] {
-                for backing in [
-                    BackingKind::Anonymous,
-                    BackingKind::SharedMemory,
-                    BackingKind::File,
-                ] {
-                    for flags in 0..16 {
-                        views.push(View {
-                            populated,
-                            dirty,
-                            reservation_age,
-                            coverage,
-                            backing,
-                            promoted: flags & 1 != 0,
-                            writable: flags & 2 != 0,
-                            advised_against: flags & 4 != 0,
-                            foreseen: flags & 8 != 0,
-                            ..View::BLANK
-                        });
-                    }
-                }
-            }
-        }
-    }
-    views
-}
-
-fn every_policy() -> Vec<Box<dyn Policy>> {
-    let names = catalogue().iter().flat_map(|entry| entry.examples);
-    names.map(|name| parse(name).unwrap()).collect()
-}
-
-#[test]
-fn names_round_trip() {
-    for entry in catalogue() {
-        for example in entry.examples {
-            assert_eq!(parse(example).unwrap().name(), *example);
-        }
-        if let Some(parameter) = entry.parameter {
-            for value in [parameter.least, parameter.most] {
-                let name = entry.with(Some(value)).unwrap().name();
-                assert_eq!(parse(&name).unwrap().name(), name);
-            }
-        }
-    }
-}
-
-#[test]
-fn entries_explain_themselves() {
-    for entry in catalogue() {
-        assert!(
-            !entry.summary.is_empty() && !entry.summary.contains('\n'),
-            "{}",
-            entry.name
-        );
-        assert!(
-            entry.explanation.ends_with('.') && entry.explanation.len() > entry.summary.len(),
-            "{}",
-            entry.name
-        );
-        assert!(!entry.explanation.contains("  "), "{}", entry.name);
-        assert!(!entry.source.is_empty(), "{}", entry.name);
-        assert!(entry.syntax.starts_with(entry.name), "{}", entry.name);
-        assert!(!entry.examples.is_empty(), "{}", entry.name);
-        assert!(
-            catalogue()
-                .iter()
-                .filter(|other| other.name == entry.name)
-                .count()
-                == 1,
-            "{}",
-            entry.name
-        );
-    }
-}
+use broadleaf_policy::{Coverage, Effort, Placement, Point, Refusal, Sizes, Verdict, View, parse};
+use common::{differ, every_policy, points, views};
 
 #[test]
 fn answers_depend_on_nothing_but_point_and_view() {
+    let views = views();
     for policy in every_policy() {
         let again = parse(&policy.name()).unwrap();
-        assert_eq!(policy.needs(), again.needs());
-        for view in views() {
-            for point in Point::ALL {
-                let verdict = policy.decide(*point, &view);
-                assert_eq!(verdict, policy.decide(*point, &view), "{}", policy.name());
-                assert_eq!(verdict, again.decide(*point, &view), "{}", policy.name());
-            }
-        }
+        assert!(
+            !differ(policy.as_ref(), again.as_ref(), &views),
+            "{}",
+            policy.name()
+        );
     }
 }
 
 #[test]
 fn only_superpages_are_demoted_and_only_other_blocks_promoted() {
+    let views = views();
     for policy in every_policy() {
-        for view in views() {
-            for point in Point::ALL {
-                match policy.decide(*point, &view) {
+        for view in &views {
+            for point in points(policy.as_ref(), view) {
+                match policy.decide(point, view) {
                     Verdict::Promote | Verdict::Stay(_) => {
-                        assert!(!view.promoted, "{}", policy.name())
+                        assert!(!view.promoted, "{}", policy.name());
+                        let made = [Point::Fault, Point::FirstStore, Point::Due, Point::Scan];
+                        assert!(made.contains(&point), "{}", policy.name());
                     }
                     Verdict::Demote => {
                         assert!(view.promoted, "{}", policy.name());
-                        assert_eq!(*point, Point::StoreToCleanSuperpage, "{}", policy.name());
+                        let broken = [Point::StoreToCleanSuperpage, Point::Short, Point::Freed];
+                        assert!(broken.contains(&point), "{}", policy.name());
                     }
                     Verdict::Pass => {}
                 }
@@ -136,12 +44,13 @@ fn only_superpages_are_demoted_and_only_other_blocks_promoted() {
 
 #[test]
 fn a_block_that_could_never_be_reserved_is_never_promoted() {
+    let views = views();
     for policy in every_policy() {
-        for view in views() {
+        for view in &views {
             if view.reservation_age.is_none() && view.coverage != Coverage::Covered {
-                for point in Point::ALL {
+                for point in points(policy.as_ref(), view) {
                     assert_ne!(
-                        policy.decide(*point, &view),
+                        policy.decide(point, view),
                         Verdict::Promote,
                         "{}",
                         policy.name()
@@ -153,24 +62,78 @@ fn a_block_that_could_never_be_reserved_is_never_promoted() {
 }
 
 #[test]
+fn what_needs_frames_passes_where_it_does_not_ask_to_be_asked() {
+    let views = views();
+    for policy in every_policy() {
+        let needs = policy.needs();
+        if !needs.needs_frames() {
+            continue;
+        }
+        for point in Point::ALL.iter().filter(|point| !point.is_asked_of(&needs)) {
+            for view in &views {
+                assert_eq!(
+                    policy.decide(*point, view),
+                    Verdict::Pass,
+                    "{}",
+                    policy.name()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn needs_make_sense() {
+    for policy in every_policy() {
+        let (needs, name) = (policy.needs(), policy.name());
+        // A round looks at something, sooner or later.
+        assert!(needs.scan.is_none_or(|scan| scan.period > 0), "{name}");
+        assert_ne!(needs.asked_at_age, Some(0), "{name}");
+        // Without reservations, a daemon has to bring pages together.
+        if needs.placement == Placement::AtFault && needs.scan.is_some() {
+            assert!(needs.copies, "{name}");
+        }
+        // What no frames are kept for knows one size, and goes to no effort.
+        if !needs.needs_frames() {
+            assert_eq!(needs.sizes, Sizes::Block, "{name}");
+            for point in Point::ALL {
+                assert_eq!(policy.effort(*point, &View::BLANK), Effort::None, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_refusal_that_is_a_policy_s_is_reached() {
+    let views = views();
+    let mut reached = Vec::new();
+    for policy in every_policy() {
+        for view in &views {
+            for point in points(policy.as_ref(), view) {
+                if let Verdict::Stay(refusal) = policy.decide(point, view)
+                    && !reached.contains(&refusal)
+                {
+                    reached.push(refusal);
+                }
+            }
+        }
+    }
+    // What only a host can say.
+    let hosts = [Refusal::MemoryShort, Refusal::NotInPlace];
+    for refusal in Refusal::ALL {
+        assert_eq!(
+            !reached.contains(refusal),
+            hosts.contains(refusal),
+            "{refusal}"
+        );
+    }
+}
+
+#[test]
 fn what_is_foreseen_is_in_the_catalogue_and_needs_no_foresight_itself() {
     for policy in every_policy() {
         if let Some(name) = policy.needs().foresight_of {
             assert_eq!(parse(name).unwrap().needs().foresight_of, None);
         }
     }
-}
-
-#[test]
-fn what_is_ready_to_use_is_zhu_s_eighteen_in_order_and_linux_s() {
-    let names: Vec<String> = examples()
-        .unwrap()
-        .iter()
-        .map(|policy| policy.name())
-        .collect();
-    assert_eq!(
-        names.join(" "),
-        "4k freebsd foresight greedy pop-64 pop-128 pop-256 pop-461 pop-509 dirty-64 dirty-128 dirty-256 dirty-461 \
-         dirty-509 life-1e6 life-1e7 life-1e8 life-1e9 thp-always"
-    );
 }

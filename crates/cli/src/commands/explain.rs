@@ -6,7 +6,7 @@ use broadleaf_report::{HEADINGS, Heading, Meaning, Style, View, heading_named, w
 use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
 
 use super::formats::FORMATS;
-use super::names::{known_policies, unknown};
+use super::names::{known_policies, no_policy, unknown};
 use crate::args::Explain;
 use crate::failure::Failure;
 use crate::output::print;
@@ -82,8 +82,8 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             }
         }
         Err(ParseError::Unknown { .. }) => {}
-        // The family is known and its number is wrong.
-        Err(error) => return Err(Failure::wrong(error)),
+        // The policy is known and what it is told is wrong.
+        Err(error) => return Err(no_policy(error)),
     }
     if machine_names().any(|known| known == name) {
         return Ok(of_machine(&machine(name).map_err(Failure::failed)?));
@@ -184,7 +184,7 @@ fn belongs(entry: &Entry, name: &str) -> bool {
 
 fn policy(entry: &Entry, named: Option<String>) -> Explanation {
     let mut facts = Vec::new();
-    if let Some(parameter) = entry.parameter {
+    if !entry.parameters.is_empty() {
         facts.push((
             "written",
             format!(
@@ -193,11 +193,19 @@ fn policy(entry: &Entry, named: Option<String>) -> Explanation {
                 entry.examples.join(", ")
             ),
         ));
+    }
+    for parameter in entry.parameters {
+        let default = parameter
+            .default
+            .map(|value| format!(" ({} unless you say otherwise)", value.written()))
+            .unwrap_or_default();
         facts.push((
             "parameter",
             format!(
-                "{}, {} to {} {}: {}",
-                parameter.name, parameter.least, parameter.most, parameter.unit, parameter.meaning
+                "{}, {}{default}: {}",
+                parameter.name,
+                parameter.kind.in_words(),
+                parameter.meaning
             ),
         ));
     }

@@ -1,7 +1,7 @@
 //! `list`: what the catalogues hold.
 
 use broadleaf_metrics::METRICS;
-use broadleaf_policy::Refusal;
+use broadleaf_policy::{Kind, Parameter, Refusal};
 use broadleaf_report::{Align, Grid, View};
 use broadleaf_translation::{PAGE_TABLES, TLBS, machine, machine_names};
 use clap::ValueEnum;
@@ -62,23 +62,44 @@ fn policies() -> Listed {
         .column("what it does", Align::Left);
     let mut json = Vec::new();
     for entry in broadleaf_policy::catalogue() {
-        let ready = if entry.parameter.is_some() {
+        // What else can be told to a policy, `explain` says.
+        let ready = if entry.number().is_some() {
             format!(" ({})", entry.examples.join(", "))
         } else {
             String::new()
         };
         grid.row([entry.syntax.to_owned(), format!("{}{ready}", entry.summary)]);
-        let parameter = entry.parameter.map(|parameter| {
-            json!({ "name": parameter.name, "unit": parameter.unit, "least": parameter.least, "most": parameter.most,
-                    "meaning": parameter.meaning })
-        });
+        let (options, numbers): (Vec<_>, Vec<_>) =
+            (entry.parameters.iter()).partition(|parameter| parameter.default.is_some());
+        let options: Vec<Value> = options.into_iter().map(parameter).collect();
+        // A family has one, and its name is none without it.
+        let number = numbers.into_iter().next().map(parameter);
         json.push(
             json!({ "name": entry.name, "syntax": entry.syntax, "summary": entry.summary,
-            "explanation": entry.explanation, "source": entry.source, "parameter": parameter,
-            "examples": entry.examples }),
+            "explanation": entry.explanation, "source": entry.source, "parameter": number, "options": options,
+            "examples": entry.examples, "by_default": entry.by_default }),
         );
     }
     Listed { grid, json }
+}
+
+/// What may be given to a policy, for programs.
+fn parameter(parameter: &Parameter) -> Value {
+    let mut fields = json!({ "name": parameter.name, "meaning": parameter.meaning });
+    match parameter.kind {
+        Kind::Number { unit, least, most } => {
+            fields["unit"] = json!(unit);
+            fields["least"] = json!(least);
+            fields["most"] = json!(most);
+        }
+        Kind::Word(words) => fields["words"] = json!(words),
+        Kind::Sizes => fields["unit"] = json!("page sizes"),
+    }
+    if let Some(default) = parameter.default {
+        fields["values"] = json!(parameter.kind.in_words());
+        fields["default"] = json!(default.written());
+    }
+    fields
 }
 
 fn machines() -> Result<Listed, Failure> {

@@ -8,14 +8,28 @@ use crate::failure::Failure;
 
 /// The policy of that name.
 pub(crate) fn policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
-    parse(name).map_err(|error| match error {
+    parse(name).map_err(no_policy)
+}
+
+/// The refusal of a name that is no policy's: with the nearest names, or the nearest parameters of the policy that it begins with.
+pub(super) fn no_policy(error: ParseError) -> Failure {
+    match error {
         ParseError::Unknown { name } => {
             let known = known_policies(&name);
             let known = known.iter().map(String::as_str);
             unknown("no policy", &name, known, "broadleaf list policies")
         }
+        ParseError::UnknownParameter { name, found, known } => {
+            let nothing = format!("no parameter of the policy {name}");
+            unknown(
+                &nothing,
+                &found,
+                known,
+                &format!("broadleaf explain {name}"),
+            )
+        }
         error => Failure::wrong(error),
-    })
+    }
 }
 
 /// The names that stand in one argument with commas between them. A comma inside brackets is part of its name.
@@ -93,7 +107,8 @@ pub(crate) fn unknown<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::apart;
+    use super::{apart, policy};
+    use crate::failure::Failure;
 
     #[test]
     fn commas_stand_between_names_and_not_inside_them() {
@@ -101,5 +116,24 @@ mod tests {
         assert_eq!(apart("f(a, b),4k"), ["f(a, b)", "4k"]);
         assert_eq!(apart("4k"), ["4k"]);
         assert_eq!(apart("4k,"), ["4k", ""]);
+        assert_eq!(
+            apart("4k,linux(enabled=madvise,defrag=defer),pop-64"),
+            ["4k", "linux(enabled=madvise,defrag=defer)", "pop-64"]
+        );
+    }
+
+    #[test]
+    fn a_parameter_that_is_unknown_is_answered_with_the_nearest() {
+        let answer = |name: &str| match policy(name) {
+            Err(Failure::Wrong(text)) => text,
+            _ => panic!("{name} was taken for a policy"),
+        };
+        assert_eq!(
+            answer("linux(enable=never)"),
+            "no parameter of the policy linux is called \"enable\"; did you mean enabled? (`broadleaf explain linux` names all)"
+        );
+        assert!(answer("linux(max_ptes=0)").contains("max_ptes_none"));
+        assert!(answer("linx").contains("did you mean linux?"));
+        assert!(answer("linux(enabled=on)").contains("always, madvise or never"));
     }
 }

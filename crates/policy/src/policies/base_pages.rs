@@ -11,8 +11,9 @@ pub(crate) const ENTRY: Entry = Entry {
     explanation: "Never promotes. What the others save, in page faults and in TLB misses, is measured against it, and it \
                   never holds a page that the program did not touch.",
     source: "Zhu 2018, chapter 5 (4K-user)",
-    parameter: None,
+    parameters: &[],
     examples: &["4k"],
+    by_default: true,
     build: |_| Box::new(BasePages),
 };
 

@@ -1,6 +1,6 @@
 //! `dirty-N`: promote when enough base pages are dirty.
 
-use crate::{Entry, Parameter, Point, Policy, Refusal, Verdict, View};
+use crate::{Entry, Kind, Parameter, Point, Policy, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -12,13 +12,16 @@ pub(crate) const ENTRY: Entry = Entry {
                   stays in base pages: a file that is mapped to be read is never read ahead of need, and clean pages are \
                   taken for modified ones only in blocks that are written anyway.",
     source: "Zhu 2018, chapter 5 (dirty-x); table 6.2",
-    parameter: Some(Parameter {
+    parameters: &[Parameter {
         name: "n",
-        unit: "base pages",
-        least: 1,
-        most: 512,
+        kind: Kind::Number {
+            unit: "base pages",
+            least: 1,
+            most: 512,
+        },
+        default: None,
         meaning: "How many base pages have to be dirty.",
-    }),
+    }],
     examples: &[
         "dirty-64",
         "dirty-128",
@@ -26,7 +29,12 @@ pub(crate) const ENTRY: Entry = Entry {
         "dirty-461",
         "dirty-509",
     ],
-    build: |threshold| Box::new(Dirty { threshold }),
+    by_default: true,
+    build: |given| {
+        Box::new(Dirty {
+            threshold: given.number("n"),
+        })
+    },
 };
 
 struct Dirty {

@@ -13,8 +13,9 @@ pub(crate) const ENTRY: Entry = Entry {
                   needs the future, so no kernel can do it: it bounds what better timing alone could gain without filling in \
                   memory that nobody asked for.",
     source: "Zhu 2018, chapter 5 (foresight)",
-    parameter: None,
+    parameters: &[],
     examples: &["foresight"],
+    by_default: true,
     build: |_| Box::new(Foresight),
 };
 

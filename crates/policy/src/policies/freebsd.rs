@@ -1,6 +1,7 @@
 //! `freebsd`: promote full blocks that are clean throughout or dirty throughout.
 
-use crate::{Entry, Point, Policy, Refusal, Verdict, View};
+use super::filled::{filled, stored_to};
+use crate::{Entry, Point, Policy, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -13,8 +14,9 @@ pub(crate) const ENTRY: Entry = Entry {
                   and it comes back when every page is dirty. So nothing is ever filled in or falsely taken for modified, \
                   and the superpage comes late.",
     source: "Navarro 2002; Zhu 2018, section 2.4 and chapter 5 (FreeBSD)",
-    parameter: None,
+    parameters: &[],
     examples: &["freebsd"],
+    by_default: true,
     build: |_| Box::new(FreeBsd),
 };
 
@@ -26,21 +28,9 @@ impl Policy for FreeBsd {
     }
 
     fn decide(&self, point: Point, view: &View) -> Verdict {
-        if point == Point::StoreToCleanSuperpage {
-            // Memory that cannot be written needs no protection to catch the first store, so there is none to lift.
-            return if view.promoted && view.writable {
-                Verdict::Demote
-            } else {
-                Verdict::Pass
-            };
-        }
-        match view.reservation_to_decide_on(point) {
-            Ok(_) if view.populated < view.pages => Verdict::Stay(Refusal::TooFewResident),
-            Ok(_) => Verdict::promote_if(
-                view.dirty == 0 || view.dirty == view.pages,
-                Refusal::MixedDirty,
-            ),
-            Err(verdict) => verdict,
+        match point {
+            Point::StoreToCleanSuperpage => stored_to(view),
+            _ => filled(point, view, true),
         }
     }
 }

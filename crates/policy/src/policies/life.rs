@@ -1,7 +1,7 @@
 //! `life-X`: promote a reservation that has lived long enough.
 
-use crate::parse::write_number;
-use crate::{Entry, Needs, Parameter, Point, Policy, Refusal, Verdict, View};
+use crate::written::write_number;
+use crate::{Entry, Kind, Needs, Parameter, Point, Policy, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -13,15 +13,23 @@ pub(crate) const ENTRY: Entry = Entry {
                   passed since it was reserved. It keeps short-lived memory out of superpages, and nothing else: \
                   long-lived sparse blocks are filled in as by greedy.",
     source: "Zhu 2018, chapter 5 (life-x); tables 6.2 and 6.5",
-    parameter: Some(Parameter {
+    parameters: &[Parameter {
         name: "x",
-        unit: "accesses",
-        least: 1,
-        most: 1_000_000_000_000_000_000,
+        kind: Kind::Number {
+            unit: "accesses",
+            least: 1,
+            most: 1_000_000_000_000_000_000,
+        },
+        default: None,
         meaning: "How many accesses a reservation has to have lived for.",
-    }),
+    }],
     examples: &["life-1e6", "life-1e7", "life-1e8", "life-1e9"],
-    build: |age| Box::new(Life { age }),
+    by_default: true,
+    build: |given| {
+        Box::new(Life {
+            age: given.number("x"),
+        })
+    },
 };
 
 struct Life {

@@ -1,6 +1,6 @@
 //! `pop-N` and `greedy`: promote when enough base pages are populated.
 
-use crate::{Entry, Parameter, Point, Policy, Refusal, Verdict, View};
+use crate::{Entry, Kind, Parameter, Point, Policy, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -13,17 +13,21 @@ pub(crate) const ENTRY: Entry = Entry {
                   and TLB misses early and wastes memory on blocks that stay sparse; pop-64 keeps most of what greedy gains \
                   for a fifth of what it wastes, by Zhu's measurements.",
     source: "Zhu 2018, chapter 5 (pop-x); tables 6.2 and 6.5",
-    parameter: Some(Parameter {
+    parameters: &[Parameter {
         name: "n",
-        unit: "base pages",
-        least: 1,
-        most: 512,
+        kind: Kind::Number {
+            unit: "base pages",
+            least: 1,
+            most: 512,
+        },
+        default: None,
         meaning: "How many base pages have to be populated.",
-    }),
+    }],
     examples: &["pop-64", "pop-128", "pop-256", "pop-461", "pop-509"],
-    build: |threshold| {
+    by_default: true,
+    build: |given| {
         Box::new(Population {
-            threshold,
+            threshold: given.number("n"),
             greedy: false,
         })
     },
@@ -36,8 +40,9 @@ pub(crate) const GREEDY: Entry = Entry {
     explanation: "A block becomes a superpage at the first touch of any of its pages, if it is reserved; the same as pop-1. \
                   It saves the most page faults and TLB misses of all and holds the most memory that nobody asked for.",
     source: "Zhu 2018, chapter 5 (greedy)",
-    parameter: None,
+    parameters: &[],
     examples: &["greedy"],
+    by_default: true,
     build: |_| {
         Box::new(Population {
             threshold: 1,

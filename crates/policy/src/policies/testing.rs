@@ -1,6 +1,6 @@
 //! What the tests of all policies share.
 
-use crate::{Point, Verdict, View};
+use crate::{BackingKind, Coverage, Needs, Point, Refusal, Verdict, View};
 
 /// A covered, writable, anonymous block with a new reservation and nothing in it.
 pub(crate) const RESERVED: View = View {
@@ -13,4 +13,40 @@ pub(crate) fn decide(name: &str, point: Point, view: View) -> Verdict {
     crate::parse(name)
         .unwrap_or_else(|error| panic!("{error}"))
         .decide(point, &view)
+}
+
+/// What the catalogue's policy of that name needs.
+pub(crate) fn needs(name: &str) -> Needs {
+    crate::parse(name)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .needs()
+}
+
+/// Whatever a policy for anonymous memory refuses before it looks at pages, in the promised order. `view` is one that it promotes.
+pub(crate) fn refuses_by_kind(name: &str, point: Point, view: View) {
+    let mut worst = View {
+        backing: BackingKind::File,
+        advised_against: true,
+        coverage: Coverage::NotCovered,
+        ..view
+    };
+    let mut expect = |refusal: Refusal, cure: fn(&mut View)| {
+        assert_eq!(decide(name, point, worst), Verdict::Stay(refusal), "{name}");
+        cure(&mut worst);
+    };
+    expect(Refusal::FileBacked, |view| {
+        view.backing = BackingKind::SharedMemory;
+    });
+    expect(Refusal::SharedMemory, |view| {
+        view.backing = BackingKind::Anonymous;
+    });
+    expect(Refusal::AdvisedAgainst, |view| view.advised_against = false);
+    expect(Refusal::NotCovered, |view| {
+        view.coverage = Coverage::MixedProtection;
+    });
+    expect(Refusal::MixedProtection, |view| {
+        view.coverage = Coverage::Covered;
+    });
+    assert_eq!(decide(name, point, view), Verdict::Promote, "{name}");
+    assert_eq!(decide(name, point, worst), Verdict::Promote, "{name}");
 }

@@ -1,6 +1,6 @@
 //! `thp-always`: a superpage at the first fault, as Linux does with transparent huge pages set to `always`.
 
-use crate::{BackingKind, Coverage, Entry, Point, Policy, Refusal, Verdict, View};
+use crate::{Entry, Point, Policy, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -12,8 +12,9 @@ pub(crate) const ENTRY: Entry = Entry {
                   once. Files, shared memory and memory that the program advised against stay in base pages, and a block \
                   that got base pages once keeps them: the daemon that would collapse them later is not part of it.",
     source: "Linux, mm/huge_memory.c (do_huge_pmd_anonymous_page) and Documentation/admin-guide/mm/transhuge.rst",
-    parameter: None,
+    parameters: &[],
     examples: &["thp-always"],
+    by_default: true,
     build: |_| Box::new(ThpAlways),
 };
 
@@ -28,16 +29,10 @@ impl Policy for ThpAlways {
         if point != Point::Fault || view.promoted {
             return Verdict::Pass;
         }
-        // The kind of the memory rules a block out for good, so it is looked at before what may change.
-        let refusal = match (view.backing, view.coverage) {
-            (BackingKind::File, _) => Refusal::FileBacked,
-            (BackingKind::SharedMemory, _) => Refusal::SharedMemory,
-            _ if view.advised_against => Refusal::AdvisedAgainst,
-            (_, Coverage::NotCovered) => Refusal::NotCovered,
-            (_, Coverage::MixedProtection) => Refusal::MixedProtection,
-            _ => return Verdict::promote_if(view.populated == 1, Refusal::AlreadyPopulated),
-        };
-        Verdict::Stay(refusal)
+        match view.refusal_by_kind() {
+            Some(refusal) => Verdict::Stay(refusal),
+            None => Verdict::promote_if(view.populated == 1, Refusal::AlreadyPopulated),
+        }
     }
 }
 

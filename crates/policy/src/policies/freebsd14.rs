@@ -1,0 +1,145 @@
+//! `freebsd14`: FreeBSD as it is today.
+
+use super::filled::{filled, stored_to};
+use crate::parameter::Given;
+use crate::{Entry, Needs, Parameter, Point, Policy, Sizes, Verdict, View};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "freebsd14",
+    syntax: "freebsd14(...)",
+    summary: "promote full reservations that are all clean or all dirty, and break what the program frees, as FreeBSD 14 does",
+    explanation: "A fault reserves 2 MiB for its object, unless the object is a file's or a shared one and ends before, or a page or another reservation is in the way. A \
+                  map and a count say which pages of it are populated; while some are not, it stands in a queue in the order of its last \
+                  allocation, from which the oldest is broken when memory is short. When all are populated and their page table entries agree \
+                  in the rights and in being modified, the block becomes a superpage; whether they were accessed no longer has to agree. \
+                  Clean entries are write-protected, so that the first store breaks a clean superpage. An allocator that gives memory back with \
+                  MADV_FREE breaks the superpage and makes its pages clean, but they stay in their places: when all of them were stored to again, they are \
+                  a superpage without a fault that fills a page. The kernel sees to it by taking one page of the range, once the first and now \
+                  the last, out of the page table, so that the next touch of it asks anew; here every first store asks, so that \
+                  nothing has to be taken out. Pressure breaks no superpage to learn what is in use. Differences: a \
+                  fault maps what is resident in a window of eight pages, not four on either side; and a file's superpage is not mapped whole at the first touch of a \
+                  process where another one populated it.",
+    source: "FreeBSD 14, sys/vm/vm_reserv.c (vm_reserv_alloc_page, vm_reserv_populate, vm_reserv_reclaim_inactive), sys/vm/vm_fault.c (vm_fault_prefault), sys/amd64/amd64/pmap.c \
+             (pmap_enter, pmap_promote_pde, pmap_advise); Zhu 2018, section 2.4, on the page that the allocator leaves clean; on arm64 and 64k: sys/arm64/arm64/pmap.c (pmap_promote_l3c)",
+    parameters: &[
+        Parameter::sizes(
+            "sizes",
+            Sizes::These(1 << 21),
+            "Which superpages there are, of those that the machine has: 64k+2m is arm64's.",
+        ),
+        Parameter::word(
+            "freed",
+            &["demote", "keep"],
+            "demote",
+            "What becomes of a superpage, pages of which the program freed but for the name (MADV_FREE).",
+        ),
+    ],
+    examples: &["freebsd14", "freebsd14(freed=keep)"],
+    by_default: false,
+    build: |given| Box::new(FreeBsd14 { given }),
+};
+
+struct FreeBsd14 {
+    given: Given,
+}
+
+impl Policy for FreeBsd14 {
+    fn name(&self) -> String {
+        self.given.name()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            sizes: self.given.sizes("sizes"),
+            asked_when_freed: self.given.word("freed") == "demote",
+            fault_around: 8,
+            ..Needs::default()
+        }
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        match point {
+            Point::Fault | Point::FirstStore => filled(point, view, true),
+            Point::StoreToCleanSuperpage => stored_to(view),
+            Point::Freed => {
+                Verdict::demote_if(view.promoted && self.given.word("freed") == "demote")
+            }
+            _ => Verdict::Pass,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policies::testing::{RESERVED, decide, needs};
+    use crate::{Point, Refusal, Sizes, Verdict, View};
+
+    #[test]
+    fn promotes_full_reservations_that_agree() {
+        for pages in [16, 512] {
+            for (populated, dirty, verdict) in [
+                (pages - 1, pages - 1, Verdict::Stay(Refusal::TooFewResident)),
+                (pages, 0, Verdict::Promote),
+                (pages, 1, Verdict::Stay(Refusal::MixedDirty)),
+                (pages, pages - 1, Verdict::Stay(Refusal::MixedDirty)),
+                (pages, pages, Verdict::Promote),
+            ] {
+                let view = View {
+                    populated,
+                    dirty,
+                    pages,
+                    // What was accessed does not matter.
+                    referenced: 1,
+                    ..RESERVED
+                };
+                for point in [Point::Fault, Point::FirstStore] {
+                    assert_eq!(decide("freebsd14", point, view), verdict);
+                }
+            }
+        }
+        let elsewhere = View {
+            reservation_age: None,
+            ..RESERVED
+        };
+        assert_eq!(
+            decide("freebsd14", Point::Fault, elsewhere),
+            Verdict::Stay(Refusal::NoReservation)
+        );
+    }
+
+    #[test]
+    fn breaks_what_is_stored_to_and_what_is_freed() {
+        let superpage = View {
+            populated: 512,
+            promoted: true,
+            ..RESERVED
+        };
+        let store = Point::StoreToCleanSuperpage;
+        assert_eq!(decide("freebsd14", store, superpage), Verdict::Demote);
+        let read_only = View {
+            writable: false,
+            ..superpage
+        };
+        assert_eq!(decide("freebsd14", store, read_only), Verdict::Pass);
+        let freed = Point::Freed;
+        assert_eq!(decide("freebsd14", freed, superpage), Verdict::Demote);
+        assert_eq!(decide("freebsd14", freed, RESERVED), Verdict::Pass);
+        assert_eq!(
+            decide("freebsd14(freed=keep)", freed, superpage),
+            Verdict::Pass
+        );
+        assert!(needs("freebsd14").asked_when_freed);
+        assert!(!needs("freebsd14(freed=keep)").asked_when_freed);
+    }
+
+    #[test]
+    fn has_one_size_unless_told() {
+        assert_eq!(needs("freebsd14").sizes, Sizes::These(1 << 21));
+        assert_eq!(
+            needs("freebsd14(sizes=64k+2m)").sizes,
+            Sizes::These(1 << 16 | 1 << 21)
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! `hawkeye`: superpages at faults from frames zeroed ahead, then where the most pages are referenced; bloat is taken back.
+
+use crate::parameter::Given;
+use crate::{
+    Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal, Scan, Verdict, View,
+};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "hawkeye",
+    syntax: "hawkeye(...)",
+    summary: "promote at first faults while extents are free, then what is referenced most; break what holds zeroes when memory is short",
+    explanation: "Frames are zeroed ahead of time, so that a superpage at the first fault costs little: anonymous blocks get one while an extent is free. The rest is found by a daemon \
+                  that counts which pages of a block are referenced: blocks stand in ten buckets by their average, fifty pages to a bucket, and those of the highest are \
+                  promoted first, whosever they are. When memory is short, superpages with many pages of zeroes are broken, and those pages given back. Pages \
+                  count as zeroes that were never stored to; the original reads them, and finds those too that hold zeroes again. It measures \
+                  references for one second of thirty, and starts to take back at 85 percent of memory: here a round is its own measurement, and the host says \
+                  when memory is short, and asks only about superpages that nobody references. This is the variant that looks at \
+                  references alone (HawkEye-G); the other weighs processes by the walk cycles that the processor counts. How many zeroes are many is a setting \
+                  of the original; half is this project's choice.",
+    source: "Panwar, Bansal, Gopinath 2019 (ASPLOS), HawkEye: Efficient Fine-grained OS Support for Huge Pages, section 3 (asynchronous page pre-zeroing, managing bloat, fine-grained huge page promotion); \
+             github.com/apanwariisc/HawkEye, mm/ohp.c (ohp_calc_hpage_hotness, get_next_ohp_addr)",
+    parameters: &[
+        Parameter::word(
+            "order",
+            &["coverage", "fair"],
+            "coverage",
+            "Whether the highest bucket of all processes comes first, or processes take turns.",
+        ),
+        Parameter::number(
+            "scan_period",
+            "accesses",
+            (1, 1_000_000_000_000_000_000),
+            30_000_000_000,
+            "How many accesses lie between two turns of the daemon: the default is thirty seconds at 1e9 in a second.",
+        ),
+        Parameter::number(
+            "promotions",
+            "blocks",
+            (0, 1_000_000_000),
+            0,
+            "How many blocks the daemon promotes in a turn at most; 0 is as many as there are.",
+        ),
+        Parameter::number(
+            "zero",
+            "base pages",
+            (1, 512),
+            256,
+            "How many pages of zeroes break a superpage when memory is short.",
+        ),
+        Parameter::number(
+            "zeroed_ahead",
+            "frames in a million accesses",
+            (0, 1_000_000),
+            10,
+            "How many free frames are zeroed ahead of time: the default is ten thousand in a second of 1e9 accesses.",
+        ),
+    ],
+    examples: &["hawkeye", "hawkeye(order=fair)"],
+    by_default: false,
+    build: |given| {
+        Box::new(HawkEye {
+            zero: given.small("zero"),
+            given,
+        })
+    },
+};
+
+/// How many base pages on average make a bucket, and how many buckets there are.
+const BUCKET: u32 = 50;
+const BUCKETS: u32 = 10;
+
+struct HawkEye {
+    given: Given,
+    zero: u32,
+}
+
+impl Policy for HawkEye {
+    fn name(&self) -> String {
+        self.given.name()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            placement: Placement::AtFault,
+            copies: true,
+            scan: Some(Scan {
+                period: self.given.number("scan_period"),
+                pages: 0,
+                promotions: self.given.number("promotions"),
+                order: match self.given.word("order") {
+                    "coverage" => Order::ByRank,
+                    _ => Order::Fair,
+                },
+            }),
+            asked_when_short: true,
+            fault_around: 16,
+            zero_page: true,
+            zeroed_ahead: self.given.number("zeroed_ahead"),
+            ..Needs::default()
+        }
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        match (point, view.promoted) {
+            (Point::Fault, false) => match view.refusal_by_kind() {
+                Some(refusal) => Verdict::Stay(refusal),
+                None if !view.was_empty() => Verdict::Stay(Refusal::AlreadyPopulated),
+                None => Verdict::promote_if(view.extent_free, Refusal::NoExtent),
+            },
+            (Point::Scan, false) => match view.refusal_by_kind() {
+                Some(refusal) => Verdict::Stay(refusal),
+                None => {
+                    Verdict::promote_if(view.referenced_on_average > 0, Refusal::RarelyReferenced)
+                }
+            },
+            (Point::Short, true) => Verdict::demote_if(view.zero >= self.zero),
+            _ => Verdict::Pass,
+        }
+    }
+
+    fn effort(&self, point: Point, _: &View) -> Effort {
+        match point {
+            Point::Scan => Effort::Now,
+            _ => Effort::None,
+        }
+    }
+
+    fn rank(&self, view: &View) -> u64 {
+        // The average is in sixteenths.
+        (view.referenced_on_average / 16 / BUCKET)
+            .min(BUCKETS - 1)
+            .into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policies::testing::{RESERVED, decide, needs, refuses_by_kind};
+    use crate::{Effort, Order, Point, Refusal, Verdict, View, parse};
+
+    const FIRST: View = View {
+        populated: 1,
+        reservation_age: None,
+        ..RESERVED
+    };
+    const USED: View = View {
+        populated: 100,
+        referenced_on_average: 1,
+        ..FIRST
+    };
+
+    #[test]
+    fn a_first_fault_gets_a_free_extent() {
+        assert_eq!(decide("hawkeye", Point::Fault, FIRST), Verdict::Promote);
+        for (view, refusal) in [
+            (
+                View {
+                    extent_free: false,
+                    ..FIRST
+                },
+                Refusal::NoExtent,
+            ),
+            (
+                View {
+                    populated: 2,
+                    ..FIRST
+                },
+                Refusal::AlreadyPopulated,
+            ),
+            (
+                View {
+                    swapped: 1,
+                    ..FIRST
+                },
+                Refusal::AlreadyPopulated,
+            ),
+        ] {
+            assert_eq!(
+                decide("hawkeye", Point::Fault, view),
+                Verdict::Stay(refusal)
+            );
+        }
+        refuses_by_kind("hawkeye", Point::Fault, FIRST);
+        assert_eq!(decide("hawkeye", Point::FirstStore, FIRST), Verdict::Pass);
+    }
+
+    #[test]
+    fn the_daemon_takes_what_is_referenced_by_its_bucket() {
+        assert_eq!(decide("hawkeye", Point::Scan, USED), Verdict::Promote);
+        let idle = View {
+            referenced_on_average: 0,
+            ..USED
+        };
+        assert_eq!(
+            decide("hawkeye", Point::Scan, idle),
+            Verdict::Stay(Refusal::RarelyReferenced)
+        );
+        refuses_by_kind("hawkeye", Point::Scan, USED);
+        let hawkeye = parse("hawkeye").unwrap();
+        let bucket = |sixteenths| {
+            hawkeye.rank(&View {
+                referenced_on_average: sixteenths,
+                ..USED
+            })
+        };
+        for (pages, number) in [(50, 1), (100, 2), (400, 8), (450, 9)] {
+            assert_eq!(bucket(pages * 16 - 1), number - 1, "{pages}");
+            assert_eq!(bucket(pages * 16), number, "{pages}");
+        }
+        assert_eq!(bucket(512 * 16), 9);
+    }
+
+    #[test]
+    fn zeroes_are_taken_back_when_memory_is_short() {
+        let superpage = |zero| View {
+            populated: 512,
+            promoted: true,
+            zero,
+            ..FIRST
+        };
+        for (name, threshold) in [
+            ("hawkeye", 256),
+            ("hawkeye(zero=1)", 1),
+            ("hawkeye(zero=512)", 512),
+        ] {
+            assert_eq!(
+                decide(name, Point::Short, superpage(threshold - 1)),
+                Verdict::Pass
+            );
+            assert_eq!(
+                decide(name, Point::Short, superpage(threshold)),
+                Verdict::Demote
+            );
+        }
+        let pages = View {
+            promoted: false,
+            ..superpage(512)
+        };
+        assert_eq!(decide("hawkeye", Point::Short, pages), Verdict::Pass);
+    }
+
+    #[test]
+    fn options_reach_the_host() {
+        let hawkeye = needs("hawkeye");
+        let scan = hawkeye.scan.unwrap();
+        assert_eq!((scan.order, scan.promotions), (Order::ByRank, 0));
+        assert_eq!(hawkeye.zeroed_ahead, 10);
+        let told = needs("hawkeye(order=fair,promotions=4,zeroed_ahead=0,scan_period=7)");
+        let scan = told.scan.unwrap();
+        assert_eq!(
+            (scan.order, scan.promotions, scan.period),
+            (Order::Fair, 4, 7)
+        );
+        assert_eq!(told.zeroed_ahead, 0);
+        let hawkeye = parse("hawkeye").unwrap();
+        assert_eq!(hawkeye.effort(Point::Fault, &FIRST), Effort::None);
+        assert_eq!(hawkeye.effort(Point::Scan, &USED), Effort::Now);
+    }
+}

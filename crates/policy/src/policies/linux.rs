@@ -1,0 +1,211 @@
+//! `linux`: transparent huge pages with their settings, khugepaged, and the shrinker of underused superpages.
+
+mod entry;
+#[cfg(test)]
+mod tests;
+
+use crate::parameter::Given;
+use crate::{
+    BackingKind, Effort, Needs, Order, Placement, Point, Policy, Refusal, Scan, Sizes, Verdict,
+    View,
+};
+use alloc::string::String;
+
+pub(crate) use entry::ENTRY;
+
+/// Whether memory may become superpages: what the files called `enabled` say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Enabled {
+    Always,
+    /// Where the program advised it.
+    Madvise,
+    Never,
+}
+
+pub(super) struct Linux {
+    given: Given,
+    enabled: Enabled,
+    /// Sizes that follow `enabled`.
+    inherit: Sizes,
+    /// Sizes with a setting of their own.
+    always: Sizes,
+    madvise: Sizes,
+    defrag: &'static str,
+    max_ptes_none: u32,
+    max_ptes_swap: u32,
+    max_ptes_shared: u32,
+    /// Whether khugepaged runs.
+    collapses: bool,
+    /// Whether the shrinker does anything.
+    shrinks: bool,
+}
+
+impl Linux {
+    fn new(given: Given) -> Self {
+        let linux = Self {
+            enabled: match given.word("enabled") {
+                "always" => Enabled::Always,
+                "madvise" => Enabled::Madvise,
+                _ => Enabled::Never,
+            },
+            inherit: given.sizes("sizes"),
+            always: given.sizes("sizes_always"),
+            madvise: given.sizes("sizes_madvise"),
+            defrag: given.word("defrag"),
+            max_ptes_none: given.small("max_ptes_none"),
+            max_ptes_swap: given.small("max_ptes_swap"),
+            max_ptes_shared: given.small("max_ptes_shared"),
+            collapses: false,
+            shrinks: false,
+            given,
+        };
+        let makes_any = shifts(linux.always) | shifts(linux.madvise) != 0
+            || shifts(linux.inherit) != 0 && linux.enabled != Enabled::Never;
+        Self {
+            collapses: makes_any && linux.given.is_on("khugepaged"),
+            // `thp_underused` gives up where a superpage may be empty but for one page.
+            shrinks: makes_any
+                && linux.given.is_on("shrink_underused")
+                && linux.max_ptes_none < MOST_NONE,
+            ..linux
+        }
+    }
+
+    /// Whether pages of that many bytes are made, by the settings: a size has its own or follows the general one, and the more generous
+    /// of them holds.
+    fn enabled_for(&self, bytes: u64) -> Enabled {
+        let shift = bytes.trailing_zeros() as u8;
+        let inherits = self.inherit.holds(shift);
+        if self.always.holds(shift) || inherits && self.enabled == Enabled::Always {
+            Enabled::Always
+        } else if self.madvise.holds(shift) || inherits && self.enabled == Enabled::Madvise {
+            Enabled::Madvise
+        } else {
+            Enabled::Never
+        }
+    }
+
+    /// Why the block may not be a superpage at all: `thp_vma_allowable_orders`, in its order.
+    fn forbidden(&self, view: &View) -> Option<Refusal> {
+        if view.backing == BackingKind::Anonymous {
+            match self.enabled_for(view.bytes()) {
+                Enabled::Never => return Some(Refusal::Disabled),
+                Enabled::Madvise if !view.advised_for => return Some(Refusal::NotAdvised),
+                _ => {}
+            }
+        }
+        if view.advised_against {
+            return Some(Refusal::AdvisedAgainst);
+        }
+        let refusal = view.coverage.refusal();
+        refusal.or(match view.backing {
+            BackingKind::Anonymous => None,
+            BackingKind::SharedMemory => Some(Refusal::SharedMemory),
+            BackingKind::File => Some(Refusal::FileBacked),
+        })
+    }
+
+    /// khugepaged: `hpage_collapse_scan_pmd`. It looks at pages one by one and stops at the first that is one too many of its kind; here the kinds stand
+    /// in the order in which it asks for them of one page.
+    fn collapse(&self, view: &View) -> Verdict {
+        // Pages that hold zeroes share a frame, and count as none.
+        let zero = if self.given.is_on("zero_page") {
+            view.zero
+        } else {
+            0
+        };
+        let none = (view.pages + zero).saturating_sub(view.populated.saturating_add(view.swapped));
+        let refusal = if view.swapped > self.max_ptes_swap {
+            Refusal::TooManySwapped
+        } else if none > self.max_ptes_none {
+            Refusal::TooManyEmpty
+        } else if view.shared > self.max_ptes_shared {
+            Refusal::TooManyShared
+        } else if view.dirty == 0 {
+            Refusal::NothingStored
+        } else if view.referenced == 0 || view.swapped > 0 && view.referenced < view.pages / 2 {
+            Refusal::RarelyReferenced
+        } else {
+            return Verdict::Promote;
+        };
+        Verdict::Stay(refusal)
+    }
+}
+
+/// The most that `max_ptes_none` may be: all pages of 2 MiB but one.
+const MOST_NONE: u32 = 511;
+
+/// A set of sizes as a bit for each.
+const fn shifts(sizes: Sizes) -> u64 {
+    match sizes {
+        Sizes::These(shifts) => shifts,
+        Sizes::All | Sizes::Block => u64::MAX,
+    }
+}
+
+/// Whether a block is of the size that a whole page table maps: the one size that khugepaged makes, and that is shrunk. An entry has eight bytes.
+const fn is_pmd(view: &View) -> bool {
+    view.pages as u64 == view.base_bytes / 8
+}
+
+impl Policy for Linux {
+    fn name(&self) -> String {
+        self.given.name()
+    }
+
+    fn needs(&self) -> Needs {
+        let all = shifts(self.inherit) | shifts(self.always) | shifts(self.madvise);
+        let scan = Scan {
+            period: self.given.number("scan_period"),
+            pages: self.given.number("pages_to_scan"),
+            promotions: 0,
+            order: Order::AsTheyStand,
+        };
+        Needs {
+            placement: Placement::AtFault,
+            sizes: match all {
+                u64::MAX => Sizes::All,
+                shifts => Sizes::These(shifts),
+            },
+            copies: true,
+            scan: self.collapses.then_some(scan),
+            asked_when_short: self.shrinks,
+            fault_around: self.given.small("fault_around"),
+            zero_page: self.given.is_on("zero_page"),
+            ..Needs::default()
+        }
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        match (point, view.promoted) {
+            (Point::Fault, false) => match self.forbidden(view) {
+                Some(refusal) => Verdict::Stay(refusal),
+                None => Verdict::promote_if(view.was_empty(), Refusal::AlreadyPopulated),
+            },
+            (Point::Scan, false) if self.collapses && is_pmd(view) => match self.forbidden(view) {
+                Some(refusal) => Verdict::Stay(refusal),
+                None => self.collapse(view),
+            },
+            (Point::Short, true) if is_pmd(view) => {
+                Verdict::demote_if(self.shrinks && view.zero > self.max_ptes_none)
+            }
+            _ => Verdict::Pass,
+        }
+    }
+
+    /// `vma_thp_gfp_mask` at faults, `alloc_hugepage_khugepaged_gfpmask` in the daemon.
+    fn effort(&self, point: Point, view: &View) -> Effort {
+        if point == Point::Scan {
+            return if self.given.is_on("khugepaged_defrag") {
+                Effort::Now
+            } else {
+                Effort::None
+            };
+        }
+        match (self.defrag, view.advised_for) {
+            ("always", _) | ("madvise" | "defer+madvise", true) => Effort::Now,
+            ("defer" | "defer+madvise", _) => Effort::Later,
+            _ => Effort::None,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! How numbers and sets of page sizes are written in the names of policies.
+
+use crate::Sizes;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// What stands in a number's place.
+pub(crate) enum Number {
+    /// This number.
+    Is(u64),
+    /// A number of more than 64 bits.
+    TooLarge,
+    /// Something else.
+    None,
+}
+
+/// Reads `64`, `1e6`, `25e5`.
+pub(crate) fn number(text: &str) -> Number {
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let all_digits =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !all_digits(digits) || !all_digits(exponent) {
+        return Number::None;
+    }
+    let value = digits.parse::<u64>().ok().zip(exponent.parse::<u32>().ok());
+    match value.and_then(|(digits, exponent)| digits.checked_mul(10u64.checked_pow(exponent)?)) {
+        Some(value) => Number::Is(value),
+        None => Number::TooLarge,
+    }
+}
+
+/// Writes a number as [`number`] reads it, the shorter way: three zeroes or more at the end become an exponent.
+pub(crate) fn write_number(value: u64) -> String {
+    let (mut digits, mut exponent) = (value, 0);
+    while digits != 0 && digits.is_multiple_of(10) {
+        digits /= 10;
+        exponent += 1;
+    }
+    if exponent >= 3 {
+        alloc::format!("{digits}e{exponent}")
+    } else {
+        value.to_string()
+    }
+}
+
+/// The letters of 2^10, 2^20 and 2^30 bytes, smallest first.
+const UNITS: [(char, u8); 3] = [('k', 10), ('m', 20), ('g', 30)];
+
+/// The page sizes that may be named: from two of the smallest base pages there are to the largest leaf that a page table
+/// of four levels could hold.
+const SHIFTS: core::ops::RangeInclusive<u8> = 13..=39;
+
+/// Reads `64k+2m`, `all` or `none`; `None` where it is nothing of that, or a size is no page's.
+pub(crate) fn sizes(text: &str) -> Option<Sizes> {
+    match text {
+        "all" => return Some(Sizes::All),
+        "none" => return Some(Sizes::These(0)),
+        _ => {}
+    }
+    let mut shifts = text.split('+').map(|size| shift(size.trim()));
+    let set = shifts.try_fold(0, |set, shift| Some(set | 1 << shift?))?;
+    Some(Sizes::These(set))
+}
+
+fn shift(size: &str) -> Option<u8> {
+    let letter = size.chars().last()?.to_ascii_lowercase();
+    let (_, unit) = UNITS.into_iter().find(|(known, _)| *known == letter)?;
+    let Number::Is(count) = number(&size[..size.len() - 1]) else {
+        return None;
+    };
+    let shift = unit.checked_add(u8::try_from(count.trailing_zeros()).ok()?)?;
+    (count.is_power_of_two() && SHIFTS.contains(&shift)).then_some(shift)
+}
+
+/// Writes a set as [`sizes`] reads it, smallest first. [`Sizes::Block`] has no form of its own and is written as `2m`, which it mostly is.
+pub(crate) fn write_sizes(sizes: Sizes) -> String {
+    let shifts = match sizes {
+        Sizes::All => return "all".to_string(),
+        Sizes::These(0) => return "none".to_string(),
+        Sizes::These(shifts) => shifts,
+        Sizes::Block => 1 << 21,
+    };
+    let named: Vec<String> = (0..64)
+        .filter(|shift| shifts >> shift & 1 != 0)
+        .map(|shift| {
+            let unit = UNITS.into_iter().rfind(|(_, unit)| *unit <= shift);
+            match unit {
+                Some((letter, unit)) => alloc::format!("{}{letter}", 1u64 << (shift - unit)),
+                None => (1u64 << shift).to_string(),
+            }
+        })
+        .collect();
+    named.join("+")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_in_any_order_and_written_smallest_first() {
+        for (text, set) in [
+            ("2m", 1 << 21),
+            ("64k+2m", 1 << 16 | 1 << 21),
+            ("2M+64K", 1 << 16 | 1 << 21),
+            ("2m + 64k + 2048k", 1 << 16 | 1 << 21),
+            ("8k+512g", 1 << 13 | 1 << 39),
+            ("1g", 1 << 30),
+        ] {
+            let read = sizes(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(read, Sizes::These(set), "{text}");
+            assert_eq!(sizes(&write_sizes(read)), Some(read), "{text}");
+        }
+        assert_eq!(write_sizes(Sizes::These(1 << 21 | 1 << 16)), "64k+2m");
+        assert_eq!(sizes("all"), Some(Sizes::All));
+        assert_eq!(sizes("none"), Some(Sizes::These(0)));
+        for word in ["all", "none"] {
+            assert_eq!(sizes(word).map(write_sizes).as_deref(), Some(word));
+        }
+    }
+
+    #[test]
+    fn what_is_no_page_size_is_refused() {
+        for text in [
+            "", "+", "2m+", "3m", "0k", "4k", "2", "2097152", "2mb", "1024g", "1e30g", "m",
+            "Block", "64k,2m", "é",
+        ] {
+            assert_eq!(sizes(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_round_trip() {
+        for value in [
+            0,
+            1,
+            10,
+            100,
+            999,
+            1000,
+            1234,
+            25_000,
+            10_000_000_000,
+            u64::MAX,
+        ] {
+            assert!(matches!(number(&write_number(value)), Number::Is(read) if read == value));
+        }
+        assert_eq!(write_number(10_000_000_000), "1e10");
+        assert!(matches!(number("1e20"), Number::TooLarge));
+        assert!(matches!(number("1.5"), Number::None));
+    }
+}

@@ -1,0 +1,162 @@
+//! What the tests of the catalogue share: its policies, and what may be shown to them.
+
+// Each test uses some of it.
+#![allow(dead_code)]
+
+use broadleaf_policy::{
+    BackingKind, Coverage, Kind, Parameter, Point, Policy, Value, View, all_examples, catalogue,
+};
+
+/// A spread of states that a block can be in.
+fn blocks() -> Vec<View> {
+    let mut blocks = Vec::new();
+    for (pages, populated, dirty) in [
+        (512, 1, 0),
+        (512, 1, 1),
+        (512, 63, 63),
+        (512, 64, 0),
+        (512, 64, 64),
+        (512, 256, 100),
+        (512, 511, 511),
+        (512, 512, 0),
+        (512, 512, 100),
+        (512, 512, 512),
+        (16, 1, 1),
+        (16, 16, 0),
+        (16, 16, 16),
+    ] {
+        for reservation_age in [None, Some(0), Some(999_999), Some(u64::MAX)] {
+            for promoted in [false, true] {
+                blocks.push(View {
+                    pages,
+                    populated,
+                    dirty,
+                    reservation_age,
+                    promoted,
+                    ..View::BLANK
+                });
+            }
+        }
+    }
+    blocks
+}
+
+/// The block as a host with limited memory may show it.
+fn in_limited_memory(block: View) -> [View; 6] {
+    let full = block.populated == block.pages;
+    [
+        block,
+        View {
+            referenced: block.populated,
+            referenced_on_average: 16 * block.populated,
+            shared: block.populated / 2,
+            ..block
+        },
+        View {
+            swapped: block.pages - block.populated,
+            referenced: 1,
+            referenced_on_average: 1,
+            ..block
+        },
+        View {
+            zero: block.populated - block.dirty,
+            memory_short: true,
+            ..block
+        },
+        View {
+            extent_free: false,
+            memory_short: true,
+            advised_for: true,
+            referenced: block.populated,
+            ..block
+        },
+        View {
+            zero: if full { block.pages - 1 } else { 0 },
+            advised_for: true,
+            referenced: 1,
+            ..block
+        },
+    ]
+}
+
+/// A spread of views over every field.
+pub(crate) fn views() -> Vec<View> {
+    let mut views = Vec::new();
+    for block in blocks().into_iter().flat_map(in_limited_memory) {
+        for coverage in [
+            Coverage::Covered,
+            Coverage::NotCovered,
+            Coverage::MixedProtection,
+        ] {
+            for backing in [
+                BackingKind::Anonymous,
+                BackingKind::SharedMemory,
+                BackingKind::File,
+            ] {
+                for flags in 0..8 {
+                    views.push(View {
+                        coverage,
+                        backing,
+                        writable: flags & 1 != 0,
+                        advised_against: flags & 2 != 0,
+                        foreseen: flags & 4 != 0,
+                        ..block
+                    });
+                }
+            }
+        }
+    }
+    views
+}
+
+/// The points at which a policy is asked about such a block.
+pub(crate) fn points(policy: &dyn Policy, view: &View) -> Vec<Point> {
+    let needs = policy.needs();
+    let of_superpages = [Point::StoreToCleanSuperpage, Point::Short, Point::Freed];
+    let all = Point::ALL.iter().copied();
+    all.filter(|point| point.is_asked_of(&needs))
+        .filter(|point| view.promoted || !of_superpages.contains(point))
+        .collect()
+}
+
+/// What may be given for a parameter: the ends of a number's range, every word, a few sets of sizes.
+pub(crate) fn values(parameter: &Parameter) -> Vec<String> {
+    match parameter.kind {
+        Kind::Number { least, most, .. } => [least, most]
+            .map(|number| Value::Number(number).written())
+            .to_vec(),
+        Kind::Word(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        Kind::Sizes => ["all", "none", "2m", "64k+2m"].map(str::to_owned).to_vec(),
+    }
+}
+
+/// The catalogue's policies: the examples, and what each parameter makes of its policy at its ends.
+pub(crate) fn every_policy() -> Vec<Box<dyn Policy>> {
+    let mut policies = all_examples().unwrap();
+    for entry in catalogue() {
+        for parameter in entry.parameters {
+            for value in values(parameter) {
+                policies.push(entry.with(&[(parameter.name, &value)]).unwrap());
+            }
+        }
+    }
+    policies.sort_by_key(|policy| policy.name());
+    policies.dedup_by_key(|policy| policy.name());
+    policies
+}
+
+/// Whether anything that a host notices differs between two policies.
+pub(crate) fn differ(one: &dyn Policy, other: &dyn Policy, views: &[View]) -> bool {
+    let answers = |policy: &dyn Policy, point: Point, view: &View| {
+        (
+            policy.decide(point, view),
+            policy.effort(point, view),
+            policy.rank(view),
+        )
+    };
+    one.needs() != other.needs()
+        || (views.iter()).any(|view| {
+            (Point::ALL.iter())
+                .any(|point| answers(one, *point, view) != answers(other, *point, view))
+        })
+}
