@@ -14,9 +14,9 @@ use broadleaf_metrics::CellResult;
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
 use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording};
-use broadleaf_trace::{Event, Visit};
+use broadleaf_trace::{Backing, Event, Mapping, Visit};
 use broadleaf_trace::reduced::{ReducedPartReader, ReducedReader};
-use broadleaf_units::PageSize;
+use broadleaf_units::{FileId, PageSize, SpaceId};
 
 /// The names of counts, and of refusals with `refused:` before them, with their numbers; zeroes left out.
 type Figures = BTreeMap<String, i64>;
@@ -339,18 +339,49 @@ fn in_ample_memory(
     replayed(recording, policies, machine, limited)
 }
 
+/// A recording without what processes share, which is told apart down to the frame and only there: each has files of its own, and none is
+/// a copy of another.
+fn alone(mut recording: Recording) -> Recording {
+    let kept = |item: &OwnedItem| !matches!(item, OwnedItem::Event(Event::Fork { .. }));
+    recording.items.retain(kept);
+    let mut running = SpaceId(0);
+    for item in &mut recording.items {
+        let file = match item {
+            OwnedItem::Event(Event::SpaceSwitch(space)) => {
+                running = *space;
+                continue;
+            }
+            OwnedItem::Event(Event::Map(Mapping {
+                backing: Backing::File { file, .. },
+                ..
+            })) => file,
+            _ => continue,
+        };
+        file.0 += 100 * running.0;
+    }
+    let files: Vec<OwnedItem> = (recording.items.iter())
+        .filter_map(|item| match item {
+            OwnedItem::Event(Event::File { id, size, path }) => Some((0..8).map(|space| {
+                OwnedItem::Event(Event::File {
+                    id: FileId(id.0 + 100 * space),
+                    size: *size,
+                    path: path.clone(),
+                })
+            })),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    recording.items.splice(0..0, files);
+    recording
+}
+
 #[test]
 fn memory_that_does_not_run_short_changes_no_count() {
     for_each_seed(cases(300), |seed| {
         let seed = seed + 5_000_000;
         let script = Script::from_seed(seed);
         let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
-        let alone = |mut recording: Recording| {
-            // What processes share is told apart down to the frame, and only there.
-            let kept = |item: &OwnedItem| !matches!(item, OwnedItem::Event(Event::Fork { .. }));
-            recording.items.retain(kept);
-            recording
-        };
         let recording = alone(script.recording());
         let both = engine(&recording, &policies, machine)
             .into_iter()
