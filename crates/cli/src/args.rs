@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::memory::{Amount, part};
 use crate::commands::offered;
 use crate::terminal::Color;
 
@@ -241,6 +242,9 @@ pub(crate) struct Compare {
     )]
     pub(crate) machine: Vec<String>,
 
+    #[command(flatten)]
+    pub(crate) memory: Memory,
+
     /// Count and plot the misses of TLBs of every other size too
     ///
     /// Up to 4096 sets of 1 to 16 ways, and fully associative up to 4096 entries, all with exact LRU and for each page size by itself. The
@@ -308,6 +312,61 @@ pub(crate) struct Reduce {
     /// Read on N threads [default: as many as the process may use]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZero<usize>>,
+}
+
+/// How much memory there is, and how it stands at first.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Memory")]
+pub(crate) struct Memory {
+    /// Model memory down to the frame: SIZE (512M, 2G), PERCENT% of the program's footprint, or `unlimited`
+    ///
+    /// Each policy then has a memory of its own, with reservations, a page daemon and swap; results say what became of it. The footprint is
+    /// what the program holds at its peak where all pages are base pages. Without this option memory never runs short, and comparing is much faster.
+    #[arg(long, value_name = "SIZE|PERCENT%|unlimited")]
+    pub(crate) memory: Option<Amount>,
+
+    /// How much of memory is occupied before the program begins, in pieces of 1 to 16 pages
+    #[arg(long, value_name = "PART", default_value = "0%", value_parser = part, requires = "memory")]
+    pub(crate) occupied: f64,
+
+    /// Begin with the free extents of a recorded /proc/buddyinfo
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "memory",
+        conflicts_with = "occupied"
+    )]
+    pub(crate) buddyinfo: Option<PathBuf>,
+
+    /// How much of what is occupied can be moved
+    #[arg(long, value_name = "PART", default_value = "50%", value_parser = part, requires = "memory")]
+    pub(crate) movable: f64,
+
+    /// What the places of what is occupied are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "memory")]
+    pub(crate) seed: u64,
+
+    /// How large the swap is: SIZE, PERCENT% of memory (0% is none), or `unlimited`
+    #[arg(long, value_name = "SIZE", requires = "memory")]
+    pub(crate) swap: Option<Amount>,
+
+    /// Where pages of files are before they are used
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "disk",
+        requires = "memory"
+    )]
+    pub(crate) files: FilesAt,
+}
+
+/// Where pages of files are before they are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FilesAt {
+    /// On the disk, from which they are read
+    Disk,
+    /// In memory that is not counted, as after an earlier run
+    Memory,
 }
 
 /// Shapes of a comparison.

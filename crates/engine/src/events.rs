@@ -4,7 +4,7 @@ use crate::stream::{Stream, TooLate};
 use broadleaf_memory::{Backing, Change, Mapping, Pages, Rights};
 use broadleaf_trace::{Advice, Event, Protection, Range};
 
-fn pages(range: Range) -> Pages {
+pub(crate) fn pages(range: Range) -> Pages {
     Pages::of_bytes(range.start, range.len)
 }
 

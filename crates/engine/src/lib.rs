@@ -27,6 +27,8 @@ mod stream;
 mod team;
 mod translation;
 
+pub use broadleaf_memory::frames::{Buddyinfo, Start};
+pub use broadleaf_memory::system::{Costs, Files};
 pub use limited::Limits;
 pub use plan::{Plan, PlanError};
 pub use reduce::reduce;

@@ -44,6 +44,14 @@ pub enum PlanError {
         /// The size.
         size: String,
     },
+    /// A policy depends on frames, and memory is not modelled down to them.
+    #[error(
+        "{policy} lives on frames of memory: say how much there is with --memory (--memory unlimited if it is not to run short)"
+    )]
+    NeedsFrames {
+        /// Its name.
+        policy: String,
+    },
     /// Memory cannot be as it was asked for.
     #[error("{machine}: {reason}")]
     Memory {
@@ -76,6 +84,10 @@ impl Plan {
                     });
                 }
             }
+        }
+        if let Some(policy) = policies.iter().find(|policy| policy.needs().needs_frames()) {
+            let policy = policy.name();
+            return Err(PlanError::NeedsFrames { policy });
         }
         Self::of(policies, machines)
     }

@@ -14,8 +14,8 @@ use broadleaf_metrics::CellResult;
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
 use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording};
-use broadleaf_trace::{Backing, Event, Mapping, Visit};
 use broadleaf_trace::reduced::{ReducedPartReader, ReducedReader};
+use broadleaf_trace::{Backing, Event, Mapping, Visit};
 use broadleaf_units::{FileId, PageSize, SpaceId};
 
 /// The names of counts, and of refusals with `refused:` before them, with their numbers; zeroes left out.

@@ -15,14 +15,14 @@ use broadleaf_report::{
 use broadleaf_translation::Machine;
 
 use super::names;
-use crate::args::{Compare, CompareFormat};
+use crate::args::{Compare, CompareFormat, Memory};
 use crate::failure::Failure;
 use crate::output::{Output, refuse_input};
 use crate::progress::Progress;
 use crate::provenance::provenance;
 use crate::source::origin::Passes;
 use crate::source::reduced::path_beside;
-use crate::source::{Reading, Trace};
+use crate::source::{ReadError, Reading, Trace};
 use crate::terminal::glyphs;
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
@@ -58,6 +58,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         policies,
         machines,
         threads: options.threads,
+        memory: Some(&options.memory),
         curves: options.curve,
     };
     // People read every policy against these two, whether they asked for them or not.
@@ -117,6 +118,8 @@ pub(crate) struct Request<'a> {
     pub(crate) threads: Option<NonZero<usize>>,
     /// Whether TLBs of other geometries are counted too.
     pub(crate) curves: bool,
+    /// How much memory there is, where somebody could say.
+    pub(crate) memory: Option<&'a Memory>,
 }
 
 /// A comparison, with the results of policies that nobody asked for but that others are measured against.
@@ -153,6 +156,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         machines,
         threads,
         curves,
+        memory,
     } = request;
     let asked: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
     let configuration = format!("{asked:?}\n{machines:?}");
@@ -174,16 +178,29 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         Passes::AsTold
     };
     let threads = threads.map_or_else(available_threads, NonZero::get);
-    let plan = Plan::new(policies, machines).map_err(Failure::wrong)?;
-    let plan = plan.on_threads(threads);
-    let plan = if curves { plan.with_curves() } else { plan };
     let reading = Reading {
         passes,
         keep_going,
         fetches: false,
     };
-    // Curves want visits that change nothing on any machine of the plan.
-    let mut trace = if curves {
+    let limits = match memory {
+        Some(memory) => super::memory::limits(memory, trace, &reading)?,
+        None => None,
+    };
+    if limits.is_some() && curves {
+        return Err(Failure::wrong(
+            "curves are counted where memory is not limited: leave --memory or --curve out",
+        ));
+    }
+    let limited = limits.is_some();
+    let plan = match limits {
+        Some(limits) => Plan::within(policies, machines, limits),
+        None => Plan::new(policies, machines),
+    };
+    let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
+    let plan = if curves { plan.with_curves() } else { plan };
+    // Curves want visits that change nothing on any machine of the plan, and limited memory notices those as well.
+    let mut trace = if curves || limited {
         Trace::open(trace, reading)?
     } else {
         Trace::open_for(trace, reading, plan.machines())?
@@ -249,14 +266,20 @@ fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
     };
     let outcome = broadleaf_engine::run(trace, plan, &mut show);
     drop(shown);
-    outcome.map_err(|error| match error {
+    outcome.map_err(|error| failure(error, trace))
+}
+
+/// Why a replay of a trace failed.
+pub(crate) fn failure(error: Error<ReadError>, trace: &Trace) -> Failure {
+    match error {
         Error::Source(error) => error.into(),
         Error::Stopped => Failure::failed("stopped"),
         error @ (Error::NoThreads { .. } | Error::Kept(_)) => Failure::failed(error),
+        error @ Error::Memory(_) => Failure::wrong(error),
         error @ (Error::Address { .. } | Error::TooManyBlocks { .. }) => {
             Failure::Wrong(format!("{}: {error}", trace.name()))
         }
-    })
+    }
 }
 
 /// How many threads this process may use at a time.

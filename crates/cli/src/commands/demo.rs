@@ -67,6 +67,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
     eprintln!("broadleaf: {}", summary(&finished, Path::new(&recording)));
     eprintln!("broadleaf: replaying it under every policy ...");
     let request = Request {
+        memory: None,
         trace: &recording,
         keep_going: false,
         policies: policies(&[])?,

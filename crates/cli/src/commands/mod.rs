@@ -10,6 +10,7 @@ pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod man;
 mod manual;
+pub(crate) mod memory;
 mod names;
 pub(crate) mod offered;
 pub(crate) mod record;

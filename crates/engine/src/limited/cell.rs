@@ -82,7 +82,12 @@ impl<'a> Cell<'a> {
     fn visit(&mut self, step: &Step, stream: &Stream) -> Option<()> {
         if step.leads {
             // Its access was the last one before.
-            self.refer(step.page, step.time.saturating_sub(1), step.leads_with_store, stream)?;
+            self.refer(
+                step.page,
+                step.time.saturating_sub(1),
+                step.leads_with_store,
+                stream,
+            )?;
         }
         if !step.accesses {
             return Some(());
@@ -192,7 +197,10 @@ impl<'a> Cell<'a> {
 
     /// Looks how memory stands from time to time: as often as keeps the number of samples small.
     fn look_around(&mut self, time: u64) {
-        let due = self.samples.last().map_or(0, |last| last.time.saturating_add(self.interval));
+        let due = self
+            .samples
+            .last()
+            .map_or(0, |last| last.time.saturating_add(self.interval));
         let counters = self.system.counters();
         let higher = counters.peak_resident > self.peak.resident + self.peak.resident / 64;
         if time < due && !higher {

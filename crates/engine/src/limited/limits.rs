@@ -46,7 +46,9 @@ impl Limits {
         let Some(base) = sizes.first().copied() else {
             return Err("it has no page size".to_string());
         };
-        let block = sizes.iter().find(|size| size.shift() >= PageSize::SIZE_2M.shift());
+        let block = sizes
+            .iter()
+            .find(|size| size.shift() >= PageSize::SIZE_2M.shift());
         let used = |size: &&PageSize| match needs.sizes {
             Wanted::Block => block == Some(*size),
             wanted => wanted.holds(size.shift()),

@@ -18,7 +18,7 @@ use crate::stream::{Stream, TooLate};
 use crate::{Error, Outcome, Part, Piece, Plan, Progress, Source};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_trace::reduced::Sums;
-use broadleaf_trace::{Event, Visit};
+use broadleaf_trace::{Advice, Event, Visit};
 use broadleaf_units::{PageNumber, SpaceId};
 use cell::Cell;
 use std::collections::BTreeSet;
@@ -57,7 +57,9 @@ pub(crate) fn run<S: Source>(
         match replay.all(source, &mut state, progress)? {
             Ended::AtItsEnd => {
                 replay.flush();
-                let Replay { mut cells, stream, .. } = replay;
+                let Replay {
+                    mut cells, stream, ..
+                } = replay;
                 cells.iter_mut().for_each(|cell| cell.pass(&stream));
                 return Ok(result::outcome(&cells, &stream, plan));
             }
@@ -141,7 +143,8 @@ impl Replay<'_> {
             while let Some(piece) = part.next().map_err(Error::Source)? {
                 match piece {
                     Piece::Visits(visits) => {
-                        self.visits(visits).map_err(|why| refused(why, self.policies))?;
+                        self.visits(visits)
+                            .map_err(|why| refused(why, self.policies))?;
                     }
                     Piece::Reduced(..) => {
                         let why = "a reduced form leaves out what limited memory notices";
@@ -193,7 +196,9 @@ impl Replay<'_> {
     /// Something comes after the end of a space: it is gone.
     fn end_spaces(&mut self) {
         self.flush();
-        self.cells.iter_mut().for_each(|cell| cell.pass(&self.stream));
+        self.cells
+            .iter_mut()
+            .for_each(|cell| cell.pass(&self.stream));
         for change in &self.stream.end_spaces() {
             self.cells.iter_mut().for_each(|cell| cell.apply(change));
         }
@@ -205,7 +210,10 @@ impl Replay<'_> {
             return;
         }
         let (steps, stream) = (&self.steps, &self.stream);
-        let replays = self.cells.iter_mut().map(|cell| move || cell.replay(steps, stream));
+        let replays = self
+            .cells
+            .iter_mut()
+            .map(|cell| move || cell.replay(steps, stream));
         self.pool.run(replays, std::iter::empty::<fn()>());
         self.steps.steps.clear();
     }
@@ -215,7 +223,9 @@ impl Replay<'_> {
             return self.stream.event(event).map(|_| ());
         }
         self.flush();
-        self.cells.iter_mut().for_each(|cell| cell.pass(&self.stream));
+        self.cells
+            .iter_mut()
+            .for_each(|cell| cell.pass(&self.stream));
         let running = self.stream.running;
         let changes = self.stream.event(event)?;
         let spaces = &self.stream.spaces;
@@ -227,6 +237,10 @@ impl Replay<'_> {
             match event {
                 Event::Fork { child } => cell.system.fork(spaces, running, *child),
                 Event::SpaceStart { pid, .. } => cell.system.begin(running, *pid),
+                Event::Advise(range, Advice::Free) => {
+                    cell.system
+                        .freed(spaces, running, crate::events::pages(*range));
+                }
                 _ => {}
             }
         }

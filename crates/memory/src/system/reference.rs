@@ -79,12 +79,15 @@ impl System<'_> {
         self.ask_upwards(spaces, at, Point::FirstStore);
     }
 
-    /// Asks of each size larger than that of the page that maps this place, smallest first.
+    /// Asks of each size larger than that of the page that maps this place, smallest first, as far as the policy goes up.
     pub(super) fn ask_upwards(&mut self, spaces: &AddressSpaces, at: Place, point: Point) {
         for level in 1..self.sizes.levels() {
-            if self.tables.get(at).level() < level {
-                let piece = self.piece(at, level);
-                self.ask(spaces, piece, at.page, point);
+            if self.tables.get(at).level() >= level {
+                continue;
+            }
+            let piece = self.piece(at, level);
+            if !self.ask(spaces, piece, at.page, point) && !self.needs.every_size {
+                return;
             }
         }
     }

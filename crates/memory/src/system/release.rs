@@ -4,6 +4,7 @@ use super::frame_table::List;
 use super::{Place, Pte, System};
 use crate::frames::Frame;
 use crate::{AddressSpaces, Change, GEOMETRY, Pages, Shootdown};
+use broadleaf_policy::Point;
 use broadleaf_units::SpaceId;
 
 impl System<'_> {
@@ -18,6 +19,23 @@ impl System<'_> {
                 self.abandon_children_of(extent.space);
                 self.release_pages(extent.space, 0, u64::MAX);
                 self.shootdowns.push(Shootdown::Space(extent.space));
+            }
+        }
+    }
+
+    /// A program no longer needs what stands in some pages (`MADV_FREE`): for a policy that wants to know, they are clean from now on.
+    pub fn freed(&mut self, spaces: &AddressSpaces, space: SpaceId, pages: Pages) {
+        if !self.needs.asked_when_freed {
+            return;
+        }
+        let (from, to) = self.within(pages);
+        let mut asked = None;
+        for (at, pte) in self.tables.pages_in(space, from, to) {
+            self.tables.set(at, pte.without(Pte::DIRTY | Pte::UNSAVED));
+            let piece = self.piece(at, self.tables.get(at).level());
+            if piece.level > 0 && asked != Some(piece) {
+                asked = Some(piece);
+                self.ask(spaces, piece, at.page, Point::Freed);
             }
         }
     }
@@ -320,7 +338,7 @@ impl System<'_> {
             let level = self.reservations.get(id).level();
             let piece = self.piece(key, level);
             if self.reserved_at.get(&key) == Some(&made) && self.tables.get(key).level() < level {
-                self.ask(spaces, piece, key.page, broadleaf_policy::Point::Due);
+                self.ask(spaces, piece, key.page, Point::Due);
             }
         }
     }

@@ -1,0 +1,153 @@
+//! How much memory a comparison has: from what was asked to limits.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use broadleaf_engine::{Buddyinfo, Files, Limits, Plan, Start};
+
+use super::names;
+use crate::args::{FilesAt, Memory};
+use crate::failure::Failure;
+use crate::source::origin::Passes;
+use crate::source::{Reading, Trace};
+
+/// How much memory was asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Amount {
+    /// As much as is wanted.
+    Unlimited,
+    /// So many bytes.
+    Bytes(u64),
+    /// So many hundredths of what the program holds at its peak, in base pages.
+    Percent(f64),
+}
+
+impl std::str::FromStr for Amount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "unlimited" {
+            return Ok(Self::Unlimited);
+        }
+        if let Some(number) = text.strip_suffix('%') {
+            let percent: f64 = number
+                .parse()
+                .map_err(|_| format!("{number:?} is no number of percent"))?;
+            if !(percent > 0.0 && percent <= 1e6) {
+                return Err(
+                    "a percentage of the footprint is more than 0 and at most 1000000".into(),
+                );
+            }
+            return Ok(Self::Percent(percent));
+        }
+        bytes(text).map(Self::Bytes)
+    }
+}
+
+/// A number of bytes: `512M`, `1.5G`, `4096`.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let number = text.trim_end_matches(['B', 'b', 'i']);
+    let (digits, shift) = match number.as_bytes().last() {
+        Some(b'k' | b'K') => (&number[..number.len() - 1], 10),
+        Some(b'm' | b'M') => (&number[..number.len() - 1], 20),
+        Some(b'g' | b'G') => (&number[..number.len() - 1], 30),
+        Some(b't' | b'T') => (&number[..number.len() - 1], 40),
+        _ => (number, 0),
+    };
+    let wrong = || format!("{text:?} is no size: write it as 512M, 1.5G or 25%");
+    let amount: f64 = digits.parse().map_err(|_| wrong())?;
+    let bytes = amount * (1u64 << shift) as f64;
+    if !(0.0..=1e15).contains(&bytes) {
+        return Err(wrong());
+    }
+    Ok(bytes as u64)
+}
+
+/// A part of a whole: `30%` or `0.3`.
+pub(crate) fn part(text: &str) -> Result<f64, String> {
+    let (number, whole) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let part = number.parse::<f64>().map(|number| number / whole);
+    part.ok()
+        .filter(|part| (0.0..=1.0).contains(part))
+        .ok_or_else(|| format!("{text:?} is no part of a whole: write it as 30% or 0.3"))
+}
+
+/// The limits that were asked for; `None` where memory is not to be modelled down to the frame.
+pub(crate) fn limits(
+    asked: &Memory,
+    trace: &Path,
+    reading: &Reading,
+) -> Result<Option<Limits>, Failure> {
+    let Some(amount) = asked.memory else {
+        return Ok(None);
+    };
+    let mut limits = match amount {
+        Amount::Unlimited => Limits::none(),
+        Amount::Bytes(bytes) => Limits::new(bytes),
+        Amount::Percent(percent) => {
+            let footprint = footprint(trace, reading)?;
+            Limits::new((footprint as f64 * percent / 100.0).ceil() as u64)
+        }
+    };
+    limits.start = start(asked)?;
+    if let Some(swap) = asked.swap {
+        limits.swap = match swap {
+            Amount::Unlimited => limits.swap,
+            Amount::Bytes(bytes) => bytes,
+            Amount::Percent(percent) => (limits.memory as f64 * percent / 100.0) as u64,
+        };
+    }
+    limits.files = match asked.files {
+        FilesAt::Disk => Files::OnDisk,
+        FilesAt::Memory => Files::InMemory,
+    };
+    Ok(Some(limits))
+}
+
+fn start(asked: &Memory) -> Result<Start, Failure> {
+    let (movable, seed) = (asked.movable, asked.seed);
+    if let Some(path) = &asked.buddyinfo {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::reading(&path.display().to_string(), &error))?;
+        let wrong =
+            |error: &dyn std::fmt::Display| Failure::Wrong(format!("{}: {error}", path.display()));
+        let info = Buddyinfo::parse(&text).map_err(|error| wrong(&error))?;
+        let free = info.free(None, None).map_err(|error| wrong(&error))?;
+        return Ok(Start::Recorded {
+            free,
+            movable,
+            seed,
+        });
+    }
+    if asked.occupied == 0.0 {
+        return Ok(Start::Empty);
+    }
+    Ok(Start::Seeded {
+        occupied: asked.occupied,
+        movable,
+        seed,
+        run: (0, 4),
+    })
+}
+
+/// What a program holds at its peak, in bytes, where every page is a base page.
+fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> {
+    let base = broadleaf_policy::base_pages();
+    let machines = vec![names::machine("skylake")?];
+    let plan = Plan::new(vec![base], machines).map_err(Failure::failed)?;
+    let reading = Reading {
+        passes: Passes::Several,
+        ..*reading
+    };
+    let mut trace = Trace::open_for(path, reading, plan.machines())?;
+    let outcome = broadleaf_engine::run(&mut trace, &plan, &mut |_| ControlFlow::Continue(()));
+    let outcome = outcome.map_err(|error| super::compare::failure(error, &trace))?;
+    let peak = outcome
+        .results
+        .first()
+        .map_or(0, |result| result.peak_resident_pages);
+    Ok(peak * 4096)
+}
