@@ -286,11 +286,13 @@ impl System<'_> {
         let Some(mapping) = spaces.mapping_at(at.space, unit) else {
             return;
         };
-        let first = at.page & !(pages - 1);
-        for page in first..first + pages {
+        // As many pages as there may be, from the aligned one on or from where the mapping begins (Linux, mm/memory.c, do_fault_around).
+        let (begin, end) = self.within(mapping.pages);
+        let first = (at.page & !(pages - 1)).max(begin);
+        for page in first..(first + pages).min(end) {
             let unit = self.units(page, 1).start;
             let near = Place { page, ..at };
-            if !mapping.pages.contains(unit) || self.tables.get(near) != Pte::NONE {
+            if self.tables.get(near) != Pte::NONE {
                 continue;
             }
             let Some(of_file) = self.file_page(&mapping, unit) else {

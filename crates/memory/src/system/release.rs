@@ -41,7 +41,7 @@ impl System<'_> {
     }
 
     /// The base pages that lie wholly in a range.
-    fn within(&self, pages: Pages) -> (u64, u64) {
+    pub(super) fn within(&self, pages: Pages) -> (u64, u64) {
         let shift = self.base.shift() - GEOMETRY.base().shift();
         let mask = (1 << shift) - 1;
         let first = (pages.start + mask) >> shift;
