@@ -19,7 +19,7 @@ help:
 	@echo 'make test    everything that must hold: format, lints, layers, tests, documents'
 	@echo 'make check   the quick part of it: format, lints, layers'
 	@echo 'make bench   run the benchmarks and write out/bench-YYYY-MM-DD.md'
-	@echo 'make fuzz    fuzz each decoder for FUZZ_SECONDS (60)'
+	@echo 'make fuzz    fuzz each decoder for FUZZ_SECONDS (60), and memory with a million operations'
 
 demo:
 	@scripts/setup.sh record

@@ -13,3 +13,7 @@ for target in fuzz/fuzz_targets/*.rs; do
   cargo +nightly fuzz run "$name" "fuzz/corpus/$name" "${seeds[@]}" -- \
     -print_final_stats=1 -verbosity=0 -max_total_time="$FUZZ_SECONDS" -rss_limit_mb=4096 -timeout=10
 done
+
+# The parts of memory, a million operations each, with all that has to hold looked at after each of them.
+echo "memory, ${BROADLEAF_OPERATIONS:=1000000} operations" >&2
+BROADLEAF_OPERATIONS=$BROADLEAF_OPERATIONS cargo test --locked --package broadleaf-memory

@@ -355,6 +355,10 @@ pub(crate) struct Memory {
     #[arg(long, value_name = "SIZE", value_parser = swap, requires = "memory")]
     pub(crate) swap: Option<Amount>,
 
+    /// Hold the pages that instructions are fetched from too, of traces recorded with --instructions
+    #[arg(long, requires = "memory")]
+    pub(crate) code: bool,
+
     /// Where pages of files are before they are used
     #[arg(
         long,

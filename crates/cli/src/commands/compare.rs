@@ -193,7 +193,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     let reading = Reading {
         passes,
         keep_going,
-        fetches: false,
+        fetches: memory.is_some_and(|memory| memory.code),
     };
     let limits = match memory {
         Some(memory) => super::memory::limits(memory, trace, &reading)?,

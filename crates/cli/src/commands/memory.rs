@@ -109,6 +109,7 @@ pub(crate) fn limits(
             Amount::Percent(percent) => (limits.memory as f64 * percent / 100.0) as u64,
         };
     }
+    limits.code = asked.code;
     limits.files = match asked.files {
         FilesAt::Disk => Files::OnDisk,
         FilesAt::Memory => Files::InMemory,

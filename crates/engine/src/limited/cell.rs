@@ -83,6 +83,9 @@ impl<'a> Cell<'a> {
 
     /// Replays one visit; `None` where memory is used up.
     fn visit(&mut self, step: &Step, stream: &Stream) -> Option<()> {
+        if step.fetches {
+            return self.fetch(step.page, step.time, stream);
+        }
         if step.leads {
             // Its access was the last one before.
             self.refer(
@@ -107,6 +110,34 @@ impl<'a> Cell<'a> {
     /// brought, and change nothing.
     #[inline]
     fn refer(&mut self, page: PageNumber, time: u64, store: bool, stream: &Stream) -> Option<()> {
+        let level = self.touch(page, time, store, stream)?;
+        let tag = self.tag.1;
+        match self.tlb.lookup(tag, page) {
+            Lookup::First => {}
+            Lookup::Second => self.second_hits += 1,
+            Lookup::Miss => {
+                self.walks[level] += 1;
+                self.tlb.fill(tag, page, self.system.size(level));
+            }
+        }
+        Some(())
+    }
+
+    /// Instructions are fetched from a page: it has to be in memory, and the TLB of data is not asked.
+    fn fetch(&mut self, page: PageNumber, time: u64, stream: &Stream) -> Option<()> {
+        self.touch(page, time, false, stream).map(|_| ())
+    }
+
+    /// What a reference does to memory, and what TLBs then have to forget. Answers the level of the page that maps it; `None` where memory is
+    /// used up.
+    #[inline]
+    fn touch(
+        &mut self,
+        page: PageNumber,
+        time: u64,
+        store: bool,
+        stream: &Stream,
+    ) -> Option<usize> {
         if self.system.next_time() <= time {
             self.system.pass(&stream.spaces, time);
         }
@@ -133,16 +164,7 @@ impl<'a> Cell<'a> {
         if self.system.has_shootdowns() {
             self.shoot_down();
         }
-        let tag = self.tag.1;
-        match self.tlb.lookup(tag, page) {
-            Lookup::First => {}
-            Lookup::Second => self.second_hits += 1,
-            Lookup::Miss => {
-                self.walks[level] += 1;
-                self.tlb.fill(tag, page, self.system.size(level));
-            }
-        }
-        Some(())
+        Some(level)
     }
 
     fn shoot_down(&mut self) {

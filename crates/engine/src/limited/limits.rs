@@ -20,6 +20,8 @@ pub struct Limits {
     pub files: Files,
     /// What things cost.
     pub costs: Costs,
+    /// Whether pages that instructions are fetched from are in this memory too, where a trace tells of them.
+    pub code: bool,
 }
 
 impl Limits {
@@ -31,6 +33,7 @@ impl Limits {
             swap: 1 << 60,
             files: Files::default(),
             costs: Costs::default(),
+            code: false,
         }
     }
 

@@ -53,6 +53,7 @@ pub(crate) fn run<S: Source>(
             pool,
             shift: u32::from(GEOMETRY.base().shift() - source.grain().shift()),
             policies: plan.policies().len(),
+            code: limits.code,
         };
         match replay.all(source, &mut state, progress)? {
             Ended::AtItsEnd => {
@@ -130,6 +131,8 @@ struct Replay<'a> {
     /// How many low bits of a unit lie inside a base page.
     shift: u32,
     policies: usize,
+    /// Whether pages that instructions come from are in this memory too.
+    code: bool,
 }
 
 impl Replay<'_> {
@@ -174,7 +177,7 @@ impl Replay<'_> {
                 instructions: visit.instructions.into(),
                 ..Sums::default()
             };
-            if !visit.fetch {
+            if !visit.fetch || self.code {
                 if self.stream.is_ending() {
                     self.end_spaces();
                 }

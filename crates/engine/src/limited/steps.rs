@@ -14,6 +14,8 @@ pub(crate) struct Step {
     pub(crate) stores: bool,
     pub(crate) leads: bool,
     pub(crate) leads_with_store: bool,
+    /// Instructions are fetched, and no data is referenced.
+    pub(crate) fetches: bool,
 }
 
 /// Visits of one address space, with no event between them.
@@ -34,6 +36,7 @@ impl Steps {
             stores: visit.stores != 0,
             leads: visit.lead != Lead::None,
             leads_with_store: visit.lead == Lead::Store,
+            fetches: visit.fetch,
         });
     }
 }

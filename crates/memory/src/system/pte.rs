@@ -37,10 +37,14 @@ impl Pte {
     /// What it holds now is not what its file or the swap has.
     pub(crate) const UNSAVED: u64 = 1 << 51;
 
-    /// What a load, and what a store has to find so that nothing changes.
-    pub(crate) const SETTLED: [u64; 2] = [
-        Self::PRESENT | Self::USED | Self::REFERENCED,
-        Self::PRESENT | Self::USED | Self::REFERENCED | Self::DIRTY | Self::UNSAVED,
+    /// What a load has to find so that nothing changes.
+    const LOADED: u64 = Self::PRESENT | Self::USED | Self::REFERENCED;
+    /// The same for a store.
+    const STORED: u64 = Self::LOADED | Self::DIRTY | Self::UNSAVED;
+    /// Of which flags, and what these have to be: for a load, and for a store.
+    const SETTLED: [(u64, u64); 2] = [
+        (Self::LOADED, Self::LOADED),
+        (Self::STORED | Self::PROTECTED, Self::STORED),
     ];
 
     pub(crate) const NONE: Self = Self(0);
@@ -93,6 +97,7 @@ impl Pte {
     /// Whether a reference changes nothing.
     #[inline]
     pub(crate) const fn is_settled(self, store: bool) -> bool {
-        self.has(Self::SETTLED[store as usize])
+        let (of, settled) = Self::SETTLED[store as usize];
+        self.0 & of == settled
     }
 }

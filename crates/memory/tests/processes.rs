@@ -1,0 +1,216 @@
+//! What processes share, counted by hand: copies at forks, files, and what is left when they end.
+
+use broadleaf_memory::frames::Start;
+use broadleaf_memory::population::Sizes;
+use broadleaf_memory::system::{Costs, Files, Place, Spec, System, SystemCounters};
+use broadleaf_memory::{AddressSpaces, Backing, Mapping, Pages, Rights};
+use broadleaf_policy::Policy;
+use broadleaf_units::{FileId, PageSize, SpaceId};
+use std::collections::BTreeSet;
+
+const PARENT: SpaceId = SpaceId(0);
+const CHILD: SpaceId = SpaceId(1);
+/// The child's process id.
+const PID: u32 = 42;
+
+fn spec(frames: u64) -> Spec {
+    Spec {
+        base: PageSize::SIZE_4K,
+        sizes: Sizes::new(&[0, 9]).expect("sizes"),
+        start: Start::Empty.lay_out(frames, 10).expect("a layout"),
+        swap: 1 << 20,
+        files: Files::OnDisk,
+        costs: Costs::default(),
+    }
+}
+
+struct World<'a> {
+    spaces: AddressSpaces,
+    system: System<'a>,
+}
+
+impl<'a> World<'a> {
+    fn new(policy: &'a dyn Policy, frames: u64) -> Self {
+        Self {
+            spaces: AddressSpaces::new(BTreeSet::from([PARENT, CHILD])),
+            system: System::new(policy, &spec(frames), None),
+        }
+    }
+
+    fn map(&mut self, space: SpaceId, backing: Backing, shared: bool, pages: u64) {
+        let changes = self.spaces.map(
+            space,
+            Mapping {
+                pages: Pages {
+                    start: 0,
+                    end: pages,
+                },
+                rights: Rights::READ_WRITE,
+                shared,
+                backing,
+            },
+        );
+        changes.iter().for_each(|change| self.system.apply(change));
+        self.system.check();
+    }
+
+    fn touch(&mut self, space: SpaceId, pages: std::ops::Range<u64>, store: bool) {
+        self.system.visited(space);
+        for page in pages {
+            let at = Place { space, page };
+            if self.system.look(at, store).is_none() {
+                self.system
+                    .reference(&self.spaces, at, store)
+                    .expect("a frame");
+            }
+            self.system.shootdowns().for_each(drop);
+        }
+        self.system.check();
+    }
+
+    fn fork(&mut self) {
+        self.system.fork(&self.spaces, PARENT, PID);
+        self.system.check();
+        self.system.begin(CHILD, PID);
+        self.system.check();
+    }
+
+    fn end(&mut self, space: SpaceId) {
+        for change in self.spaces.end(space) {
+            self.system.apply(&change);
+        }
+        self.system.shootdowns().for_each(drop);
+        self.system.check();
+    }
+
+    fn counters(&self) -> &SystemCounters {
+        self.system.counters()
+    }
+}
+
+fn policy(name: &str) -> Box<dyn Policy> {
+    broadleaf_policy::parse(name).expect("a policy")
+}
+
+#[test]
+fn a_child_copies_what_either_stores_to_and_nothing_else() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map(PARENT, Backing::Anonymous, false, 100);
+    world.touch(PARENT, 0..100, true);
+    let free = world.system.sample().free;
+    world.fork();
+    world.map(CHILD, Backing::Anonymous, false, 100);
+    assert_eq!(world.system.sample().free, free, "nothing was copied yet");
+    world.touch(CHILD, 0..100, false);
+    assert_eq!(world.counters().page_faults, 100);
+    world.touch(CHILD, 0..30, true);
+    assert_eq!(
+        (world.counters().write_faults, world.counters().copied),
+        (30, 30)
+    );
+    assert_eq!(world.system.sample().free, free - 30);
+    // Ten of these the child has copied, so the parent only learns that they are its own.
+    world.touch(PARENT, 20..40, true);
+    assert_eq!(
+        (world.counters().write_faults, world.counters().copied),
+        (50, 40)
+    );
+    world.end(PARENT);
+    world.touch(CHILD, 0..100, true);
+    assert_eq!(
+        (world.counters().write_faults, world.counters().copied),
+        (120, 40)
+    );
+    world.end(CHILD);
+    assert_eq!(world.system.sample().free, 4096);
+    assert_eq!(world.counters().page_faults, 100);
+}
+
+#[test]
+fn memory_that_is_shared_for_good_is_never_copied() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map(PARENT, Backing::SharedMemory, true, 10);
+    world.touch(PARENT, 0..10, true);
+    world.fork();
+    world.map(CHILD, Backing::SharedMemory, true, 10);
+    world.touch(CHILD, 0..10, true);
+    assert_eq!(
+        (world.counters().write_faults, world.counters().copied),
+        (0, 0)
+    );
+    assert_eq!(world.system.sample().free, 4086);
+}
+
+#[test]
+fn a_superpage_that_is_shared_breaks_where_it_is_stored_to() {
+    let policy = policy("thp-always");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map(PARENT, Backing::Anonymous, false, 512);
+    world.touch(PARENT, 0..512, true);
+    assert_eq!(
+        (world.counters().promotions, world.counters().page_faults),
+        (1, 1)
+    );
+    world.fork();
+    world.map(CHILD, Backing::Anonymous, false, 512);
+    world.touch(CHILD, 0..1, true);
+    assert_eq!(
+        (world.counters().demotions, world.counters().copied),
+        (1, 1)
+    );
+    // The parent's stands: a store to it breaks it in turn, where the frame is shared still.
+    assert_eq!(world.counters().in_superpages, 512);
+    world.touch(PARENT, 1..2, true);
+    assert_eq!(
+        (world.counters().demotions, world.counters().copied),
+        (2, 2)
+    );
+}
+
+#[test]
+fn a_child_that_never_begins_is_gone_with_its_parent() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map(PARENT, Backing::Anonymous, false, 10);
+    world.touch(PARENT, 0..10, true);
+    world.system.fork(&world.spaces, PARENT, PID);
+    world.touch(PARENT, 0..10, true);
+    assert_eq!(world.counters().copied, 10);
+    world.end(PARENT);
+    assert_eq!(world.system.sample().free, 4096);
+}
+
+#[test]
+fn processes_that_map_a_file_share_its_pages() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    let file = Backing::File {
+        file: FileId(3),
+        offset: 0,
+    };
+    world.spaces.file(FileId(3), 64 << 12);
+    world.map(PARENT, file, false, 64);
+    world.map(CHILD, file, false, 64);
+    world.touch(PARENT, 0..64, false);
+    world.touch(CHILD, 0..64, false);
+    assert_eq!(
+        (world.counters().page_faults, world.counters().file_reads),
+        (128, 64)
+    );
+    assert_eq!(world.system.sample().free, 4096 - 64);
+    // A private page that is stored to is the process's own from then on.
+    world.touch(CHILD, 0..8, true);
+    assert_eq!(
+        (world.counters().write_faults, world.counters().copied),
+        (8, 8)
+    );
+    world.end(CHILD);
+    world.end(PARENT);
+    // The file's pages stay in memory, and are found there.
+    assert_eq!(world.system.sample().file_cache, 64);
+    world.map(PARENT, file, false, 64);
+    world.touch(PARENT, 0..64, false);
+    assert_eq!(world.counters().file_reads, 64);
+}
