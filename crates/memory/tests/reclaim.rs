@@ -37,10 +37,13 @@ fn anonymous_pages_that_fit(frames: u64) -> u64 {
         file: FileId(0),
         offset: 0,
     };
-    assert!(spaces.map(SPACE, map(0, HOT, file)).is_empty());
-    let anonymous = map(1000, 2 * frames, Backing::Anonymous);
-    assert!(spaces.map(SPACE, anonymous).is_empty());
     let mut system = System::new(policy.as_ref(), &spec, None);
+    let anonymous = map(1000, 2 * frames, Backing::Anonymous);
+    for mapping in [map(0, HOT, file), anonymous] {
+        for change in spaces.map(SPACE, mapping) {
+            system.apply(&change);
+        }
+    }
     let mut reference = |page, store| {
         let at = Place { space: SPACE, page };
         if system.look(at, store).is_some() {
