@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::memory::{Amount, part};
+use crate::commands::memory::{Amount, part, swap};
 use crate::commands::offered;
 use crate::terminal::Color;
 
@@ -220,6 +220,7 @@ Examples:
   broadleaf compare gzip.bl --policy 4k --policy freebsd --policy pop-64
   broadleaf compare gzip.bl --machine skylake --machine mine.toml --format json -o gzip.json
   broadleaf compare gzip.bl --policy 4k,pop-64 --curve   how many entries the program wants
+  broadleaf compare gzip.bl --policy 4k,pop-64,linux --memory 75% --over-time   what becomes of memory that runs short
   broadleaf compare ls.lackey
   valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | broadleaf compare -
 
@@ -244,6 +245,10 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     pub(crate) memory: Memory,
+
+    /// With --memory: plot below the table how memory stood over time, for each policy
+    #[arg(long, requires = "memory")]
+    pub(crate) over_time: bool,
 
     /// Count and plot the misses of TLBs of every other size too
     ///
@@ -347,7 +352,7 @@ pub(crate) struct Memory {
     pub(crate) seed: u64,
 
     /// How large the swap is: SIZE, PERCENT% of memory (0% is none), or `unlimited`
-    #[arg(long, value_name = "SIZE", requires = "memory")]
+    #[arg(long, value_name = "SIZE", value_parser = swap, requires = "memory")]
     pub(crate) swap: Option<Amount>,
 
     /// Hold the pages that instructions are fetched from too, of traces recorded with --instructions

@@ -1,5 +1,7 @@
 //! The catalogue of metrics: a name, a unit and a sentence for each figure of a result.
 
+use crate::memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS};
+
 /// One figure that a result holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
@@ -13,7 +15,7 @@ pub struct Metric {
     pub less_is_better: Option<bool>,
 }
 
-const fn cost(name: &'static str, unit: &'static str, sentence: &'static str) -> Metric {
+pub(crate) const fn cost(name: &'static str, unit: &'static str, sentence: &'static str) -> Metric {
     Metric {
         name,
         unit,
@@ -31,7 +33,7 @@ const fn gain(name: &'static str, unit: &'static str, sentence: &'static str) ->
     }
 }
 
-const fn fact(name: &'static str, unit: &'static str, sentence: &'static str) -> Metric {
+pub(crate) const fn fact(name: &'static str, unit: &'static str, sentence: &'static str) -> Metric {
     Metric {
         name,
         unit,
@@ -40,7 +42,7 @@ const fn fact(name: &'static str, unit: &'static str, sentence: &'static str) ->
     }
 }
 
-/// Every figure of a result, in the order of its fields.
+/// Every figure of a result, in the order of its fields; those of [`MEMORY_METRICS`] follow where memory was modelled down to the frame.
 pub const METRICS: &[Metric] = &[
     fact(
         "accesses",
@@ -139,9 +141,14 @@ pub const METRICS: &[Metric] = &[
     ),
 ];
 
+/// All metrics that there are, in the order of the fields.
+pub fn all_metrics() -> impl Iterator<Item = &'static Metric> {
+    METRICS.iter().chain(MEMORY_METRICS).chain(SAMPLE_METRICS)
+}
+
 /// The metric of that name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
-    METRICS.iter().find(|metric| metric.name == name)
+    all_metrics().find(|metric| metric.name == name)
 }
 
 #[cfg(test)]
@@ -150,9 +157,9 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_sentences_end() {
-        for (at, metric) in METRICS.iter().enumerate() {
+        for (at, metric) in all_metrics().enumerate() {
             assert!(
-                METRICS[..at].iter().all(|other| other.name != metric.name),
+                all_metrics().take(at).all(|other| other.name != metric.name),
                 "{}",
                 metric.name
             );

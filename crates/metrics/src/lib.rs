@@ -7,12 +7,14 @@
 mod catalogue;
 mod curve;
 mod memory;
+mod memory_catalogue;
 mod record;
 mod walks;
 
-pub use catalogue::{METRICS, Metric, metric};
+pub use catalogue::{METRICS, Metric, all_metrics, metric};
 pub use curve::CurvePoint;
-pub use memory::{MemoryResult, MemorySample};
+pub use memory::{MemoryAsked, MemoryResult, MemorySample};
+pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS};
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
 };

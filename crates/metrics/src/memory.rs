@@ -3,6 +3,60 @@
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// How much memory a comparison had, and how it stood at first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MemoryAsked {
+    /// How large memory is, in bytes; `None` where it never runs short.
+    pub bytes: Option<u64>,
+    /// How large the swap is, in bytes; `None` where it is never full.
+    pub swap_bytes: Option<u64>,
+    /// Where pages of files are at first: `disk` or `memory`.
+    pub files: String,
+    /// How memory stood before the trace began: `empty`, `seeded` or `recorded`.
+    pub start: String,
+    /// Which part of it was occupied, where that was asked for.
+    pub occupied: f64,
+    /// Which part of what was occupied could be moved.
+    pub movable: f64,
+    /// What the places of what was occupied were drawn from.
+    pub seed: u64,
+}
+
+impl MemoryAsked {
+    /// The same for a reader, as one sentence.
+    pub fn sentence(&self, size: impl Fn(u64) -> String) -> String {
+        let memory = self.bytes.map_or("unlimited".to_owned(), &size);
+        let share = |part: f64| format!("{}%", (part * 1e4).round() / 1e2);
+        let start = match self.start.as_str() {
+            "empty" => "empty at first".to_owned(),
+            "seeded" => format!(
+                "{} of it occupied at first ({} of that movable, seed {})",
+                share(self.occupied),
+                share(self.movable),
+                self.seed
+            ),
+            _ => format!(
+                "at first as recorded ({} of what is occupied movable, seed {})",
+                share(self.movable),
+                self.seed
+            ),
+        };
+        let swap = match self.swap_bytes {
+            None => "unlimited swap".to_owned(),
+            Some(0) => "no swap".to_owned(),
+            Some(bytes) => format!("{} of swap", size(bytes)),
+        };
+        format!(
+            "Memory: {memory}, {start}; {swap}; files begin {}.",
+            if self.files == "memory" {
+                "in memory that is not counted"
+            } else {
+                "on the disk"
+            }
+        )
+    }
+}
+
 /// What became of memory, where it was modelled down to the frame. Pages and frames are those of the base page size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryResult {
@@ -10,7 +64,7 @@ pub struct MemoryResult {
     pub base_page_bytes: u64,
     /// Mappings that stand at the end, by size in bytes.
     pub page_sizes: BTreeMap<u64, u64>,
-    /// Stores to resident pages that were shared or the page of zeroes.
+    /// Stores to resident pages that were shared, a file's or the page of zeroes.
     pub write_faults: u64,
     /// The most pages that ever lay inside superpages at a time.
     pub peak_superpage_pages: u64,
@@ -53,7 +107,7 @@ pub struct MemoryResult {
     pub out_of_memory_after: Option<u64>,
     /// How memory stood when most was resident, to within a sixty-fourth.
     pub at_peak: MemorySample,
-    /// How memory stood from time to time.
+    /// How memory stood from time to time, and at the end.
     pub over_time: Vec<MemorySample>,
 }
 
@@ -64,7 +118,7 @@ pub struct MemorySample {
     pub time: u64,
     /// Pages that are mapped.
     pub resident_pages: u64,
-    /// Pages that a promotion filled and nobody has referenced.
+    /// Pages that nobody has referenced since a promotion, or a fault beside them, brought them.
     pub bloat_pages: u64,
     /// Pages inside superpages.
     pub superpage_pages: u64,

@@ -1,6 +1,6 @@
 //! The result record: what `compare` promises to its readers.
 
-use crate::{CurvePoint, MemoryResult, Walks};
+use crate::{CurvePoint, MemoryAsked, MemoryResult, Walks};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -103,12 +103,15 @@ pub struct Recommendation {
 }
 
 /// The whole answer of `compare`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// [`COMPARE_SCHEMA`].
     pub schema: String,
     /// What was replayed.
     pub trace: TraceSummary,
+    /// How much memory there was, where it was modelled down to the frame; absent where it was not, and until the host fills it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryAsked>,
     /// One entry for each policy and machine: policies in the order asked, machines inside.
     pub results: Vec<CellResult>,
     /// One entry for each machine for which there is something to choose; empty until the host fills it in.
@@ -132,6 +135,7 @@ impl Comparison {
         Self {
             schema: COMPARE_SCHEMA.to_string(),
             trace,
+            memory: None,
             results,
             advice: Vec::new(),
             damage: None,
@@ -144,7 +148,8 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::METRICS;
+    use crate::{MEMORY_METRICS, METRICS, Metric, SAMPLE_METRICS};
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_result_has_the_promised_fields_in_the_promised_order() {
@@ -220,6 +225,55 @@ mod tests {
                 metric.name
             );
         }
+    }
+
+    #[test]
+    fn every_figure_of_memory_is_in_the_catalogue_and_the_other_way_round() {
+        let memory = MemoryResult {
+            out_of_memory_after: Some(0),
+            ..MemoryResult::default()
+        };
+        let whole = CellResult {
+            memory: Some(memory.clone()),
+            ..CellResult::default()
+        };
+        let fields = |value: serde_json::Value| -> BTreeSet<String> {
+            let fields = value.as_object().unwrap().keys();
+            fields.cloned().collect()
+        };
+        let names = |metrics: &[Metric]| -> BTreeSet<String> {
+            metrics.iter().map(|m| m.name.to_owned()).collect()
+        };
+        let without = fields(serde_json::to_value(CellResult::default()).unwrap());
+        let with = fields(serde_json::to_value(whole).unwrap());
+        let added: BTreeSet<String> = with.difference(&without).cloned().collect();
+        assert_eq!(added, names(MEMORY_METRICS));
+        let sample = fields(serde_json::to_value(memory.at_peak).unwrap());
+        let own: BTreeSet<String> = sample.difference(&with).cloned().collect();
+        assert_eq!(own, names(SAMPLE_METRICS));
+    }
+
+    #[test]
+    fn memory_is_told_in_a_sentence() {
+        let asked = |bytes, start: &str, swap_bytes| MemoryAsked {
+            bytes,
+            start: start.to_owned(),
+            swap_bytes,
+            files: "disk".to_owned(),
+            occupied: 0.3,
+            movable: 0.505,
+            seed: 7,
+        };
+        let size = |bytes| format!("{bytes} B");
+        assert_eq!(
+            asked(None, "empty", None).sentence(size),
+            "Memory: unlimited, empty at first; unlimited swap; files begin on the disk."
+        );
+        let asked = asked(Some(4096), "seeded", Some(0));
+        assert_eq!(
+            asked.sentence(size),
+            "Memory: 4096 B, 30% of it occupied at first (50.5% of that movable, seed 7); no swap; files begin on the disk."
+        );
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::number::{percent, ratio, short, size_signed};
 pub const BASELINE: &str = "4k";
 /// The policy of a kernel that promotes conservatively, the second measure.
 pub const REFERENCE: &str = "freebsd";
-/// Bytes of a base page in the figures of a result.
-const PAGE: i64 = 4096;
+/// Bytes of a base page in the figures of a result whose memory was not modelled down to the frame.
+const PAGE: u64 = 4096;
 /// How much memory a policy may add to be chosen, as a share of what the program holds without superpages.
 const MOST_ADDED: f64 = 0.10;
 /// Walk cycles saved for each access from which on a policy is worth its memory. Below, page sizes hardly matter.
@@ -18,6 +18,11 @@ const WORTH_WHILE: f64 = 0.01;
 /// The rule by which [`advise`] chooses, for a reader who would choose by another.
 pub const RULE: &str = "Rule: of the policies that can be run and raise the peak of memory by at most 10% over 4k, \
     the one with the fewest walk cycles; among equals the one that adds least. 4k where none saves a hundredth of a cycle an access.";
+
+/// The same where memory was modelled down to the frame, and faults have a cost.
+pub const RULE_OF_MEMORY: &str = "Rule: of the policies that can be run, do not use memory up and raise the peak of memory by at most 10% \
+    over 4k, the one that loses the fewest cycles to walks and faults together; among equals the one that adds least. 4k where none saves \
+    a hundredth of them, and of a cycle an access.";
 
 /// Which policy to choose, and the sentence that says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,34 +35,69 @@ pub struct Advice {
 
 /// Memory that a policy adds: its peak of resident memory less that of `baseline`, in bytes.
 pub fn added_bytes(result: &CellResult, baseline: &CellResult) -> i64 {
-    (result.peak_resident_pages.cast_signed() - baseline.peak_resident_pages.cast_signed()) * PAGE
+    peak_bytes(result) - peak_bytes(baseline)
+}
+
+/// How large a base page is in the figures of a result.
+pub(crate) fn page_bytes(result: &CellResult) -> u64 {
+    (result.memory.as_ref()).map_or(PAGE, |memory| memory.base_page_bytes)
+}
+
+fn peak_bytes(result: &CellResult) -> i64 {
+    (result.peak_resident_pages * page_bytes(result)).cast_signed()
+}
+
+/// Where memory was used up: such a result is of a part of the trace, and is compared with none.
+pub(crate) fn ended(result: &CellResult) -> Option<u64> {
+    result.memory.as_ref()?.out_of_memory_after
+}
+
+/// What page sizes are chosen to save: cycles of walks and, where faults have a cost, of faults.
+fn lost_cycles(result: &CellResult) -> u64 {
+    let waited = (result.memory.as_ref()).map_or(0, |memory| memory.fault_cycles);
+    result.walk_cycles.saturating_add(waited)
+}
+
+/// What these cycles are called.
+fn cycles_of(result: &CellResult) -> &'static str {
+    if result.memory.is_some() {
+        "cycles of walks and faults"
+    } else {
+        "walk cycles"
+    }
 }
 
 /// The same as a share of the baseline's peak.
 pub fn added_share(result: &CellResult, baseline: &CellResult) -> f64 {
-    added_bytes(result, baseline) as f64
-        / (baseline.peak_resident_pages.cast_signed() * PAGE) as f64
+    added_bytes(result, baseline) as f64 / peak_bytes(baseline) as f64
 }
 
-/// Chooses among the results of one trace on one machine by [`RULE`]. `can_be_run` says whether a policy could decide
+/// Chooses among the results of one trace on one machine by [`RULE`], or [`RULE_OF_MEMORY`]. `can_be_run` says whether a policy could decide
 /// for a live program, which one that looks into the future could not. Where none of them keeps to the rule, the baseline
-/// does, asked for or not. `None` where there is nothing to choose from.
+/// does, asked for or not. `None` where there is nothing to choose from, or the baseline used memory up.
 pub fn advise(
     results: &[&CellResult],
     baseline: &CellResult,
     can_be_run: &dyn Fn(&str) -> bool,
 ) -> Option<Advice> {
+    if ended(baseline).is_some() {
+        return None;
+    }
     let cost = |result: &&&CellResult| {
         (
-            result.walk_cycles,
+            lost_cycles(result),
             result.peak_resident_pages,
             result.promotions,
         )
     };
-    let possible = || results.iter().filter(|result| can_be_run(&result.policy));
+    let lasts = |result: &&&CellResult| can_be_run(&result.policy) && ended(result).is_none();
+    let possible = || results.iter().filter(lasts);
     let worth_while = |result: &CellResult| {
-        let saved = baseline.walk_cycles.saturating_sub(result.walk_cycles);
-        saved as f64 >= WORTH_WHILE * baseline.accesses as f64 && saved > 0
+        let saved = lost_cycles(baseline).saturating_sub(lost_cycles(result));
+        // What faults cost is known in round figures only.
+        let is_seen = baseline.memory.is_none()
+            || saved as f64 >= WORTH_WHILE * lost_cycles(baseline) as f64;
+        saved as f64 >= WORTH_WHILE * baseline.accesses as f64 && saved > 0 && is_seen
     };
     let fastest = *possible().min_by_key(cost)?;
     let chosen = possible()
@@ -69,24 +109,30 @@ pub fn advise(
     let mut sentence = if !worth_while(fastest) {
         hardly_matters(fastest, baseline)
     } else if chosen.policy == baseline.policy {
+        let hundredth = if baseline.memory.is_some() {
+            "of the cycles of walks and faults"
+        } else {
+            "of a walk cycle an access"
+        };
         format!(
-            "Stay with {BASELINE}: no policy compared here saves a hundredth of a walk cycle an access within 10% of added memory."
+            "Stay with {BASELINE}: no policy compared here saves a hundredth {hundredth} within 10% of added memory."
         )
     } else {
         format!(
-            "Choose {}: it needs {} walk cycles instead of {} ({}), for {}.",
+            "Choose {}: it needs {} {} instead of {} ({}), for {}.",
             chosen.policy,
-            short(chosen.walk_cycles),
-            short(baseline.walk_cycles),
-            ratio(chosen.walk_cycles, baseline.walk_cycles),
+            short(lost_cycles(chosen)),
+            cycles_of(chosen),
+            short(lost_cycles(baseline)),
+            ratio(lost_cycles(chosen), lost_cycles(baseline)),
             memory(chosen, baseline),
         )
     };
-    if worth_while(fastest) && fastest.walk_cycles < chosen.walk_cycles {
+    if worth_while(fastest) && lost_cycles(fastest) < lost_cycles(chosen) {
         sentence.push_str(&format!(
             " {} would need {}, for {}.",
             fastest.policy,
-            short(fastest.walk_cycles),
+            short(lost_cycles(fastest)),
             memory(fastest, baseline),
         ));
     }
@@ -98,15 +144,24 @@ pub fn advise(
 
 /// What to say where even the `fastest` policy saves next to nothing, and memory would be spent in vain.
 fn hardly_matters(fastest: &CellResult, baseline: &CellResult) -> String {
-    let most = if fastest.walk_cycles < baseline.walk_cycles {
+    let most = if lost_cycles(fastest) < lost_cycles(baseline) {
+        let hundredth = if baseline.memory.is_some() {
+            "of them, or of a cycle an access"
+        } else {
+            "of a cycle an access"
+        };
         format!(
-            "the most that a policy compared here saves, {} of {} walk cycles ({}), is less than a hundredth of a cycle an access",
-            short(baseline.walk_cycles - fastest.walk_cycles),
-            short(baseline.walk_cycles),
+            "the most that a policy compared here saves, {} of {} {} ({}), is less than a hundredth {hundredth}",
+            short(lost_cycles(baseline) - lost_cycles(fastest)),
+            short(lost_cycles(baseline)),
+            cycles_of(baseline),
             fastest.policy,
         )
     } else {
-        "no policy compared here saves walk cycles".to_owned()
+        format!(
+            "no policy compared here saves {}",
+            cycles_of(baseline)
+        )
     };
     format!("Page sizes hardly matter to this program: {most}. Stay with {BASELINE}.")
 }
@@ -126,6 +181,7 @@ fn memory(result: &CellResult, baseline: &CellResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use broadleaf_metrics::MemoryResult;
 
     fn result(policy: &str, walk_cycles: u64, peak_resident_pages: u64) -> CellResult {
         CellResult {
@@ -235,6 +291,41 @@ mod tests {
         // A hundredth of a cycle an access is enough.
         let enough = choose(&[result("4k", 80_600, 1000), result("greedy", 70_600, 1000)]);
         assert_eq!(enough.policy, "greedy");
+    }
+
+    #[test]
+    fn what_used_memory_up_is_not_chosen_and_faults_count() {
+        let limited = |policy: &str, walks, faults, out_of_memory_after| CellResult {
+            memory: Some(MemoryResult {
+                base_page_bytes: 4096,
+                fault_cycles: faults,
+                out_of_memory_after,
+                ..MemoryResult::default()
+            }),
+            ..result(policy, walks, 1000)
+        };
+        let results = [
+            limited("4k", 500_000, 1_000_000, None),
+            limited("ended", 0, 0, Some(17)),
+            limited("few-walks", 0, 3_000_000, None),
+            limited("few-faults", 400_000, 500_000, None),
+        ];
+        let advice = choose(&results);
+        assert_eq!(
+            advice.sentence,
+            "Choose few-faults: it needs 900k cycles of walks and faults instead of 1.50M (x0.60), for no more memory."
+        );
+        // What faults cost is a round figure: what is saved of it has to be seen.
+        let hardly = choose(&[results[0].clone(), limited("greedy", 490_000, 1_000_000, None)]);
+        assert_eq!(
+            hardly.sentence,
+            "Page sizes hardly matter to this program: the most that a policy compared here saves, \
+             10.0k of 1.50M cycles of walks and faults (greedy), is less than a hundredth of them, or of a cycle an access. Stay with 4k."
+        );
+        let ended = limited("4k", 1, 1, Some(5));
+        assert_eq!(advise(&[&results[3]], &ended, &|_| true), None);
+        let only = choose(&results[..3]);
+        assert!(only.sentence.contains("saves cycles of walks and faults. Stay"), "{}", only.sentence);
     }
 
     #[test]

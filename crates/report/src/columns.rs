@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use broadleaf_metrics::CellResult;
+use broadleaf_metrics::{CellResult, MemoryResult};
 use broadleaf_units::PageSize;
 
 /// One column: a name, and a value for each result.
@@ -23,10 +23,12 @@ pub enum Values {
     Count(Vec<u64>),
     /// Differences, which may be negative.
     Difference(Vec<i64>),
+    /// Counts that not every result has.
+    Optional(Vec<Option<u64>>),
 }
 
 impl Values {
-    /// The value of row `row` as text.
+    /// The value of row `row` as text; nothing where there is none.
     ///
     /// # Panics
     /// Where there are not as many rows.
@@ -35,14 +37,16 @@ impl Values {
             Self::Text(values) => values[row].clone(),
             Self::Count(values) => values[row].to_string(),
             Self::Difference(values) => values[row].to_string(),
+            Self::Optional(values) => values[row].map_or(String::new(), |value| value.to_string()),
         }
     }
 }
 
 /// The columns of `results`: the fields in the order of a result, then one for each of `refusals`, the reasons that there
 /// are. Those that did not occur have a column too: which columns there are must not depend on what was counted, or two
-/// files could not be put together. A size of page that only some of the results walked for is zero in the others. A curve is
-/// many figures for each result, and has no column.
+/// files could not be put together. A size of page that only some of the results walked for is zero in the others. Results of memory
+/// that was modelled down to the frame have columns for it before those of refusals. A curve, page sizes, free extents and samples are
+/// many figures for each result, and have no column.
 pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
     let text = |name: &str, of: fn(&CellResult) -> &String| Column {
         name: name.to_owned(),
@@ -79,8 +83,51 @@ pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
         count("peak_resident_pages", |result| result.peak_resident_pages),
         count("regions", |result| result.regions),
     ]);
+    columns.extend(of_memory(results));
     columns.extend(refused(results, refusals));
     columns
+}
+
+/// The columns of memory, where any result has it.
+fn of_memory(results: &[CellResult]) -> Vec<Column> {
+    if results.iter().all(|result| result.memory.is_none()) {
+        return Vec::new();
+    }
+    let count = |name: &str, of: fn(&MemoryResult) -> u64| Column {
+        name: name.to_owned(),
+        values: Values::Count(
+            (results.iter())
+                .map(|result| result.memory.as_ref().map_or(0, of))
+                .collect(),
+        ),
+    };
+    let ends = results.iter().map(|result| result.memory.as_ref());
+    let ends = ends.map(|memory| memory.and_then(|memory| memory.out_of_memory_after));
+    vec![
+        count("base_page_bytes", |memory| memory.base_page_bytes),
+        count("write_faults", |memory| memory.write_faults),
+        count("peak_superpage_pages", |memory| memory.peak_superpage_pages),
+        count("swapped_out_pages", |memory| memory.swapped_out_pages),
+        count("swapped_in_pages", |memory| memory.swapped_in_pages),
+        count("file_pages_read", |memory| memory.file_pages_read),
+        count("file_pages_written", |memory| memory.file_pages_written),
+        count("cache_hits", |memory| memory.cache_hits),
+        count("reservations", |memory| memory.reservations),
+        count("reservations_broken", |memory| memory.reservations_broken),
+        count("extents_refused", |memory| memory.extents_refused),
+        count("copied_bytes", |memory| memory.copied_bytes),
+        count("migrated_pages", |memory| memory.migrated_pages),
+        count("zeroed_pages", |memory| memory.zeroed_pages),
+        count("zeroed_ahead_pages", |memory| memory.zeroed_ahead_pages),
+        count("fault_cycles", |memory| memory.fault_cycles),
+        count("worst_fault_cycles", |memory| memory.worst_fault_cycles),
+        count("daemon_cycles", |memory| memory.daemon_cycles),
+        count("in_swap_pages", |memory| memory.in_swap_pages),
+        Column {
+            name: "out_of_memory_after".to_owned(),
+            values: Values::Optional(ends.collect()),
+        },
+    ]
 }
 
 fn walks(results: &[CellResult]) -> Vec<Column> {
@@ -118,7 +165,7 @@ fn refused(results: &[CellResult], known: &[&str]) -> Vec<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_metrics::METRICS;
+    use broadleaf_metrics::{MEMORY_METRICS, METRICS};
 
     #[test]
     fn every_metric_has_its_column_in_the_catalogue_s_order() {
@@ -133,6 +180,34 @@ mod tests {
             .filter(|name| !["refusals", "curve"].contains(name));
         let expected: Vec<&str> = ["policy", "machine"].into_iter().chain(catalogue).collect();
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn memory_has_a_column_for_each_single_figure_where_there_is_any() {
+        let limited = |out_of_memory_after| CellResult {
+            memory: Some(MemoryResult {
+                out_of_memory_after,
+                ..MemoryResult::default()
+            }),
+            ..CellResult::default()
+        };
+        let with = columns(&[limited(None), limited(Some(7))], &["too_young"]);
+        let without = columns(&[CellResult::default()], &["too_young"]);
+        let names = |columns: &[Column]| -> Vec<String> {
+            columns.iter().map(|column| column.name.clone()).collect()
+        };
+        let many = ["page_sizes", "free_contiguity", "at_peak", "over_time"];
+        let single = (MEMORY_METRICS.iter())
+            .map(|metric| metric.name.to_owned())
+            .filter(|name| !many.contains(&name.as_str()));
+        let mut expected = names(&without);
+        let refusal = expected.pop().unwrap();
+        expected.extend(single);
+        expected.push(refusal);
+        assert_eq!(names(&with), expected);
+        let end = with.iter().find(|column| column.name == "out_of_memory_after");
+        let end = &end.unwrap().values;
+        assert_eq!((end.text(0), end.text(1)), (String::new(), "7".to_owned()));
     }
 
     #[test]

@@ -63,6 +63,30 @@ pub const HEADINGS: &[Heading] = &[
     heading("disk reads", Metric("extra_disk_read_pages")),
     heading("promotions", Metric("promotions")),
     heading("false dirty", Metric("false_dirty_pages")),
+    heading("faults", Metric("page_faults")),
+    heading("write faults", Metric("write_faults")),
+    heading("fault cycles", Metric("fault_cycles")),
+    heading("worst fault", Metric("worst_fault_cycles")),
+    heading(
+        "in superpages",
+        Derived(
+            "With --memory: which part of resident memory lay in superpages when most was resident: superpage_pages of at_peak, \
+             divided by its resident_pages.",
+        ),
+    ),
+    heading(
+        "bloat",
+        Derived(
+            "With --memory: bloat_pages of at_peak, in bytes: memory that was resident when most was, and that nobody had referenced since \
+             a promotion or a fault beside it brought it.",
+        ),
+    ),
+    heading("swapped out", Metric("swapped_out_pages")),
+    heading("swapped in", Metric("swapped_in_pages")),
+    heading("file reads", Metric("file_pages_read")),
+    heading("file writes", Metric("file_pages_written")),
+    heading("reservations", Metric("reservations")),
+    heading("broken", Metric("reservations_broken")),
 ];
 
 const fn heading(name: &'static str, means: Meaning) -> Heading {

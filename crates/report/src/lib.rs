@@ -8,21 +8,27 @@ mod columns;
 mod csv;
 mod curve;
 mod distance;
+mod figure;
 mod grid;
 mod headings;
+mod memory_figures;
 mod nearest;
 pub mod number;
+mod over_time;
 mod paint;
 mod parquet;
 mod table;
 
-pub use advice::{Advice, BASELINE, REFERENCE, RULE, added_bytes, added_share, advise};
+pub use advice::{
+    Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
+};
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
 pub use curve::{Glyphs, curves};
 pub use grid::{Align, Cell, Grid, wrap};
 pub use headings::{HEADINGS, Heading, Meaning, heading_named};
 pub use nearest::nearest;
+pub use over_time::over_time;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
 pub use table::{Context, comparison_table, recommendations};

@@ -20,7 +20,8 @@ use crate::{Column, Values, columns};
 pub struct WriteParquetError(#[from] ParquetError);
 
 /// Writes the results of `comparison` as one row group. Counts are 64-bit integers; the file's metadata hold the keys
-/// `broadleaf.schema`, `broadleaf.trace`, `broadleaf.advice`, `broadleaf.damage`, `broadleaf.notes` and `broadleaf.provenance`.
+/// `broadleaf.schema`, `broadleaf.trace`, `broadleaf.memory`, `broadleaf.advice`, `broadleaf.damage`, `broadleaf.notes` and
+/// `broadleaf.provenance`.
 ///
 /// # Errors
 /// Where `out` fails, or a value does not fit the format.
@@ -67,6 +68,13 @@ pub fn write_parquet(
                     .typed::<Int64Type>()
                     .write_batch(values, None, None)?;
             }
+            Values::Optional(values) => {
+                let there: Vec<i16> = values.iter().map(|value| value.is_some().into()).collect();
+                let bits: Vec<i64> = values.iter().flatten().map(|value| value.cast_signed()).collect();
+                writer
+                    .typed::<Int64Type>()
+                    .write_batch(&bits, Some(&there), None)?;
+            }
         }
         writer.close()?;
     }
@@ -78,7 +86,7 @@ pub fn write_parquet(
 fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     let (physical, logical) = match column.values {
         Values::Text(_) => (PhysicalType::BYTE_ARRAY, LogicalType::String),
-        Values::Count(_) => (
+        Values::Count(_) | Values::Optional(_) => (
             PhysicalType::INT64,
             LogicalType::Integer {
                 bit_width: 64,
@@ -96,7 +104,10 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     let builder = Type::primitive_type_builder(&column.name, physical);
     Ok(Arc::new(
         builder
-            .with_repetition(Repetition::REQUIRED)
+            .with_repetition(match column.values {
+                Values::Optional(_) => Repetition::OPTIONAL,
+                _ => Repetition::REQUIRED,
+            })
             .with_logical_type(Some(logical))
             .build()?,
     ))
@@ -111,6 +122,10 @@ fn metadata(comparison: &Comparison) -> Result<Vec<KeyValue>, ParquetError> {
         KeyValue::new(
             "broadleaf.trace".to_owned(),
             json(serde_json::to_string(&comparison.trace))?,
+        ),
+        KeyValue::new(
+            "broadleaf.memory".to_owned(),
+            json(serde_json::to_string(&comparison.memory))?,
         ),
         KeyValue::new(
             "broadleaf.advice".to_owned(),
@@ -134,9 +149,36 @@ fn metadata(comparison: &Comparison) -> Result<Vec<KeyValue>, ParquetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_metrics::{CellResult, Provenance, TraceSummary};
+    use broadleaf_metrics::{CellResult, MemoryResult, Provenance, TraceSummary};
     use parquet::file::reader::{FileReader, SerializedFileReader};
-    use parquet::record::RowAccessor;
+    use parquet::record::{Field, RowAccessor};
+
+    #[test]
+    fn what_only_some_results_have_is_null_in_the_others() {
+        let limited = |out_of_memory_after| CellResult {
+            memory: Some(MemoryResult {
+                out_of_memory_after,
+                write_faults: 3,
+                ..MemoryResult::default()
+            }),
+            ..CellResult::default()
+        };
+        let results = vec![limited(None), limited(Some(u64::MAX)), limited(None)];
+        let trace = TraceSummary::default();
+        let comparison = Comparison::new(trace, results, vec![], Provenance::default());
+        let mut out = Vec::new();
+        write_parquet(&comparison, &[], &mut out).unwrap();
+        let file = SerializedFileReader::new(bytes::Bytes::from(out)).unwrap();
+        let ends: Vec<Field> = (file.get_row_iter(None).unwrap())
+            .map(|row| {
+                let row = row.unwrap();
+                let mut columns = row.get_column_iter();
+                let (_, end) = columns.find(|(name, _)| *name == "out_of_memory_after").unwrap();
+                end.clone()
+            })
+            .collect();
+        assert_eq!(ends, [Field::Null, Field::ULong(u64::MAX), Field::Null]);
+    }
 
     #[test]
     fn what_was_written_reads_back() {

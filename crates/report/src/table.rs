@@ -3,14 +3,18 @@
 use broadleaf_metrics::{CellResult, Comparison, Recommendation};
 use broadleaf_units::PageSize;
 
-use crate::advice::{BASELINE, REFERENCE, RULE, added_bytes, added_share, advise};
-use crate::grid::{Align, Cell, Grid, wrap};
+use crate::advice::{
+    BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise, ended, page_bytes,
+};
+use crate::figure::{Figure, count, fitted};
+use crate::grid::wrap;
+use crate::memory_figures::memory_figures;
 use crate::number::{
-    grouped, grouped_signed, percent, ratio, short, short_signed, size, size_signed,
+    grouped, grouped_signed, percent, ratio, short_signed, size, size_signed,
 };
 use crate::{Style, View};
 
-/// Base page in the figures of a result.
+/// Bytes of the pages that a trace is of.
 const PAGE: u64 = PageSize::SIZE_4K.bytes();
 
 /// What the marks mean.
@@ -19,6 +23,14 @@ const LEGEND: &str = "* best, ! worst of a column (unmarked where many share it)
 /// What stands in the recommendation's place where there is nothing to choose from.
 const NO_ADVICE: &str = "No recommendation: what was compared here looks into the future, and no kernel can run it. \
     Add policies that can be run, with --policy.";
+
+/// The same where what others are measured against is no whole result.
+const NO_BASELINE: &str =
+    "No recommendation: 4k used memory up, and the others are measured against it. Give more memory, with --memory.";
+
+/// The same where nobody got to the end.
+const NONE_LASTED: &str =
+    "No recommendation: every policy compared here that can be run used memory up. Give more memory, with --memory.";
 
 /// What the table needs to know beside the comparison itself.
 pub struct Context<'a> {
@@ -87,7 +99,9 @@ pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: Vi
         ));
     }
     out.push('\n');
-    out.push_str(&paragraph(RULE, Style::Faint, view));
+    let has_memory = (comparison.results.iter()).any(|result| result.memory.is_some());
+    let rule = if has_memory { RULE_OF_MEMORY } else { RULE };
+    out.push_str(&paragraph(rule, Style::Faint, view));
     for note in &comparison.notes {
         out.push_str(&paragraph(&format!("Note: {note}"), Style::Faint, view));
     }
@@ -108,8 +122,11 @@ fn heading(comparison: &Comparison, view: View) -> String {
         size(trace.pages * PAGE),
         grouped(trace.pages),
     );
+    let memory = (comparison.memory.as_ref()).map_or(String::new(), |memory| {
+        paragraph(&memory.sentence(size), Style::Plain, view)
+    });
     format!(
-        "{}\n{}",
+        "{}\n{}{memory}",
         view.paint.apply(Style::Strong, &trace.path),
         paragraph(&text, Style::Plain, view)
     )
@@ -125,63 +142,55 @@ fn machine_table(
 ) -> String {
     let advice = baseline.and_then(|baseline| advise(results, baseline, context.can_be_run));
     let chosen = advice.as_ref().map(|advice| advice.policy.as_str());
-    let mut figures = figures(results, baseline, reference);
-    // What does not fit goes: first digits, then the figures that matter least.
-    let mut exact = true;
-    let mut left_out = Vec::new();
-    let grid = loop {
-        let grid = grid(results, &figures, chosen, exact);
-        if view.width.is_none_or(|width| grid.width() <= width) {
-            break grid;
-        }
-        if exact {
-            exact = false;
-        } else if let Some(least) = (0..figures.len()).max_by_key(|&at| figures[at].leave_out_first)
-        {
-            if figures[least].leave_out_first == 0 {
-                break grid;
-            }
-            left_out.push(figures.remove(least).heading);
-        } else {
-            break grid;
-        }
-    };
+    // What ended before the trace did is no result to put beside others.
+    let lasted = |result: &&CellResult| ended(result).is_none();
+    let whole: Vec<&CellResult> = results.iter().copied().filter(lasted).collect();
     let mut out = format!("machine {}\n", view.paint.apply(Style::Strong, machine));
-    out.push_str(&grid.render(View {
-        width: None,
-        ..view
-    }));
-    out.push_str(&paragraph(LEGEND, Style::Faint, view));
-    if !left_out.is_empty() {
-        let text = format!(
-            "No room for: {}. A wider terminal shows them, and so does --format json",
-            left_out.join(", ")
-        );
-        out.push_str(&paragraph(&text, Style::Faint, view));
+    if !whole.is_empty() {
+        let figures = figures(&whole, baseline.filter(lasted), reference.filter(lasted));
+        let (text, mut left_out) = fitted(&whole, figures, chosen, view);
+        out.push_str(&text);
+        if whole.iter().any(|result| result.memory.is_some()) {
+            let (text, too) = fitted(&whole, memory_figures(&whole), chosen, view);
+            out.push('\n');
+            out.push_str(&text);
+            left_out.extend(too);
+        }
+        out.push_str(&paragraph(LEGEND, Style::Faint, view));
+        if !left_out.is_empty() {
+            let text = format!(
+                "No room for: {}. A wider terminal shows them, and so does --format json",
+                left_out.join(", ")
+            );
+            out.push_str(&paragraph(&text, Style::Faint, view));
+        }
+    }
+    for result in results {
+        if let Some(accesses) = ended(result) {
+            let text = format!(
+                "{}: memory was used up after {} accesses",
+                result.policy,
+                grouped(accesses)
+            );
+            out.push_str(&paragraph(&text, Style::Worst, view));
+        }
     }
     if let Some(advice) = advice {
         out.push('\n');
         out.push_str(&paragraph(&advice.sentence, Style::Strong, view));
-    } else if baseline.is_some() {
+    } else if let Some(baseline) = baseline {
+        let could = |result: &&&CellResult| (context.can_be_run)(&result.policy);
+        let why = if ended(baseline).is_some() {
+            NO_BASELINE
+        } else if results.iter().any(|result| could(&result)) {
+            NONE_LASTED
+        } else {
+            NO_ADVICE
+        };
         out.push('\n');
-        out.push_str(&paragraph(NO_ADVICE, Style::Plain, view));
+        out.push_str(&paragraph(why, Style::Plain, view));
     }
     out
-}
-
-/// The rank of a result in a column, less being better.
-type Rank<'a> = Box<dyn Fn(&CellResult) -> i64 + 'a>;
-/// The text of a result in a column; `true` asks for every digit.
-type Text<'a> = Box<dyn Fn(&CellResult, bool) -> String + 'a>;
-
-/// A column of the table.
-struct Figure<'a> {
-    heading: &'static str,
-    /// 0 for what is never left out; otherwise the larger, the earlier it goes.
-    leave_out_first: u8,
-    /// By what results are ranked; `None` where no rank is shown.
-    rank: Option<Rank<'a>>,
-    text: Text<'a>,
 }
 
 fn figures<'a>(
@@ -189,24 +198,6 @@ fn figures<'a>(
     baseline: Option<&'a CellResult>,
     reference: Option<&'a CellResult>,
 ) -> Vec<Figure<'a>> {
-    fn count<'a>(
-        heading: &'static str,
-        leave_out_first: u8,
-        of: fn(&CellResult) -> u64,
-    ) -> Figure<'a> {
-        Figure {
-            heading,
-            leave_out_first,
-            rank: Some(Box::new(move |result| of(result).cast_signed())),
-            text: Box::new(move |result, exact| {
-                if exact {
-                    grouped(of(result))
-                } else {
-                    short(of(result))
-                }
-            }),
-        }
-    }
     fn against<'a>(
         heading: &'static str,
         leave_out_first: u8,
@@ -227,29 +218,32 @@ fn figures<'a>(
     ];
     figures.extend(baseline.map(|other| against("of 4k", 0, other)));
     figures.extend(reference.map(|other| against("of freebsd", 2, other)));
-    figures.push(Figure {
-        heading: "faults saved",
-        leave_out_first: 1,
-        rank: Some(Box::new(|result| -result.faults_saved)),
-        text: Box::new(|result, exact| {
-            if exact {
-                grouped_signed(result.faults_saved)
-            } else {
-                short_signed(result.faults_saved)
-            }
-        }),
-    });
+    // Where memory was used up under 4k, what it faulted less is nothing saved.
+    if baseline.is_some() || results.iter().all(|result| result.memory.is_none()) {
+        figures.push(Figure {
+            heading: "faults saved",
+            leave_out_first: 1,
+            rank: Some(Box::new(|result| -result.faults_saved)),
+            text: Box::new(|result, exact| {
+                if exact {
+                    grouped_signed(result.faults_saved)
+                } else {
+                    short_signed(result.faults_saved)
+                }
+            }),
+        });
+    }
     figures.push(Figure {
         heading: "resident",
         leave_out_first: 7,
         rank: None,
-        text: Box::new(|result, _| size(result.resident_pages * PAGE)),
+        text: Box::new(|result, _| size(result.resident_pages * page_bytes(result))),
     });
     figures.push(Figure {
         heading: "peak",
         leave_out_first: 3,
         rank: None,
-        text: Box::new(|result, _| size(result.peak_resident_pages * PAGE)),
+        text: Box::new(|result, _| size(result.peak_resident_pages * page_bytes(result))),
     });
     if let Some(baseline) = baseline {
         figures.push(Figure {
@@ -284,67 +278,6 @@ fn figures<'a>(
     figures.push(promotions);
     figures.push(count("false dirty", 8, |result| result.false_dirty_pages));
     figures
-}
-
-fn grid(
-    results: &[&CellResult],
-    figures: &[Figure<'_>],
-    chosen: Option<&str>,
-    exact: bool,
-) -> Grid {
-    let mut grid = Grid::new().column("  policy", Align::Left);
-    for figure in figures {
-        // A column that is ranked is one wider, for its marks.
-        let mark = if figure.rank.is_some() { " " } else { "" };
-        grid = grid.column(&format!("{}{mark}", figure.heading), Align::Right);
-    }
-    let extremes: Vec<(Option<i64>, Option<i64>)> = figures
-        .iter()
-        .map(|figure| extremes(figure, results))
-        .collect();
-    for result in results {
-        let is_chosen = chosen == Some(result.policy.as_str());
-        let mut row = vec![Cell {
-            text: format!("{} {}", if is_chosen { ">" } else { " " }, result.policy),
-            style: if is_chosen {
-                Style::Strong
-            } else {
-                Style::Plain
-            },
-        }];
-        for (figure, extremes) in figures.iter().zip(&extremes) {
-            let rank = figure.rank.as_ref().map(|rank| rank(result));
-            let (best, worst) = *extremes;
-            let (mark, style) = match rank {
-                None => ("", Style::Plain),
-                rank if rank == best => ("*", Style::Best),
-                rank if rank == worst => ("!", Style::Worst),
-                _ => (" ", Style::Plain),
-            };
-            row.push(Cell {
-                text: format!("{}{mark}", (figure.text)(result, exact)),
-                style,
-            });
-        }
-        grid.row(row);
-    }
-    grid
-}
-
-/// The best and the worst rank in a column, each where it tells some results from the others: what many share is not
-/// marked.
-fn extremes(figure: &Figure<'_>, results: &[&CellResult]) -> (Option<i64>, Option<i64>) {
-    let Some(rank) = figure.rank.as_ref() else {
-        return (None, None);
-    };
-    let ranks: Vec<i64> = results.iter().map(|result| rank(result)).collect();
-    let (best, worst) = (ranks.iter().min().copied(), ranks.iter().max().copied());
-    if best == worst {
-        return (None, None);
-    }
-    let few = (results.len() / 4).max(2);
-    let telling = |extreme: &i64| ranks.iter().filter(|rank| *rank == extreme).count() <= few;
-    (best.filter(telling), worst.filter(telling))
 }
 
 fn paragraph(text: &str, style: Style, view: View) -> String {

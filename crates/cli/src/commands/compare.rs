@@ -9,8 +9,8 @@ use broadleaf_engine::{Error, Outcome, Plan};
 use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
-    BASELINE, Context, Glyphs, REFERENCE, View, comparison_table, curves, recommendations,
-    write_csv, write_parquet,
+    BASELINE, Context, Glyphs, REFERENCE, View, comparison_table, curves, over_time,
+    recommendations, write_csv, write_parquet,
 };
 use broadleaf_translation::Machine;
 
@@ -35,7 +35,13 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     }
     let machines = machines(&options.machine)?;
     let policies = policies(&options.policy)?;
-    if options.curve && [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format) {
+    let one_row = [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format);
+    if options.over_time && one_row {
+        return Err(Failure::wrong(
+            "CSV and Parquet have one row for each result and no room for what happened over time: --format json has it, unasked",
+        ));
+    }
+    if options.curve && one_row {
         return Err(Failure::wrong(
             "CSV and Parquet have one row for each result and no room for a curve: use --format json with --curve",
         ));
@@ -68,7 +74,13 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         &[]
     };
     let answer = compare(request, extra)?;
-    let bytes = render(&answer, options.format, glyphs, view)?;
+    let mut bytes = render(&answer, options.format, glyphs, view)?;
+    if options.over_time && options.format == CompareFormat::Table {
+        let comparison = &answer.comparison;
+        let pictures = over_time(&comparison.results, comparison.trace.accesses, glyphs, view);
+        bytes.push(b'\n');
+        bytes.extend(pictures.into_bytes());
+    }
     out.write_all(&bytes)
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()
@@ -159,7 +171,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         memory,
     } = request;
     let asked: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
-    let configuration = format!("{asked:?}\n{machines:?}");
+    let mut configuration = format!("{asked:?}\n{machines:?}");
     for name in extra
         .iter()
         .filter(|name| !asked.iter().any(|known| known == *name))
@@ -192,7 +204,12 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
             "curves are counted where memory is not limited: leave --memory or --curve out",
         ));
     }
-    let limited = limits.is_some();
+    let told = (limits.as_ref().zip(memory)).map(|(limits, memory)| {
+        // What stood in memory at first is part of what was asked, too.
+        configuration.push_str(&format!("\n{limits:?}"));
+        super::memory::told(memory, limits)
+    });
+    let limited = told.is_some();
     let plan = match limits {
         Some(limits) => Plan::within(policies, machines, limits),
         None => Plan::new(policies, machines),
@@ -241,6 +258,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         references,
         can_be_run,
     };
+    answer.comparison.memory = told;
     answer.comparison.advice = answer.with_context(recommendations);
     answer.comparison.damage = trace.damage();
     Ok(answer)

@@ -1,6 +1,6 @@
 //! `explain`: one thing of the catalogues, in full.
 
-use broadleaf_metrics::{METRICS, Metric, metric};
+use broadleaf_metrics::{Metric, all_metrics, metric};
 use broadleaf_policy::{Entry, ParseError, Refusal};
 use broadleaf_report::{HEADINGS, Heading, Meaning, Style, View, heading_named, wrap};
 use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
@@ -128,7 +128,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
         });
     }
     let others = machine_names()
-        .chain(METRICS.iter().map(|metric| metric.name))
+        .chain(all_metrics().map(|metric| metric.name))
         .chain(HEADINGS.iter().map(|heading| heading.name))
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
         .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))

@@ -1,6 +1,6 @@
 //! `list`: what the catalogues hold.
 
-use broadleaf_metrics::METRICS;
+use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{Kind, Parameter, Refusal};
 use broadleaf_report::{Align, Grid, View};
 use broadleaf_translation::{PAGE_TABLES, TLBS, machine, machine_names};
@@ -152,7 +152,7 @@ fn metrics() -> Listed {
         .column("unit", Align::Left)
         .column("what it counts", Align::Left);
     let mut json = Vec::new();
-    for metric in METRICS {
+    for metric in all_metrics() {
         grid.row([metric.name, metric.unit, metric.sentence]);
         json.push(
             json!({ "name": metric.name, "unit": metric.unit, "sentence": metric.sentence,

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use broadleaf_engine::{Buddyinfo, Files, Limits, Plan, Start};
+use broadleaf_metrics::MemoryAsked;
 
 use super::names;
 use crate::args::{FilesAt, Memory};
@@ -35,7 +36,7 @@ impl std::str::FromStr for Amount {
                 .map_err(|_| format!("{number:?} is no number of percent"))?;
             if !(percent > 0.0 && percent <= 1e6) {
                 return Err(
-                    "a percentage of the footprint is more than 0 and at most 1000000".into(),
+                    "a percentage is more than 0 and at most 1000000".into(),
                 );
             }
             return Ok(Self::Percent(percent));
@@ -61,6 +62,14 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         return Err(wrong());
     }
     Ok(bytes as u64)
+}
+
+/// How large a swap is: as [`Amount`], and there may be none.
+pub(crate) fn swap(text: &str) -> Result<Amount, String> {
+    match text.strip_suffix('%').map(str::parse) {
+        Some(Ok(0.0)) => Ok(Amount::Bytes(0)),
+        _ => text.parse(),
+    }
 }
 
 /// A part of a whole: `30%` or `0.3`.
@@ -106,6 +115,29 @@ pub(crate) fn limits(
         FilesAt::Memory => Files::InMemory,
     };
     Ok(Some(limits))
+}
+
+/// The limits that were asked for, for whoever reads the results.
+pub(crate) fn told(asked: &Memory, limits: &Limits) -> MemoryAsked {
+    let unlimited = Limits::none();
+    let (start, occupied, movable, seed) = match &limits.start {
+        Start::Empty => ("empty", 0.0, 0.0, 0),
+        Start::Seeded { .. } => ("seeded", asked.occupied, asked.movable, asked.seed),
+        Start::Recorded { .. } => ("recorded", 0.0, asked.movable, asked.seed),
+    };
+    MemoryAsked {
+        bytes: (limits.memory != unlimited.memory).then_some(limits.memory),
+        swap_bytes: (limits.swap != unlimited.swap).then_some(limits.swap),
+        files: match limits.files {
+            Files::OnDisk => "disk",
+            Files::InMemory => "memory",
+        }
+        .to_owned(),
+        start: start.to_owned(),
+        occupied,
+        movable,
+        seed,
+    }
 }
 
 fn start(asked: &Memory) -> Result<Start, Failure> {

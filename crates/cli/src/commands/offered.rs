@@ -1,6 +1,6 @@
 //! Names of the catalogues, offered to shells that complete an argument.
 
-use broadleaf_metrics::METRICS;
+use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{Refusal, catalogue};
 use broadleaf_report::HEADINGS;
 use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
@@ -27,7 +27,7 @@ pub(crate) fn machines() -> Offered {
 pub(crate) fn everything() -> Offered {
     let mut names: Vec<&str> = policy_names()
         .chain(machine_names())
-        .chain(METRICS.iter().map(|metric| metric.name))
+        .chain(all_metrics().map(|metric| metric.name))
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
         .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
         .chain(FORMATS.iter().map(|format| format.name))

@@ -30,8 +30,10 @@ pub(crate) struct Cell<'a> {
     pub(crate) ended: Option<u64>,
     pub(crate) samples: Vec<Sample>,
     interval: u64,
-    /// How memory stood when most of it was used, as far as it was looked at.
+    /// How memory stood when most of it was used, to within a sixty-fourth.
     pub(crate) peak: Sample,
+    /// How much was used when the peak was last looked at.
+    highest: u64,
 }
 
 impl<'a> Cell<'a> {
@@ -56,6 +58,7 @@ impl<'a> Cell<'a> {
             samples: Vec::new(),
             interval: FIRST_INTERVAL,
             peak: Sample::default(),
+            highest: 0,
         }
     }
 
@@ -147,7 +150,10 @@ impl<'a> Cell<'a> {
             None => {
                 self.system.set_time(time);
                 match self.system.reference(&stream.spaces, at, store) {
-                    Ok(level) => level,
+                    Ok(level) => {
+                        self.look_at_peak(time);
+                        level
+                    }
                     Err(_) => {
                         self.ended = Some(time);
                         return None;
@@ -217,26 +223,28 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// Looks how memory stands where more of it is used than ever was, by a sixty-fourth.
+    fn look_at_peak(&mut self, time: u64) {
+        let resident = self.system.counters().resident;
+        if resident > self.highest + self.highest / 64 {
+            self.highest = resident;
+            self.peak = Sample {
+                time,
+                ..self.system.sample()
+            };
+        }
+    }
+
     /// Looks how memory stands from time to time: as often as keeps the number of samples small.
     fn look_around(&mut self, time: u64) {
-        let due = self
-            .samples
-            .last()
-            .map_or(0, |last| last.time.saturating_add(self.interval));
-        let counters = self.system.counters();
-        let higher = counters.peak_resident > self.peak.resident + self.peak.resident / 64;
-        if time < due && !higher {
+        let last = self.samples.last().map(|last| last.time);
+        if last.is_some_and(|last| time < last.saturating_add(self.interval)) {
             return;
         }
-        let mut sample = self.system.sample();
-        sample.time = time;
-        if counters.peak_resident > self.peak.resident {
-            self.peak = sample.clone();
-        }
-        if time < due {
-            return;
-        }
-        self.samples.push(sample);
+        self.samples.push(Sample {
+            time,
+            ..self.system.sample()
+        });
         if self.samples.len() == MOST_SAMPLES {
             let mut odd = false;
             self.samples.retain(|_| {

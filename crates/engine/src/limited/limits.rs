@@ -62,6 +62,13 @@ impl Limits {
             .collect();
         let sizes = Sizes::new(&orders).map_err(|error| error.to_string())?;
         let frames = self.memory >> base.shift();
+        if frames == 0 {
+            return Err(format!(
+                "{} bytes of memory hold no page of {} bytes",
+                self.memory,
+                base.bytes()
+            ));
+        }
         // Linux's greatest order is 10; where pages are larger, so are extents.
         let most_order = orders.iter().copied().max().unwrap_or(0).max(10);
         let start = self

@@ -40,12 +40,16 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
         walk_cycles += count * cell.machine.costs.of(size).unwrap_or(0);
         page_sizes.insert(size.bytes(), totals.mappings[level]);
     }
-    let contiguity = cell.system.sample();
-    let sample = |sample: &Sample| sample_of(sample, cell);
+    let accesses = cell.ended.unwrap_or(stream.summary.accesses);
+    let last = Sample {
+        time: accesses,
+        ..cell.system.sample()
+    };
+    let earlier = cell.samples.iter().filter(|sample| sample.time < accesses);
     CellResult {
         policy: cell.policy.name(),
         machine: cell.machine.name.clone(),
-        accesses: cell.ended.unwrap_or(stream.summary.accesses),
+        accesses,
         l1_misses: cell.second_hits + walks.total(),
         l2_misses: walks.total(),
         walks,
@@ -87,11 +91,11 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
             fault_cycles: counters.fault_cycles,
             worst_fault_cycles: counters.worst_fault_cycles,
             daemon_cycles: counters.daemon_cycles,
-            free_contiguity: by_order(&contiguity.extents),
+            free_contiguity: by_order(&last.extents),
             in_swap_pages: totals.in_swap,
             out_of_memory_after: cell.ended,
-            at_peak: sample(&cell.peak),
-            over_time: cell.samples.iter().map(sample).collect(),
+            at_peak: sample_of(&cell.peak),
+            over_time: earlier.chain([&last]).map(sample_of).collect(),
         }),
     }
 }
@@ -100,7 +104,7 @@ fn by_order(extents: &[u64]) -> BTreeMap<u8, u64> {
     (0..).zip(extents.iter().copied()).collect()
 }
 
-fn sample_of(sample: &Sample, _cell: &Cell<'_>) -> MemorySample {
+fn sample_of(sample: &Sample) -> MemorySample {
     MemorySample {
         time: sample.time,
         resident_pages: sample.resident,

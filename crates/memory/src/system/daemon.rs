@@ -80,9 +80,13 @@ impl System<'_> {
     /// Takes pages back until so many more frames are available. Answers whether any is.
     pub(super) fn reclaim(&mut self, spaces: &AddressSpaces, frames: u64) -> bool {
         let before = self.available();
-        // Every frame is looked at three times at most: as active, as inactive, and once more where it was referenced in between.
+        if self.in_swap >= self.swap && !self.frames.holds_files() {
+            return false;
+        }
+        // A page that can leave may be the last of the active ones, and referenced. It leaves after the others were looked at twice as active, for
+        // its reference and for its list, and each time as inactive, where they cannot leave.
         let mut looks =
-            3 * (self.frames.length(List::Active) + self.frames.length(List::Inactive)) + 3;
+            6 * (self.frames.length(List::Active) + self.frames.length(List::Inactive)) + 6;
         while self.available() < before + frames && looks > 0 {
             looks -= 1;
             if self.frames.length(List::Inactive) <= self.frames.length(List::Active) / 2 {
@@ -101,7 +105,8 @@ impl System<'_> {
             } else if self.can_leave(frame) {
                 self.evict(spaces, frame);
             } else {
-                self.frames.put(frame, List::Inactive);
+                // It would be in the way of others there.
+                self.frames.put(frame, List::Active);
             }
         }
         self.available() > before

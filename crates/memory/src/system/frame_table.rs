@@ -170,6 +170,11 @@ impl FrameTable {
         self.of_file.get(&frame).copied()
     }
 
+    /// Whether any frame holds a page of a file.
+    pub(crate) fn holds_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
     /// The frame that holds a page of a file.
     pub(crate) fn file_frame(&self, page: FilePage) -> Option<Frame> {
         self.files.get(&page).copied()

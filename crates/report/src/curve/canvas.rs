@@ -16,14 +16,14 @@ struct Place {
 
 /// A field of characters, each of several dots where the glyphs have them.
 #[derive(Clone, Debug)]
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     glyphs: Glyphs,
     columns: usize,
     places: Vec<Place>,
 }
 
 impl Canvas {
-    pub(super) fn new(glyphs: Glyphs, columns: usize, rows: usize) -> Self {
+    pub(crate) fn new(glyphs: Glyphs, columns: usize, rows: usize) -> Self {
         Self {
             glyphs,
             columns,
@@ -32,7 +32,7 @@ impl Canvas {
     }
 
     /// How many dots a character is wide and high.
-    pub(super) const fn dots(&self) -> (usize, usize) {
+    pub(crate) const fn dots(&self) -> (usize, usize) {
         match self.glyphs {
             Glyphs::Ascii => (1, 1),
             Glyphs::Braille => (2, 4),
@@ -45,7 +45,7 @@ impl Canvas {
     }
 
     /// A dot of a line.
-    pub(super) fn dot(&mut self, line: usize, x: usize, y: usize) {
+    pub(crate) fn dot(&mut self, line: usize, x: usize, y: usize) {
         // The bits of a braille character (Unicode, chapter 21.1), by row and column.
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         let (wide, high) = self.dots();
@@ -57,13 +57,13 @@ impl Canvas {
     }
 
     /// A value of a line, at a dot.
-    pub(super) fn value(&mut self, line: usize, letter: char, x: usize, y: usize) {
+    pub(crate) fn value(&mut self, line: usize, letter: char, x: usize, y: usize) {
         self.place(x, y).values.push((line, letter));
     }
 
     /// The characters of a row, without blanks at its end. Where values of several lines fall on one place, the places of `step` columns each show
     /// them by turns, so that none stays unseen.
-    pub(super) fn row(&self, row: usize, step: usize, paint: Paint) -> String {
+    pub(crate) fn row(&self, row: usize, step: usize, paint: Paint) -> String {
         let places = &self.places[row * self.columns..(row + 1) * self.columns];
         let mut out = String::new();
         // Neighbours of one line are painted together.

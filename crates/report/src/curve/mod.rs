@@ -10,6 +10,7 @@ use broadleaf_units::PageSize;
 
 use crate::grid::wrap;
 use crate::{Style, View};
+pub(crate) use canvas::Canvas;
 use lines::Lines;
 
 /// What plots are drawn with.

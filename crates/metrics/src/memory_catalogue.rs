@@ -1,0 +1,163 @@
+//! The catalogue of metrics, as far as memory is modelled down to the frame.
+
+use crate::Metric;
+use crate::catalogue::{cost, fact};
+
+/// Every figure that a result has only where memory was modelled down to the frame, in the order of its fields; those of
+/// [`SAMPLE_METRICS`] stand in each sample of it.
+pub const MEMORY_METRICS: &[Metric] = &[
+    fact(
+        "base_page_bytes",
+        "bytes",
+        "With --memory: how large a base page is; every count of base pages is of this size.",
+    ),
+    fact(
+        "page_sizes",
+        "mappings",
+        "With --memory: pages of each size that are mapped at the end of the trace, by the size in bytes.",
+    ),
+    cost(
+        "write_faults",
+        "faults",
+        "With --memory: stores to pages that were resident and were shared, a file's or the page of zeroes.",
+    ),
+    fact(
+        "peak_superpage_pages",
+        "base pages",
+        "With --memory: the most base pages that ever lay inside superpages at a time.",
+    ),
+    cost(
+        "swapped_out_pages",
+        "base pages",
+        "With --memory: pages written to the swap.",
+    ),
+    cost(
+        "swapped_in_pages",
+        "base pages",
+        "With --memory: pages read back from the swap.",
+    ),
+    cost(
+        "file_pages_read",
+        "base pages",
+        "With --memory: pages read from files; none where --files memory says that they stand in memory.",
+    ),
+    cost(
+        "file_pages_written",
+        "base pages",
+        "With --memory: changed pages of files that were written back because they had to leave memory.",
+    ),
+    fact(
+        "cache_hits",
+        "base pages",
+        "With --memory: pages of files that had left and were found unchanged in a free frame.",
+    ),
+    fact(
+        "reservations",
+        "extents",
+        "With --memory: extents that were set aside for pages to come.",
+    ),
+    fact(
+        "reservations_broken",
+        "extents",
+        "With --memory: reservations that were broken because their free frames were wanted elsewhere.",
+    ),
+    cost(
+        "extents_refused",
+        "extents",
+        "With --memory: extents that were wanted and were neither free nor held by reservations that could be broken.",
+    ),
+    cost(
+        "copied_bytes",
+        "bytes",
+        "With --memory: bytes copied for stores to shared pages, promotions and moves.",
+    ),
+    cost(
+        "migrated_pages",
+        "base pages",
+        "With --memory: pages moved out of the way of an extent.",
+    ),
+    cost(
+        "zeroed_pages",
+        "base pages",
+        "With --memory: frames zeroed while the program waited.",
+    ),
+    fact(
+        "zeroed_ahead_pages",
+        "base pages",
+        "With --memory: frames used for zeroes that a daemon had zeroed before.",
+    ),
+    cost(
+        "fault_cycles",
+        "cycles",
+        "With --memory: how long the program waited in faults, by the table of costs.",
+    ),
+    cost(
+        "worst_fault_cycles",
+        "cycles",
+        "With --memory: how long it waited in the longest fault.",
+    ),
+    cost(
+        "daemon_cycles",
+        "cycles",
+        "With --memory: work of daemons, for which the program did not wait.",
+    ),
+    fact(
+        "free_contiguity",
+        "extents",
+        "With --memory: free extents at the end by order, of 2^order base pages each; in samples, how many of that order could be given out.",
+    ),
+    fact(
+        "in_swap_pages",
+        "base pages",
+        "With --memory: pages that stand in the swap at the end.",
+    ),
+    fact(
+        "out_of_memory_after",
+        "accesses",
+        "With --memory: where memory was used up; the result ends there, and is none to compare. Absent where memory sufficed.",
+    ),
+    fact(
+        "at_peak",
+        "sample",
+        "With --memory: how memory stood when most was resident, to within a sixty-fourth.",
+    ),
+    fact(
+        "over_time",
+        "samples",
+        "With --memory: how memory stood from time to time, and at the end.",
+    ),
+];
+
+/// The figures of a sample that are not figures of a result too.
+pub const SAMPLE_METRICS: &[Metric] = &[
+    fact(
+        "time",
+        "accesses",
+        "In at_peak and over_time: accesses from the beginning of the trace to the sample.",
+    ),
+    cost(
+        "bloat_pages",
+        "base pages",
+        "In at_peak and over_time: resident pages that nobody has referenced since a promotion or a fault beside them brought them.",
+    ),
+    fact(
+        "superpage_pages",
+        "base pages",
+        "In at_peak and over_time: resident pages inside superpages.",
+    ),
+    fact(
+        "free_frames",
+        "base pages",
+        "In at_peak and over_time: free frames, those that still hold a page of a file included.",
+    ),
+    fact(
+        "reserved_frames",
+        "base pages",
+        "In at_peak and over_time: frames that reservations keep for pages to come.",
+    ),
+    fact(
+        "file_cache_frames",
+        "base pages",
+        "In at_peak and over_time: frames with pages of files that nobody maps, free ones included.",
+    ),
+];

@@ -1,0 +1,81 @@
+//! The figures of the second table, where memory was modelled down to the frame: what a policy does under pressure.
+
+use broadleaf_metrics::{CellResult, MemoryResult};
+
+use crate::advice::page_bytes;
+use crate::figure::{Figure, count};
+use crate::number::{percent, size};
+
+/// A figure of memory, zero where it was not modelled.
+fn memory(result: &CellResult, of: fn(&MemoryResult) -> u64) -> u64 {
+    result.memory.as_ref().map_or(0, of)
+}
+
+/// Pages, shown as a size, fewer of which are better.
+fn pages<'a>(
+    heading: &'static str,
+    leave_out_first: u8,
+    of: fn(&MemoryResult) -> u64,
+) -> Figure<'a> {
+    let bytes = move |result: &CellResult| memory(result, of) * page_bytes(result);
+    Figure {
+        heading,
+        leave_out_first,
+        rank: Some(Box::new(move |result| bytes(result).cast_signed())),
+        text: Box::new(move |result, _| size(bytes(result))),
+    }
+}
+
+/// The columns of the second table. What happened to none of `results` has none.
+pub(crate) fn memory_figures<'a>(results: &[&CellResult]) -> Vec<Figure<'a>> {
+    let any = |of: fn(&MemoryResult) -> u64| results.iter().any(|result| memory(result, of) > 0);
+    let share = |result: &CellResult| {
+        let peak = result.memory.as_ref().map(|memory| &memory.at_peak);
+        peak.map_or(0.0, |peak| {
+            peak.superpage_pages as f64 / peak.resident_pages as f64
+        })
+    };
+    let mut figures = vec![
+        count("faults", 1, |result| result.page_faults),
+        count("write faults", 5, |result| {
+            memory(result, |memory| memory.write_faults)
+        }),
+        count("fault cycles", 0, |result| {
+            memory(result, |memory| memory.fault_cycles)
+        }),
+        count("worst fault", 2, |result| {
+            memory(result, |memory| memory.worst_fault_cycles)
+        }),
+        Figure {
+            heading: "in superpages",
+            leave_out_first: 3,
+            rank: None,
+            text: Box::new(move |result, _| percent(share(result))),
+        },
+        pages("bloat", 2, |memory| memory.at_peak.bloat_pages),
+    ];
+    let moves: [(_, _, fn(&MemoryResult) -> u64); 4] = [
+        ("swapped out", 1, |memory| memory.swapped_out_pages),
+        ("swapped in", 1, |memory| memory.swapped_in_pages),
+        ("file reads", 4, |memory| memory.file_pages_read),
+        ("file writes", 4, |memory| memory.file_pages_written),
+    ];
+    for (heading, leave_out_first, of) in moves {
+        if any(of) {
+            figures.push(pages(heading, leave_out_first, of));
+        }
+    }
+    if any(|memory| memory.reservations) {
+        let reservations = count("reservations", 7, |result| {
+            memory(result, |memory| memory.reservations)
+        });
+        let broken = count("broken", 6, |result| {
+            memory(result, |memory| memory.reservations_broken)
+        });
+        figures.extend([reservations, broken].map(|figure| Figure {
+            rank: None,
+            ..figure
+        }));
+    }
+    figures
+}

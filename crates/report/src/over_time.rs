@@ -1,0 +1,219 @@
+//! Pictures of how memory stood over time: for each policy and machine a few small plots, one below the other.
+
+use broadleaf_metrics::{CellResult, MemoryResult, MemorySample};
+
+use crate::advice::{ended, page_bytes};
+use crate::curve::Canvas;
+use crate::grid::wrap;
+use crate::number::{grouped, short, size};
+use crate::{Glyphs, Style, View};
+
+/// How many rows a plot has.
+const ROWS: usize = 3;
+/// What stands before the axis.
+const LABEL: usize = 18;
+/// No plot is wider than this, however wide the terminal.
+const WIDEST: usize = 100;
+/// The width where nobody knows the reader's.
+const USUAL: usize = 80;
+
+/// The pictures of `results`, whose trace has so many accesses; nothing where memory was not modelled down to the frame. The same quantity has the same
+/// scale for all.
+pub fn over_time(results: &[CellResult], accesses: u64, glyphs: Glyphs, view: View) -> String {
+    let limited: Vec<(&CellResult, &MemoryResult)> = (results.iter())
+        .filter_map(|result| Some((result, result.memory.as_ref()?)))
+        .collect();
+    if limited.is_empty() {
+        return String::new();
+    }
+    let columns = view.width.unwrap_or(USUAL).min(WIDEST).saturating_sub(LABEL + 2).max(8);
+    let mut out = paragraph(
+        &format!(
+            "Over time, from left to right: a character is {} accesses wide. Faults and traffic with the disk are those of each. \
+             The same scale holds for all policies; --format json has every sample.",
+            grouped(accesses.div_ceil(columns as u64))
+        ),
+        Style::Faint,
+        view,
+    );
+    let wide = Canvas::new(glyphs, columns, ROWS).dots().0;
+    let series: Vec<Vec<Series>> = (limited.iter())
+        .map(|(result, memory)| series(result, memory, accesses, columns, wide))
+        .collect();
+    for (of, (result, _)) in limited.iter().enumerate() {
+        let end = ended(result).map_or(String::new(), |after| {
+            format!(", until memory was used up after {} accesses", grouped(after))
+        });
+        let heading = format!("{} on {}{end}", result.policy, result.machine);
+        out.push('\n');
+        out.push_str(&paragraph(&heading, Style::Strong, view));
+        for (at, line) in series[of].iter().enumerate() {
+            let most = series.iter().map(|lines| lines[at].highest()).max();
+            out.push_str(&plot(line, most.unwrap_or(0), columns, glyphs, view));
+        }
+    }
+    out
+}
+
+/// One quantity of one result.
+struct Series {
+    name: String,
+    /// By column of dots, as far as it goes.
+    values: Vec<u64>,
+    text: Box<dyn Fn(u64) -> String>,
+}
+
+impl Series {
+    fn highest(&self) -> u64 {
+        self.values.iter().copied().max().unwrap_or(0)
+    }
+}
+
+fn series(
+    result: &CellResult,
+    memory: &MemoryResult,
+    accesses: u64,
+    columns: usize,
+    wide: usize,
+) -> Vec<Series> {
+    let page = page_bytes(result);
+    let dots = columns * wide;
+    let samples = &memory.over_time;
+    let bytes = move |pages: u64| size(pages * page);
+    let level = |name: &str, of: &dyn Fn(&MemorySample) -> u64| Series {
+        name: name.to_owned(),
+        values: levels(samples, of, accesses, dots),
+        text: Box::new(bytes),
+    };
+    let largest = memory.page_sizes.keys().max().copied().unwrap_or(page);
+    let order = (largest / page.max(1)).max(1).ilog2() as u8;
+    let contiguous = move |sample: &MemorySample| {
+        let extents = sample.free_contiguity.get(&order).copied().unwrap_or(0);
+        extents << order
+    };
+    let disk = |sample: &MemorySample| {
+        sample.swapped_out_pages
+            + sample.swapped_in_pages
+            + sample.file_pages_read
+            + sample.file_pages_written
+    };
+    vec![
+        level("resident", &|sample| sample.resident_pages),
+        level("bloat", &|sample| sample.bloat_pages),
+        level(&format!("free {} pages", short_size(largest)), &contiguous),
+        Series {
+            name: "faults".to_owned(),
+            values: rates(samples, &|sample| sample.page_faults, accesses, columns, wide),
+            text: Box::new(short),
+        },
+        Series {
+            name: "disk".to_owned(),
+            values: rates(samples, &disk, accesses, columns, wide),
+            text: Box::new(bytes),
+        },
+    ]
+}
+
+/// `2m`, `64k`: a page size as it is called elsewhere.
+fn short_size(bytes: u64) -> String {
+    broadleaf_units::PageSize::from_bytes(bytes).map_or(bytes.to_string(), |size| {
+        size.short_name().to_string()
+    })
+}
+
+/// The last column of dots that a sample reaches, of so many for so many accesses.
+fn reach(samples: &[MemorySample], accesses: u64, dots: usize) -> usize {
+    let last = samples.last().map_or(0, |sample| sample.time);
+    let share = last as f64 / accesses.max(1) as f64;
+    ((share * dots as f64).ceil() as usize).clamp(usize::from(!samples.is_empty()), dots)
+}
+
+/// The time at which a column of dots begins.
+fn begins(column: usize, accesses: u64, dots: usize) -> u64 {
+    (accesses as u128 * column as u128 / dots as u128) as u64
+}
+
+/// The highest that something stood in each column of dots, or how it stood last where nobody looked.
+fn levels(
+    samples: &[MemorySample],
+    of: &dyn Fn(&MemorySample) -> u64,
+    accesses: u64,
+    dots: usize,
+) -> Vec<u64> {
+    let value = |column: usize| {
+        let (from, to) = (
+            begins(column, accesses, dots),
+            begins(column + 1, accesses, dots),
+        );
+        let inside = samples
+            .iter()
+            .filter(|sample| sample.time >= from && sample.time < to);
+        inside.map(of).max().unwrap_or_else(|| {
+            let before = samples.iter().rev().find(|sample| sample.time < from);
+            before.or(samples.first()).map_or(0, of)
+        })
+    };
+    (0..reach(samples, accesses, dots)).map(value).collect()
+}
+
+/// How much was counted in each character, taken to be even between two samples.
+fn rates(
+    samples: &[MemorySample],
+    of: &dyn Fn(&MemorySample) -> u64,
+    accesses: u64,
+    columns: usize,
+    wide: usize,
+) -> Vec<u64> {
+    let until = |time: u64| {
+        let mut before = (0, 0);
+        for sample in samples {
+            let here = (sample.time, of(sample));
+            if here.0 >= time {
+                let share = (time - before.0) as f64 / (here.0 - before.0).max(1) as f64;
+                return before.1 as f64 + here.1.saturating_sub(before.1) as f64 * share;
+            }
+            before = here;
+        }
+        before.1 as f64
+    };
+    let value = |column: usize| {
+        let from = until(begins(column, accesses, columns));
+        (until(begins(column + 1, accesses, columns)) - from).round() as u64
+    };
+    let values = (0..reach(samples, accesses, columns)).map(value);
+    values.flat_map(|value| vec![value; wide]).collect()
+}
+
+fn plot(series: &Series, most: u64, columns: usize, glyphs: Glyphs, view: View) -> String {
+    if most == 0 {
+        return format!("  {:<width$}| none\n", series.name, width = LABEL - 3);
+    }
+    let mut canvas = Canvas::new(glyphs, columns, ROWS);
+    let height = ROWS * canvas.dots().1;
+    for (x, &value) in series.values.iter().enumerate() {
+        // What is not nothing is seen.
+        let share = value as f64 / most.max(1) as f64;
+        let filled = ((share * height as f64).round() as usize).max(usize::from(value > 0));
+        for y in height - filled..height {
+            canvas.dot(0, x, y);
+        }
+    }
+    let labels = [
+        series.name.clone(),
+        format!("to {}", (series.text)(series.highest())),
+        String::new(),
+    ];
+    let mut out = String::new();
+    for (row, label) in labels.iter().enumerate().take(ROWS) {
+        let drawn = canvas.row(row, 1, view.paint);
+        out.push_str(format!("  {label:<width$}|{drawn}", width = LABEL - 3).trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn paragraph(text: &str, style: Style, view: View) -> String {
+    let lines = wrap(text, view.width.unwrap_or(usize::MAX));
+    let lines = lines.iter().map(|line| view.paint.apply(style, line));
+    lines.map(|line| format!("{line}\n")).collect()
+}
