@@ -334,6 +334,8 @@ impl System<'_> {
         if self.frames.mapped(frame) == 1 {
             if pte.has(Pte::OF_FILE) {
                 self.copy(1);
+                // What others stored to the file's page has to be saved before it leaves memory.
+                self.count_leaving(self.frames.is_unsaved(frame));
                 self.frames.forget_file(frame);
             }
             let own = pte.without(Pte::PROTECTED | Pte::OF_FILE);

@@ -248,9 +248,13 @@ impl System<'_> {
             self.forget_range(at, 1);
         }
         let file = self.frames.file_page(from);
+        let unsaved = self.frames.is_unsaved(from);
         self.frames.end(from);
         if let Some(page) = file {
             self.frames.hold_file(to, page);
+        }
+        if unsaved {
+            self.frames.leave_unsaved(to);
         }
         if let Some(list) = list {
             self.frames.put(to, list);
