@@ -149,6 +149,25 @@ fn a_private_store_saves_what_was_stored_to_the_file_before() {
     assert_eq!(world.system.counters().file_writes, 1);
 }
 
+#[test]
+fn a_file_that_is_mapped_again_stays_where_it_is() {
+    let policy = parse("navarro").expect("a policy");
+    let mut world = World::after(policy.as_ref(), &[]);
+    assert_eq!(world.system.counters().reservations, 4);
+    for _ in 0..3 {
+        world.unmap();
+        let pages = Pages {
+            start: 0,
+            end: PAGES,
+        };
+        world.map(pages, true);
+        (0..PAGES).for_each(|page| world.refer(page, false));
+    }
+    let counters = world.system.counters();
+    assert_eq!((counters.copied, counters.file_reads), (0, PAGES));
+    assert_eq!(counters.reservations, 4);
+}
+
 /// Reserves and never promotes; whether it copies is its parameter.
 struct Reserves(bool);
 

@@ -178,6 +178,11 @@ impl FrameTable {
         self.files.get(&page).copied()
     }
 
+    /// Whether any page of a file in a range is in a frame.
+    pub(crate) fn holds_any(&self, pages: std::ops::Range<FilePage>) -> bool {
+        self.files.range(pages).next().is_some()
+    }
+
     /// Whoever stored to the page of a file in this frame does not map it any more: it is to be written back when it leaves.
     pub(crate) fn leave_unsaved(&mut self, frame: Frame) {
         if self.of_file.contains_key(&frame) {

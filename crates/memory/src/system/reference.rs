@@ -82,7 +82,8 @@ impl System<'_> {
             }
         }
         let pte = self.tables.get(at);
-        self.tables.set(at, pte.with(Pte::DIRTY | Pte::CONTENT));
+        let stored = Pte::DIRTY | Pte::CONTENT | Pte::UNSAVED;
+        self.tables.set(at, pte.with(stored));
         if pte.level() > 0 && pte.is_shared_file() && !pte.has(Pte::UNSAVED) {
             self.all_unsaved(self.piece(at, pte.level()));
         }

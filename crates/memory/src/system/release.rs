@@ -126,8 +126,14 @@ impl System<'_> {
     }
 
     fn leave_file(&mut self, at: Place, frame: Frame) {
-        let kept = self.is_kept(at, frame);
-        if !kept {
+        // Without copying it stays where it is, and its reservation is no more.
+        if !self.needs.copies
+            && self.is_kept(at, frame)
+            && let Some(id) = self.reservations.around(at)
+        {
+            self.dissolve(id);
+        }
+        if !self.is_kept(at, frame) {
             self.frames.unmap(frame, at);
             self.frames.put(frame, List::Inactive);
             return;

@@ -44,7 +44,7 @@ fn one_byte(scale: Scale) -> Saying {
     )
 }
 
-/// Two files from end to end, side by side.
+/// Two files from end to end, side by side, a byte at a time.
 fn cmp(scale: Scale) -> Saying {
     let bytes = bytes(scale);
     let mapped = [
@@ -53,7 +53,7 @@ fn cmp(scale: Scale) -> Saying {
         map_file(AT, bytes, 1),
         map_file(OTHER, bytes, 2),
     ];
-    let pairs = sweep(AT, bytes, 512, 0).zip(sweep(OTHER, bytes, 512, 0));
+    let pairs = sweep(AT, bytes, 4096, 0).zip(sweep(OTHER, bytes, 4096, 0));
     let read = pairs.flat_map(|(one, other)| [one, other]);
     Box::new(begin(1, "cmp").chain(mapped).chain(read).chain([end()]))
 }

@@ -171,13 +171,8 @@ fn best_case(rows: &[Row], stands_for: impl Fn(&str) -> &'static str) -> Table {
             web.speedup(4) - 1.0 < (mean - 1.0) / 2.0,
             "the web server gains little: its files are small",
         );
-        // What fills the arrays misses next to nothing.
-        let filling = 2 * 512 * 512.min(matrix.accesses);
-        let kernel = matrix
-            .accesses
-            .saturating_sub(matrix.accesses / 2)
-            .max(filling / 512);
-        let per_miss = kernel as f64 / matrix.took[0].misses.max(1) as f64;
+        // Half of its accesses fill the arrays, and miss next to nothing.
+        let per_miss = matrix.accesses as f64 / 2.0 / matrix.took[0].misses.max(1) as f64;
         table.direction(
             (1.5..2.5).contains(&per_miss),
             format!("matrix transpose, once its arrays are filled, misses once per {per_miss:.1} accesses"),

@@ -4,7 +4,7 @@ use broadleaf_trace::synth::SplitMix64;
 
 use super::setting::MIB;
 use crate::papers::Scale;
-use crate::papers::generated::{Said, Saying, begin, end, map, sweep, touch};
+use crate::papers::generated::{Saying, begin, end, map, sweep, touch};
 
 /// A program: arrays that it maps and fills, and what it does with them then.
 #[derive(Clone, Copy)]
@@ -106,10 +106,10 @@ const MATRIX: Program = Program {
     },
 };
 
+/// A row takes a base page at least.
 const fn matrix_side(scale: Scale) -> u64 {
     match scale {
-        Scale::Tiny => 512,
-        Scale::Quick => 1024,
+        Scale::Tiny | Scale::Quick => 1024,
         Scale::Full => 2048,
     }
 }
@@ -143,28 +143,28 @@ const fn image_sides(scale: Scale) -> (u64, u64) {
     }
 }
 
+const ARCS: u64 = 96 * MIB;
+
 /// A network simplex: arcs in order, the nodes at their ends anywhere, and a small basket of candidates. The three differ in size.
 const MCF: Program = Program {
     name: "mcf",
     stands_for: "mcf",
-    arrays: |scale| {
-        let arcs = if scale == Scale::Full { 48 } else { 16 };
-        // The nodes end in the middle of what would be a page of 4 MiB, the basket in the middle of one of 512 KiB.
-        vec![arcs * MIB, 3 * MIB + MIB / 2, 384 << 10]
-    },
+    // Pages of 512 KiB do not reach across the arcs; the nodes end in the middle of what would be one of 4 MiB, the basket in the middle of one
+    // of 512 KiB.
+    arrays: |_| vec![ARCS, 3 * MIB + MIB / 2, 384 << 10],
     kernel: |scale, places| {
         let (arcs, nodes, basket) = (places[0], places[1], places[2]);
-        let (rounds, bytes) = match scale {
-            Scale::Tiny => (100_000, 16 * MIB),
-            Scale::Quick => (400_000, 16 * MIB),
-            Scale::Full => (4_000_000, 48 * MIB),
+        let rounds = match scale {
+            Scale::Tiny => 300_000,
+            Scale::Quick => 1_500_000,
+            Scale::Full => 6_000_000,
         };
         let mut random = SplitMix64::new(1);
         Box::new((0..rounds).flat_map(move |round: u64| {
             let mut node = |loads, stores| touch(nodes + random.below(7 * MIB / 2), loads, stores);
             let ends = [node(6, 0), node(6, 1)];
-            let arc = touch(arcs + random.below(bytes), 2, 0);
-            let next = touch(arcs + round * 64 % bytes, 4, 0);
+            let arc = touch(arcs + random.below(ARCS), 2, 0);
+            let next = touch(arcs + round * 64 % ARCS, 4, 0);
             let put = touch(basket + random.below(384 << 10), 8, 2);
             [next, ends[0].clone(), ends[1].clone(), arc, put]
         }))
@@ -256,8 +256,33 @@ const TREE: Program = Program {
     },
 };
 
-/// What a program says first and last, for tests.
 #[cfg(test)]
-pub(super) fn all(program: Program) -> Vec<Said> {
-    program.say(7, Scale::Tiny).collect()
+mod tests {
+    use super::*;
+    use crate::papers::generated::Said;
+    use broadleaf_trace::Event;
+
+    #[test]
+    fn programs_stay_inside_what_they_map() {
+        for program in PROGRAMS {
+            let mut mapped = Vec::new();
+            let (mut visits, mut ended) = (0_u64, false);
+            for said in program.say(7, Scale::Tiny) {
+                match said {
+                    Said::Event(Event::Map(mapping)) => mapped.push(mapping.range),
+                    Said::Event(Event::SpaceEnd { .. }) => ended = true,
+                    Said::Event(_) => {}
+                    Said::Visit(visit) => {
+                        visits += 1;
+                        let byte = visit.unit << 12;
+                        let inside = mapped.iter().any(|range| {
+                            (range.start.0..range.start.0 + range.len).contains(&byte)
+                        });
+                        assert!(inside, "{}: {byte:#x}", program.name);
+                    }
+                }
+            }
+            assert!(ended && visits > 30_000, "{}: {visits}", program.name);
+        }
+    }
 }

@@ -63,9 +63,9 @@ impl Small {
     pub(super) const fn at(scale: Scale) -> Self {
         match scale {
             Scale::Tiny => Self {
-                memory: 16 * MIB,
-                extent: 64 << 10,
-                extent_name: "64k",
+                memory: 32 * MIB,
+                extent: 512 << 10,
+                extent_name: "512k",
             },
             Scale::Quick => Self {
                 memory: 64 * MIB,

@@ -22,7 +22,11 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     let trace = Generated::new(move || {
         // The server stays, idle, with what it has mapped.
         let programs = (0..RUNS).flat_map(move |number| FFT.say(2 + number, scale));
-        Box::new(fragment(scale).chain(programs).chain([switch(0)]))
+        Box::new(
+            fragment(scale)
+                .chain(programs)
+                .chain([switch(1), Web::idles()]),
+        )
     });
     let replay = Replay {
         doing: "sustained",
