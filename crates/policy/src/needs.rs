@@ -58,7 +58,8 @@ pub enum Placement {
 /// What the page daemon keeps in mind when memory is short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageDaemon {
-    /// Pages leave in the order of their last use.
+    /// Pages leave in the order of their last use. For an extent that is missed, pages are moved out of the way where the policy copies
+    /// ([`Needs::copies`]), and nothing is done where it does not.
     #[default]
     OldestFirst,
     /// Pages leave that complete an extent which was asked for in vain, and all clean pages that nobody uses count as free (Navarro 2002).

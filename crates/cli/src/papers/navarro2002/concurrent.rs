@@ -12,7 +12,11 @@ use crate::papers::{Scale, Setting, Table};
 use broadleaf_metrics::CellResult;
 
 /// Requests to the server between two of the seeker's.
-const BETWEEN: u64 = 100;
+const BETWEEN: u64 = 400;
+/// How many extents the seeker wants at a time.
+const AT_A_TIME: u64 = 4;
+/// How many times as many requests come while both run as before.
+const LONGER: u64 = 4;
 const WEB: u32 = 1;
 const SEEKER: u32 = 2;
 /// Where the seeker maps.
@@ -60,15 +64,15 @@ fn say(scale: Scale) -> Saying {
     let (server, requests) = server(scale);
     let extent = Small::at(scale).extent;
     let mut serving = server.serves();
-    // The same requests as before, and then as many again.
-    let work = (0..2 * requests).flat_map(move |number| {
+    // The same requests as before, and then more.
+    let work = (0..(1 + LONGER) * requests).flat_map(move |number| {
         let mut said: Vec<Said> = Vec::new();
         if number == requests {
             said.extend(begin(SEEKER, "seeker"));
             said.push(switch(WEB));
         }
         if number >= requests && number % BETWEEN == 0 {
-            said.extend(seek(extent));
+            said.extend(seek(AT_A_TIME * extent));
         }
         said.extend(serving.request());
         said
@@ -77,10 +81,10 @@ fn say(scale: Scale) -> Saying {
 }
 
 /// What it has goes, and it wants as much again.
-fn seek(extent: u64) -> impl Iterator<Item = Said> {
-    [switch(SEEKER), unmap(PLACE, extent), map(PLACE, extent)]
+fn seek(bytes: u64) -> impl Iterator<Item = Said> {
+    [switch(SEEKER), unmap(PLACE, bytes), map(PLACE, bytes)]
         .into_iter()
-        .chain(sweep(PLACE, extent, 0, 512))
+        .chain(sweep(PLACE, bytes, 0, 512))
         .chain([switch(WEB)])
 }
 
@@ -88,8 +92,8 @@ fn table(setting: &Setting, small: &Small, before: &[CellResult], after: &[CellR
     let mut table = Table::new(
         "Concurrent execution: a web server and a seeker of contiguity",
         format!(
-            "{} MB of memory; after as many requests as memory has pages, a second program asks for an extent of {} at every {BETWEEN} requests, uses all of it and \
-             gives it back. Loss (estimated) is of both together with the daemon over cache; the seeker does the same work in both.",
+            "{} MB of memory; after as many requests as memory has pages, a second program asks for {AT_A_TIME} extents of {} in a row at every {BETWEEN} requests, uses all \
+             of them and gives them back before it asks again. Loss (estimated) is of both together with the daemon over cache; the seeker does the same work in both.",
             small.memory >> 20,
             small.extent_name
         ),

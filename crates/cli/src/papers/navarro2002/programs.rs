@@ -2,7 +2,7 @@
 
 use broadleaf_trace::synth::SplitMix64;
 
-use super::setting::MIB;
+use super::setting::{MIB, PAGE};
 use crate::papers::Scale;
 use crate::papers::generated::{Saying, begin, end, map, sweep, touch};
 
@@ -25,7 +25,7 @@ fn places(arrays: &[u64]) -> Vec<u64> {
     let mut next = 1 << 32;
     let place = |bytes: &u64| {
         let start = next;
-        next += (bytes + (4 * MIB - 1)) / (4 * MIB) * (4 * MIB) + 4 * MIB;
+        next += bytes.next_multiple_of(4 * MIB) + 4 * MIB;
         start
     };
     arrays.iter().map(place).collect()
@@ -192,7 +192,7 @@ const VPR: Program = Program {
 };
 
 /// Bytes of one of the grids: 39 points each way, a little less than 512 KiB.
-const GRID: u64 = 58 * 8 << 10;
+const GRID: u64 = 58 * PAGE;
 const POINTS: u64 = 39;
 const GRIDS: u64 = 12;
 
@@ -234,7 +234,7 @@ const SP: Program = Program {
 const TREE: Program = Program {
     name: "tree",
     stands_for: "Tree",
-    arrays: |_| vec![32 * MIB / 2],
+    arrays: |_| vec![16 * MIB],
     kernel: |scale, places| {
         let nodes = places[0];
         let searches: u64 = match scale {

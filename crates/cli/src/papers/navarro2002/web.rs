@@ -19,16 +19,18 @@ pub(super) struct Web {
 
 /// Where files are mapped, each at a place of its own.
 const FILES: u64 = 1 << 36;
-/// The most pages that a file has.
-const MOST_PAGES: u64 = 64;
+/// The most pages that a file has: too few for the extents that others seek.
+const MOST_PAGES: u64 = 48;
+/// Bytes from one file's place to the next.
+const APART: u64 = 64 * PAGE;
 const HEAP: u64 = 1 << 34;
 
 impl Web {
     /// A server for memory of so many bytes: the paper's data were seven times as much, 3.6 GB to 512 MB.
     pub(super) const fn for_memory(bytes: u64) -> Self {
         Self {
-            // They have three and a half pages in the mean.
-            files: 7 * bytes / (PAGE * 7 / 2),
+            // They have 3.22 pages in the mean.
+            files: 7 * bytes * 100 / (PAGE * 322),
             keeps: bytes / 8,
             seed: 5,
         }
@@ -103,7 +105,7 @@ impl Serving {
         // Popular files are not larger or smaller than others, and do not lie together.
         let number = rank.wrapping_mul(0x9e37_79b1) % self.web.files;
         let pages = Web::pages(number);
-        let (start, bytes) = (FILES + number * MOST_PAGES * PAGE, pages * PAGE);
+        let (start, bytes) = (FILES + number * APART, pages * PAGE);
         if self.known.insert(number) {
             said.push(file(number as u32, bytes));
         }
@@ -125,7 +127,7 @@ impl Serving {
             self.mapped.remove(&oldest);
             let bytes = Web::pages(oldest) * PAGE;
             self.bytes -= bytes;
-            said.push(unmap(FILES + oldest * MOST_PAGES * PAGE, bytes));
+            said.push(unmap(FILES + oldest * APART, bytes));
         }
         said
     }
