@@ -200,7 +200,7 @@ fn rates(
 }
 
 fn plot(series: &Series, most: u64, columns: usize, glyphs: Glyphs, view: View) -> String {
-    if most == 0 {
+    if series.highest() == 0 {
         return format!("  {:<width$}| none\n", series.name, width = LABEL - 3);
     }
     let mut canvas = Canvas::new(glyphs, columns, ROWS);
