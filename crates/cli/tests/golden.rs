@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use broadleaf_oracle::{Machine, OwnedItem, PolicySpec, Recording, replay};
 use broadleaf_trace::{Item, TraceReader};
 use serde_json::Value;
-use support::{run, succeeded};
+use support::{broadleaf, run, succeeded};
 
 /// All that are compared by default, and a life short enough for recordings of this size.
 fn policies() -> Vec<&'static str> {
@@ -107,6 +107,30 @@ fn golden_results_have_not_moved() {
         moved.is_empty(),
         "golden results moved (scripts/golden.sh writes them anew):\n{}",
         moved.join("\n")
+    );
+}
+
+/// What readers see of memory that runs short.
+#[test]
+fn the_table_of_limited_memory_has_not_moved() {
+    let arguments = [
+        "compare",
+        "blocks.bl",
+        "--policy=4k,freebsd,greedy,pop-64,linux,navarro",
+        "--memory=75%",
+        "--occupied=5%",
+        "--over-time",
+    ];
+    let output = broadleaf(&arguments).current_dir(folder()).output();
+    let fresh = succeeded(&output.expect("the command was built for this test"));
+    let kept = folder().join("blocks.memory.txt");
+    if std::env::var_os("BROADLEAF_UPDATE").is_some() {
+        fs::write(&kept, &fresh).expect("the table is written");
+    }
+    let stands = fs::read_to_string(&kept).unwrap_or_default();
+    assert_eq!(
+        stands, fresh,
+        "the table moved (scripts/golden.sh writes it anew)"
     );
 }
 

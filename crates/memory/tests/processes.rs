@@ -183,6 +183,24 @@ fn a_child_that_never_begins_is_gone_with_its_parent() {
 }
 
 #[test]
+fn a_child_that_was_heard_of_before_its_fork_shares_nothing() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map(PARENT, Backing::Anonymous, false, 10);
+    // It begins, and executes another program.
+    world.system.begin(CHILD, PID);
+    world.system.begin(SpaceId(2), PID);
+    world.touch(PARENT, 0..10, true);
+    world.system.fork(&world.spaces, PARENT, PID);
+    world.touch(PARENT, 0..10, true);
+    assert_eq!(world.counters().resident, 10);
+    assert_eq!(world.counters().write_faults, 0);
+    // Numbers of processes are used again: this is another child.
+    world.fork();
+    assert_eq!(world.counters().resident, 20);
+}
+
+#[test]
 fn processes_that_map_a_file_share_its_pages() {
     let policy = policy("4k");
     let mut world = World::new(policy.as_ref(), 4096);

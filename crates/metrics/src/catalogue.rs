@@ -159,7 +159,9 @@ mod tests {
     fn names_are_unique_and_sentences_end() {
         for (at, metric) in all_metrics().enumerate() {
             assert!(
-                all_metrics().take(at).all(|other| other.name != metric.name),
+                all_metrics()
+                    .take(at)
+                    .all(|other| other.name != metric.name),
                 "{}",
                 metric.name
             );

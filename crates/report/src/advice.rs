@@ -95,8 +95,8 @@ pub fn advise(
     let worth_while = |result: &CellResult| {
         let saved = lost_cycles(baseline).saturating_sub(lost_cycles(result));
         // What faults cost is known in round figures only.
-        let is_seen = baseline.memory.is_none()
-            || saved as f64 >= WORTH_WHILE * lost_cycles(baseline) as f64;
+        let is_seen =
+            baseline.memory.is_none() || saved as f64 >= WORTH_WHILE * lost_cycles(baseline) as f64;
         saved as f64 >= WORTH_WHILE * baseline.accesses as f64 && saved > 0 && is_seen
     };
     let fastest = *possible().min_by_key(cost)?;
@@ -158,10 +158,7 @@ fn hardly_matters(fastest: &CellResult, baseline: &CellResult) -> String {
             fastest.policy,
         )
     } else {
-        format!(
-            "no policy compared here saves {}",
-            cycles_of(baseline)
-        )
+        format!("no policy compared here saves {}", cycles_of(baseline))
     };
     format!("Page sizes hardly matter to this program: {most}. Stay with {BASELINE}.")
 }
@@ -316,7 +313,10 @@ mod tests {
             "Choose few-faults: it needs 900k cycles of walks and faults instead of 1.50M (x0.60), for no more memory."
         );
         // What faults cost is a round figure: what is saved of it has to be seen.
-        let hardly = choose(&[results[0].clone(), limited("greedy", 490_000, 1_000_000, None)]);
+        let hardly = choose(&[
+            results[0].clone(),
+            limited("greedy", 490_000, 1_000_000, None),
+        ]);
         assert_eq!(
             hardly.sentence,
             "Page sizes hardly matter to this program: the most that a policy compared here saves, \
@@ -325,7 +325,12 @@ mod tests {
         let ended = limited("4k", 1, 1, Some(5));
         assert_eq!(advise(&[&results[3]], &ended, &|_| true), None);
         let only = choose(&results[..3]);
-        assert!(only.sentence.contains("saves cycles of walks and faults. Stay"), "{}", only.sentence);
+        assert!(
+            only.sentence
+                .contains("saves cycles of walks and faults. Stay"),
+            "{}",
+            only.sentence
+        );
     }
 
     #[test]

@@ -205,7 +205,9 @@ mod tests {
         expected.extend(single);
         expected.push(refusal);
         assert_eq!(names(&with), expected);
-        let end = with.iter().find(|column| column.name == "out_of_memory_after");
+        let end = with
+            .iter()
+            .find(|column| column.name == "out_of_memory_after");
         let end = &end.unwrap().values;
         assert_eq!((end.text(0), end.text(1)), (String::new(), "7".to_owned()));
     }

@@ -6,17 +6,16 @@ use crate::advice::page_bytes;
 use crate::figure::{Figure, count};
 use crate::number::{percent, size};
 
+/// A figure of memory.
+type Count = fn(&MemoryResult) -> u64;
+
 /// A figure of memory, zero where it was not modelled.
-fn memory(result: &CellResult, of: fn(&MemoryResult) -> u64) -> u64 {
+fn memory(result: &CellResult, of: Count) -> u64 {
     result.memory.as_ref().map_or(0, of)
 }
 
 /// Pages, shown as a size, fewer of which are better.
-fn pages<'a>(
-    heading: &'static str,
-    leave_out_first: u8,
-    of: fn(&MemoryResult) -> u64,
-) -> Figure<'a> {
+fn pages<'a>(heading: &'static str, leave_out_first: u8, of: Count) -> Figure<'a> {
     let bytes = move |result: &CellResult| memory(result, of) * page_bytes(result);
     Figure {
         heading,
@@ -28,7 +27,7 @@ fn pages<'a>(
 
 /// The columns of the second table. What happened to none of `results` has none.
 pub(crate) fn memory_figures<'a>(results: &[&CellResult]) -> Vec<Figure<'a>> {
-    let any = |of: fn(&MemoryResult) -> u64| results.iter().any(|result| memory(result, of) > 0);
+    let any = |of: Count| results.iter().any(|result| memory(result, of) > 0);
     let share = |result: &CellResult| {
         let peak = result.memory.as_ref().map(|memory| &memory.at_peak);
         peak.map_or(0.0, |peak| {
@@ -54,7 +53,7 @@ pub(crate) fn memory_figures<'a>(results: &[&CellResult]) -> Vec<Figure<'a>> {
         },
         pages("bloat", 2, |memory| memory.at_peak.bloat_pages),
     ];
-    let moves: [(_, _, fn(&MemoryResult) -> u64); 4] = [
+    let moves: [(_, _, Count); 4] = [
         ("swapped out", 1, |memory| memory.swapped_out_pages),
         ("swapped in", 1, |memory| memory.swapped_in_pages),
         ("file reads", 4, |memory| memory.file_pages_read),

@@ -26,7 +26,12 @@ pub fn over_time(results: &[CellResult], accesses: u64, glyphs: Glyphs, view: Vi
     if limited.is_empty() {
         return String::new();
     }
-    let columns = view.width.unwrap_or(USUAL).min(WIDEST).saturating_sub(LABEL + 2).max(8);
+    let columns = view
+        .width
+        .unwrap_or(USUAL)
+        .min(WIDEST)
+        .saturating_sub(LABEL + 2)
+        .max(8);
     let mut out = paragraph(
         &format!(
             "Over time, from left to right: a character is {} accesses wide. Faults and traffic with the disk are those of each. \
@@ -42,7 +47,10 @@ pub fn over_time(results: &[CellResult], accesses: u64, glyphs: Glyphs, view: Vi
         .collect();
     for (of, (result, _)) in limited.iter().enumerate() {
         let end = ended(result).map_or(String::new(), |after| {
-            format!(", until memory was used up after {} accesses", grouped(after))
+            format!(
+                ", until memory was used up after {} accesses",
+                grouped(after)
+            )
         });
         let heading = format!("{} on {}{end}", result.policy, result.machine);
         out.push('\n');
@@ -103,7 +111,13 @@ fn series(
         level(&format!("free {} pages", short_size(largest)), &contiguous),
         Series {
             name: "faults".to_owned(),
-            values: rates(samples, &|sample| sample.page_faults, accesses, columns, wide),
+            values: rates(
+                samples,
+                &|sample| sample.page_faults,
+                accesses,
+                columns,
+                wide,
+            ),
             text: Box::new(short),
         },
         Series {
@@ -116,9 +130,8 @@ fn series(
 
 /// `2m`, `64k`: a page size as it is called elsewhere.
 fn short_size(bytes: u64) -> String {
-    broadleaf_units::PageSize::from_bytes(bytes).map_or(bytes.to_string(), |size| {
-        size.short_name().to_string()
-    })
+    broadleaf_units::PageSize::from_bytes(bytes)
+        .map_or(bytes.to_string(), |size| size.short_name().to_string())
 }
 
 /// The last column of dots that a sample reaches, of so many for so many accesses.
@@ -140,20 +153,22 @@ fn levels(
     accesses: u64,
     dots: usize,
 ) -> Vec<u64> {
+    let reach = reach(samples, accesses, dots);
     let value = |column: usize| {
         let (from, to) = (
             begins(column, accesses, dots),
             begins(column + 1, accesses, dots),
         );
+        // The last sample is of the end.
         let inside = samples
             .iter()
-            .filter(|sample| sample.time >= from && sample.time < to);
+            .filter(|sample| sample.time >= from && (sample.time < to || column + 1 == reach));
         inside.map(of).max().unwrap_or_else(|| {
             let before = samples.iter().rev().find(|sample| sample.time < from);
             before.or(samples.first()).map_or(0, of)
         })
     };
-    (0..reach(samples, accesses, dots)).map(value).collect()
+    (0..reach).map(value).collect()
 }
 
 /// How much was counted in each character, taken to be even between two samples.
@@ -185,7 +200,7 @@ fn rates(
 }
 
 fn plot(series: &Series, most: u64, columns: usize, glyphs: Glyphs, view: View) -> String {
-    if most == 0 {
+    if series.highest() == 0 {
         return format!("  {:<width$}| none\n", series.name, width = LABEL - 3);
     }
     let mut canvas = Canvas::new(glyphs, columns, ROWS);
@@ -217,3 +232,6 @@ fn paragraph(text: &str, style: Style, view: View) -> String {
     let lines = lines.iter().map(|line| view.paint.apply(style, line));
     lines.map(|line| format!("{line}\n")).collect()
 }
+
+#[cfg(test)]
+mod tests;

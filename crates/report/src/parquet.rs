@@ -70,7 +70,11 @@ pub fn write_parquet(
             }
             Values::Optional(values) => {
                 let there: Vec<i16> = values.iter().map(|value| value.is_some().into()).collect();
-                let bits: Vec<i64> = values.iter().flatten().map(|value| value.cast_signed()).collect();
+                let bits: Vec<i64> = values
+                    .iter()
+                    .flatten()
+                    .map(|value| value.cast_signed())
+                    .collect();
                 writer
                     .typed::<Int64Type>()
                     .write_batch(&bits, Some(&there), None)?;
@@ -173,7 +177,9 @@ mod tests {
             .map(|row| {
                 let row = row.unwrap();
                 let mut columns = row.get_column_iter();
-                let (_, end) = columns.find(|(name, _)| *name == "out_of_memory_after").unwrap();
+                let (_, end) = columns
+                    .find(|(name, _)| *name == "out_of_memory_after")
+                    .unwrap();
                 end.clone()
             })
             .collect();

@@ -9,9 +9,7 @@ use crate::advice::{
 use crate::figure::{Figure, count, fitted};
 use crate::grid::wrap;
 use crate::memory_figures::memory_figures;
-use crate::number::{
-    grouped, grouped_signed, percent, ratio, short_signed, size, size_signed,
-};
+use crate::number::{grouped, grouped_signed, percent, ratio, short_signed, size, size_signed};
 use crate::{Style, View};
 
 /// Bytes of the pages that a trace is of.
@@ -25,12 +23,10 @@ const NO_ADVICE: &str = "No recommendation: what was compared here looks into th
     Add policies that can be run, with --policy.";
 
 /// The same where what others are measured against is no whole result.
-const NO_BASELINE: &str =
-    "No recommendation: 4k used memory up, and the others are measured against it. Give more memory, with --memory.";
+const NO_BASELINE: &str = "No recommendation: 4k used memory up, and the others are measured against it. Give more memory, with --memory.";
 
 /// The same where nobody got to the end.
-const NONE_LASTED: &str =
-    "No recommendation: every policy compared here that can be run used memory up. Give more memory, with --memory.";
+const NONE_LASTED: &str = "No recommendation: every policy compared here that can be run used memory up. Give more memory, with --memory.";
 
 /// What the table needs to know beside the comparison itself.
 pub struct Context<'a> {
@@ -292,7 +288,7 @@ fn paragraph(text: &str, style: Style, view: View) -> String {
 mod tests {
     use super::*;
     use crate::Paint;
-    use broadleaf_metrics::{Provenance, TraceSummary};
+    use broadleaf_metrics::{MemoryAsked, MemoryResult, MemorySample, Provenance, TraceSummary};
 
     fn result(policy: &str, walk_cycles: u64, peak: u64) -> CellResult {
         CellResult {
@@ -443,6 +439,106 @@ mod tests {
         }
         plain.push_str(rest);
         assert_eq!(plain, render(Some(80), Paint::Plain));
+    }
+
+    fn limited(mut result: CellResult, out_of_memory_after: Option<u64>) -> CellResult {
+        result.memory = Some(MemoryResult {
+            base_page_bytes: 16_384,
+            fault_cycles: 12_345_678,
+            swapped_out_pages: 64,
+            at_peak: MemorySample {
+                resident_pages: 100,
+                superpage_pages: 25,
+                ..MemorySample::default()
+            },
+            out_of_memory_after,
+            ..MemoryResult::default()
+        });
+        result
+    }
+
+    #[test]
+    fn memory_has_a_table_of_its_own_and_what_ended_no_row() {
+        let mut comparison = sample();
+        let ends = [None, None, None, Some(1234)];
+        let results = comparison.results.into_iter().zip(ends);
+        comparison.results = results.map(|(result, end)| limited(result, end)).collect();
+        comparison.memory = Some(MemoryAsked {
+            bytes: Some(64 << 20),
+            start: "empty".to_owned(),
+            ..MemoryAsked::default()
+        });
+        let show = |comparison: &Comparison, view| {
+            let context = Context {
+                references: &comparison.results[..1],
+                can_be_run: &|_| true,
+            };
+            comparison_table(comparison, &context, view)
+        };
+        let text = show(&comparison, View::default());
+        for wanted in [
+            "\nMemory: 64.0 MiB, empty at first; ",
+            "\ngreedy: memory was used up after 1,234 accesses\n",
+            "\nChoose pop-64: ",
+            "together; among equals",
+            " 12,345,678 ",
+            " 25.0% ",
+            " 1.00 MiB",
+        ] {
+            assert!(text.contains(wanted), "{wanted} in\n{text}");
+        }
+        assert!(
+            !text.contains("\n  greedy") && !text.contains("swapped in"),
+            "{text}"
+        );
+        // Pages are as large as the machine's are.
+        assert!(text.contains(" 400 MiB "), "{text}");
+        for width in [60, 80, 120, 200] {
+            let text = show(
+                &comparison,
+                View {
+                    width: Some(width),
+                    ..View::default()
+                },
+            );
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width), "{widest:?} > {width}\n{text}");
+        }
+        // Nothing is measured against what ended.
+        comparison.results[0] = limited(comparison.results[0].clone(), Some(5));
+        let text = show(&comparison, View::default());
+        assert!(
+            text.contains("\n\nNo recommendation: 4k used memory up"),
+            "{text}"
+        );
+        let headings = ["of 4k", "faults saved", "added"];
+        assert!(
+            !headings
+                .iter()
+                .any(|heading| text.contains(&format!("  {heading}  "))),
+            "{text}"
+        );
+        comparison
+            .results
+            .iter_mut()
+            .for_each(|result| *result = limited(result.clone(), Some(5)));
+        let text = show(&comparison, View::default());
+        assert!(!text.contains("walk cycles  "), "{text}");
+    }
+
+    #[test]
+    fn every_heading_of_memory_is_explained() {
+        let mut all = limited(result("4k", 1, 1), None);
+        let memory = all.memory.as_mut().unwrap();
+        (memory.swapped_in_pages, memory.file_pages_read) = (1, 1);
+        (memory.file_pages_written, memory.reservations) = (1, 1);
+        for figure in memory_figures(&[&all]) {
+            assert!(
+                crate::heading_named(figure.heading).is_some(),
+                "{}",
+                figure.heading
+            );
+        }
     }
 
     #[test]

@@ -35,9 +35,7 @@ impl std::str::FromStr for Amount {
                 .parse()
                 .map_err(|_| format!("{number:?} is no number of percent"))?;
             if !(percent > 0.0 && percent <= 1e6) {
-                return Err(
-                    "a percentage is more than 0 and at most 1000000".into(),
-                );
+                return Err("a percentage is more than 0 and at most 1000000".into());
             }
             return Ok(Self::Percent(percent));
         }

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How many samples of memory are kept, at most.
 const MOST_SAMPLES: usize = 128;
-/// How many accesses lie between the first samples.
-const FIRST_INTERVAL: u64 = 1 << 16;
+/// How many accesses lie between the first samples, at least.
+const FIRST_INTERVAL: u64 = 1 << 10;
 
 /// One policy on one machine.
 pub(crate) struct Cell<'a> {
@@ -30,6 +30,8 @@ pub(crate) struct Cell<'a> {
     pub(crate) ended: Option<u64>,
     pub(crate) samples: Vec<Sample>,
     interval: u64,
+    /// When the next is to be taken.
+    next_sample: u64,
     /// How memory stood when most of it was used, to within a sixty-fourth.
     pub(crate) peak: Sample,
     /// How much was used when the peak was last looked at.
@@ -57,6 +59,7 @@ impl<'a> Cell<'a> {
             ended: None,
             samples: Vec::new(),
             interval: FIRST_INTERVAL,
+            next_sample: 0,
             peak: Sample::default(),
             highest: 0,
         }
@@ -151,7 +154,7 @@ impl<'a> Cell<'a> {
                 self.system.set_time(time);
                 match self.system.reference(&stream.spaces, at, store) {
                     Ok(level) => {
-                        self.look_at_peak(time);
+                        self.look_around(time);
                         level
                     }
                     Err(_) => {
@@ -223,28 +226,26 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Looks how memory stands where more of it is used than ever was, by a sixty-fourth.
-    fn look_at_peak(&mut self, time: u64) {
-        let resident = self.system.counters().resident;
-        if resident > self.highest + self.highest / 64 {
-            self.highest = resident;
-            self.peak = Sample {
-                time,
-                ..self.system.sample()
-            };
-        }
-    }
-
-    /// Looks how memory stands from time to time: as often as keeps the number of samples small.
+    /// Looks how memory stands where more of it is used than ever was, by a sixty-fourth; and from time to time, as often as keeps the number of
+    /// samples small.
     fn look_around(&mut self, time: u64) {
-        let last = self.samples.last().map(|last| last.time);
-        if last.is_some_and(|last| time < last.saturating_add(self.interval)) {
+        let resident = self.system.counters().resident;
+        let is_peak = resident > self.highest + self.highest / 64;
+        if !is_peak && time < self.next_sample {
             return;
         }
-        self.samples.push(Sample {
+        let sample = Sample {
             time,
             ..self.system.sample()
-        });
+        };
+        if is_peak {
+            self.highest = resident;
+            self.peak = sample.clone();
+        }
+        if time < self.next_sample {
+            return;
+        }
+        self.samples.push(sample);
         if self.samples.len() == MOST_SAMPLES {
             let mut odd = false;
             self.samples.retain(|_| {
@@ -253,5 +254,6 @@ impl<'a> Cell<'a> {
             });
             self.interval *= 2;
         }
+        self.next_sample = time.saturating_add(self.interval);
     }
 }

@@ -214,11 +214,11 @@ impl System<'_> {
         self.fault_cycles += self.costs.copy(self.base, pages);
     }
 
-    /// Whether any page of a file, out of so many from one on, is in memory and stays where it is: a policy that does not copy finds no superpage
+    /// Whether any page of a file, out of so many from one on, is in memory and stays where it is: then there will be no superpage
     /// there, and reserves nothing over it (Navarro 2002, on overlaps).
     pub(super) fn stays(&self, first: FilePage, pages: u64) -> bool {
         let range = first..(first.0, first.1 + pages);
-        !self.needs.copies
+        self.needs.files_stay
             && (self.frames.holds_any(range.clone()) || self.cached.range(range).next().is_some())
     }
 
@@ -239,10 +239,10 @@ impl System<'_> {
         Some(frame)
     }
 
-    /// Maps a frame that holds a page of a file. One that nobody else maps moves to where the reservation wants it, if the policy copies.
+    /// Maps a frame that holds a page of a file. One that nobody else maps moves to where the reservation wants it, unless the policy lets it stay.
     fn map_file(&mut self, at: Place, frame: Frame, behind: &Behind) {
         let mut frame = frame;
-        if self.needs.copies
+        if !self.needs.files_stay
             && self.frames.mapped(frame) == 0
             && let Some((id, page, kept)) = self.kept_for(at)
         {

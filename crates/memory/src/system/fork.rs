@@ -8,8 +8,12 @@ impl System<'_> {
     /// A space forks: what it holds now is what the child begins with, whenever that is first heard of. Both share the frames, and a store to
     /// private memory copies.
     ///
-    /// Nothing tells whether a trace follows the child. One that never begins holds what it was given until its parent ends.
+    /// Nothing tells whether a trace follows the child. One that never begins holds what it was given until its parent ends. One that was heard of
+    /// before began with nothing.
     pub fn fork(&mut self, spaces: &AddressSpaces, parent: SpaceId, child: u32) {
+        if self.begun.insert(child, false) == Some(true) {
+            return;
+        }
         // No trace has so many spaces that these names are theirs too.
         let unborn = SpaceId(u32::MAX - child);
         if let Some((old, _)) = self.forked.insert(child, (unborn, parent)) {
@@ -45,6 +49,8 @@ impl System<'_> {
     pub fn begin(&mut self, space: SpaceId, process: u32) {
         self.release_pages(space, 0, u64::MAX);
         let Some((unborn, _)) = self.forked.remove(&process) else {
+            // Processes are recorded side by side, and this one may be heard of before its parent says that it forked.
+            self.begun.entry(process).or_insert(true);
             return;
         };
         let pages = self.tables.pages_in(unborn, 0, u64::MAX);

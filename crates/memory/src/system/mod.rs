@@ -91,6 +91,8 @@ pub struct System<'a> {
     in_swap: u64,
     /// Copies of spaces that were forked and have not begun, by process id: the name that each has until then, and its parent.
     forked: BTreeMap<u32, (SpaceId, SpaceId)>,
+    /// Processes that began or were forked, and whether the first that was told of them was not the fork.
+    begun: BTreeMap<u32, bool>,
     /// Spaces that began as copies, and of which nothing but what they began with was told yet.
     inheriting: BTreeSet<SpaceId>,
     /// The page daemon works below `low` free frames, until there are `high`.
@@ -154,6 +156,7 @@ impl<'a> System<'a> {
             swap: spec.swap,
             in_swap: 0,
             forked: BTreeMap::new(),
+            begun: BTreeMap::new(),
             inheriting: BTreeSet::new(),
             low,
             high: 2 * low,

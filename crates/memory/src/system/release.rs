@@ -126,8 +126,8 @@ impl System<'_> {
     }
 
     fn leave_file(&mut self, at: Place, frame: Frame) {
-        // Without copying it stays where it is, and its reservation is no more.
-        if !self.needs.copies
+        // Where it stays where it is, its reservation is no more.
+        if self.needs.files_stay
             && self.is_kept(at, frame)
             && let Some(id) = self.reservations.around(at)
         {

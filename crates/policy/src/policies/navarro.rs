@@ -59,6 +59,7 @@ impl Policy for Navarro {
 
     fn needs(&self) -> Needs {
         Needs {
+            files_stay: true,
             sizes: self.given.sizes("sizes"),
             asked_when_short: true,
             daemon: match self.given.word("daemon") {

@@ -1,0 +1,207 @@
+//! `compare --memory`: what can be asked for, what is refused, and what the results say.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::{file, folder, refused, run, stderr, succeeded};
+
+fn golden(name: &str) -> String {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let path = path.join(name);
+    path.to_str().expect("the path is UTF-8").to_owned()
+}
+
+/// `compare` of a small recording under two policies, with these arguments.
+fn compare(arguments: &[&str]) -> std::process::Output {
+    let trace = golden("blocks.bl");
+    let first = ["compare", &trace, "--policy", "4k,greedy"];
+    run(&[&first, arguments].concat())
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = compare(&[arguments, &["--format", "json"]].concat());
+    serde_json::from_str(&succeeded(&output)).expect("the answer is JSON")
+}
+
+/// What clap says of arguments that it refuses.
+fn usage(arguments: &[&str]) -> String {
+    let output = compare(arguments);
+    assert_eq!(output.status.code(), Some(2));
+    stderr(&output)
+}
+
+#[test]
+fn bad_sizes_are_refused_with_what_would_be_good() {
+    for (size, expected) in [
+        ("much", "\"much\" is no size: write it as 512M, 1.5G or 25%"),
+        ("-5", "is no size"),
+        ("1e30", "is no size"),
+        ("nan", "is no size"),
+        ("0%", "a percentage is more than 0"),
+        ("nan%", "a percentage is more than 0"),
+        ("x%", "\"x\" is no number of percent"),
+    ] {
+        let text = usage(&[&format!("--memory={size}")]);
+        assert!(text.contains(expected), "{size}: {text}");
+    }
+    let text = usage(&["--memory=1M", "--occupied=120%"]);
+    assert!(text.contains("is no part of a whole"), "{text}");
+    for size in ["0", "4095"] {
+        let text = refused(&compare(&[&format!("--memory={size}")]));
+        let expected = format!("skylake: {size} bytes of memory hold no page of 4096 bytes");
+        assert!(text.contains(&expected), "{text}");
+    }
+}
+
+#[test]
+fn what_belongs_to_memory_needs_it() {
+    for option in [
+        "--occupied=30%",
+        "--movable=30%",
+        "--seed=2",
+        "--swap=1G",
+        "--files=memory",
+        "--buddyinfo=/proc/buddyinfo",
+        "--over-time",
+    ] {
+        let text = usage(&[option]);
+        assert!(text.contains("--memory"), "{option}: {text}");
+    }
+}
+
+#[test]
+fn a_policy_that_needs_frames_says_what_gives_them() {
+    let text = refused(&run(&[
+        "compare",
+        &golden("blocks.bl"),
+        "--policy",
+        "navarro",
+    ]));
+    assert!(
+        text.contains("navarro") && text.contains("--memory"),
+        "{text}"
+    );
+}
+
+#[test]
+fn curves_and_rows_have_no_room_for_it() {
+    let text = refused(&compare(&["--memory=75%", "--curve"]));
+    assert!(text.contains("leave --memory or --curve out"), "{text}");
+    for format in ["csv", "parquet"] {
+        let format = format!("--format={format}");
+        let text = refused(&compare(&["--memory=75%", "--over-time", &format]));
+        assert!(text.contains("--format json has it"), "{text}");
+    }
+}
+
+#[test]
+fn a_broken_buddyinfo_is_refused_with_the_line() {
+    let folder = folder("buddyinfo");
+    let good = "Node 0, zone   Normal   900 300 40 9 8 7 6 5 4 3 2\n";
+    let path = file(
+        &folder,
+        "broken",
+        format!("{good}Node 0, zone\n").as_bytes(),
+    );
+    let text = refused(&compare(&["--memory=64M", "--buddyinfo", &path]));
+    assert!(text.contains(&path) && text.contains("line 2"), "{text}");
+    let text = refused(&compare(&["--memory=64M", "--buddyinfo", "/nowhere"]));
+    assert!(text.contains("/nowhere"), "{text}");
+    let path = file(&folder, "good", good.as_bytes());
+    let answer = json(&["--memory=64M", "--buddyinfo", &path]);
+    assert_eq!(answer["memory"]["start"], "recorded");
+}
+
+#[test]
+fn what_was_asked_for_stands_in_the_answer_and_in_its_hash() {
+    let answer = json(&["--memory=32M", "--occupied=0.25", "--seed=9", "--swap=50%"]);
+    let memory = &answer["memory"];
+    assert_eq!(memory["bytes"], 32 << 20);
+    assert_eq!(memory["swap_bytes"], 16 << 20);
+    assert_eq!(
+        (&memory["start"], &memory["files"]),
+        (&"seeded".into(), &"disk".into())
+    );
+    assert_eq!(
+        (memory["occupied"].as_f64(), &memory["seed"]),
+        (Some(0.25), &9.into())
+    );
+    let unlimited = json(&["--memory=unlimited", "--swap=0%", "--files=memory"]);
+    let memory = &unlimited["memory"];
+    assert!(
+        memory["bytes"].is_null() && memory["swap_bytes"] == 0,
+        "{memory}"
+    );
+    let without = json(&[]);
+    assert!(without.get("memory").is_none());
+    let hash = |answer: &Value| answer["provenance"]["config_hash"].clone();
+    assert_ne!(hash(&answer), hash(&unlimited));
+    assert_ne!(hash(&without), hash(&unlimited));
+}
+
+#[test]
+fn a_percentage_is_of_what_the_program_holds_without_superpages() {
+    let peak = json(&[])["results"][0]["peak_resident_pages"].as_u64();
+    let half = json(&["--memory=50%"])["memory"]["bytes"].as_u64();
+    assert_eq!(half, peak.map(|pages| pages * 2048));
+}
+
+#[test]
+fn samples_reach_from_the_peak_to_the_end() {
+    let answer = json(&["--memory=75%"]);
+    for result in answer["results"].as_array().expect("results") {
+        let peak = result["peak_resident_pages"].as_u64().expect("a count");
+        let seen = result["at_peak"]["resident_pages"]
+            .as_u64()
+            .expect("a count");
+        assert!(
+            seen <= peak && peak - seen <= peak / 64 + 512,
+            "{seen} of {peak}"
+        );
+        let last = result["over_time"].as_array().and_then(|all| all.last());
+        let last = last.expect("a sample");
+        assert_eq!(last["time"], result["accesses"]);
+        assert_eq!(last["resident_pages"], result["resident_pages"]);
+        assert_eq!(last["page_faults"], result["page_faults"]);
+    }
+}
+
+#[test]
+fn memory_that_is_used_up_is_a_line_and_no_row() {
+    let enough_for_one = ["--memory=101%", "--swap=0%", "--files=memory"];
+    let trace = golden("blocks.bl");
+    let with = |policies: &str, format: &str| {
+        let first = ["compare", &trace, "--policy", policies, "--format", format];
+        succeeded(&run(&[&first[..], &enough_for_one].concat()))
+    };
+    let answer: Value = serde_json::from_str(&with("4k,greedy", "json")).expect("JSON");
+    let (base, greedy) = (&answer["results"][0], &answer["results"][1]);
+    assert!(base.get("out_of_memory_after").is_none());
+    let end = greedy["out_of_memory_after"].as_u64().expect("it ends");
+    assert_eq!(greedy["accesses"], end);
+    assert_eq!(answer["advice"][0]["policy"], "4k");
+    let csv = with("4k,greedy", "csv");
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let column = lines[0]
+        .iter()
+        .position(|name| *name == "out_of_memory_after");
+    let column = column.expect("a column");
+    assert_eq!(
+        (lines[1][column], lines[2][column]),
+        ("", &*end.to_string())
+    );
+    let table = with("4k,greedy", "table");
+    let rows = |name: &str| {
+        let mut lines = table.lines();
+        lines.any(|line| line.get(2..).is_some_and(|row| row.starts_with(name)))
+    };
+    assert!(rows("4k ") && !rows("greedy "), "{table}");
+    assert!(
+        table.contains("\ngreedy: memory was used up after "),
+        "{table}"
+    );
+    let only = with("greedy", "table");
+    assert!(only.contains("No recommendation: every policy"), "{only}");
+}
