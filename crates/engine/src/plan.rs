@@ -27,7 +27,7 @@ pub struct Plan {
     most_kept: usize,
     threads: usize,
     curves: bool,
-    limits: Option<Limits>,
+    limits: Option<Box<Limits>>,
     interim: Vec<u64>,
 }
 
@@ -121,7 +121,7 @@ impl Plan {
                 })?;
             }
         }
-        self.limits = Some(limits);
+        self.limits = Some(Box::new(limits));
         Ok(self)
     }
 
@@ -182,8 +182,8 @@ impl Plan {
         self.most_kept
     }
 
-    pub(crate) const fn limits(&self) -> Option<&Limits> {
-        self.limits.as_ref()
+    pub(crate) fn limits(&self) -> Option<&Limits> {
+        self.limits.as_deref()
     }
 
     /// Counts for each policy what TLBs of every geometry would miss.
