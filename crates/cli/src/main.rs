@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod interrupt;
 mod output;
+mod papers;
 mod progress;
 mod provenance;
 mod source;
@@ -53,6 +54,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Reduce(options) => commands::reduce::run(&options),
         Command::List(options) => commands::list::run(&options, view),
         Command::Explain(options) => commands::explain::run(&options, view),
+        Command::Paper(options) => commands::paper::run(&options),
         Command::Demo(options) => commands::demo::run(&options, view),
         Command::Completions(options) => commands::completions::run(&options),
         Command::Man(options) => commands::man::run(&options),

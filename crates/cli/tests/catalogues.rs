@@ -97,6 +97,7 @@ fn help_is_short_or_full() {
         "compare",
         "list",
         "explain",
+        "paper",
         "demo",
         "completions",
         "man",

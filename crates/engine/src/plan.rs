@@ -28,6 +28,7 @@ pub struct Plan {
     threads: usize,
     curves: bool,
     limits: Option<Limits>,
+    interim: Vec<u64>,
 }
 
 /// Why a plan cannot be carried out.
@@ -37,7 +38,9 @@ pub enum PlanError {
     #[error("nothing to compare: at least one policy and one machine are needed")]
     Empty,
     /// A machine's TLB lacks a page size that the policies make.
-    #[error("the machine {machine} has no TLB for {size} pages")]
+    #[error(
+        "the machine {machine} has no TLB for {size} pages, and where memory is not modelled there are only 4k and 2m pages: say how much there is with --memory (--memory unlimited if it is not to run short)"
+    )]
     MissingSize {
         /// Its name.
         machine: String,
@@ -122,6 +125,18 @@ impl Plan {
         Ok(self)
     }
 
+    /// Asks for results as if the trace ended there, after each of these numbers of accesses, in increasing order: differences between
+    /// them are what happened in a part of the trace. Only replays in limited memory have them. Samples of memory
+    /// over time may stand at other times for it; nothing else changes.
+    pub fn with_interim_results(mut self, after: Vec<u64>) -> Self {
+        self.interim = after;
+        self
+    }
+
+    pub(crate) fn interim(&self) -> &[u64] {
+        &self.interim
+    }
+
     fn of(policies: Vec<Box<dyn Policy>>, machines: Vec<Machine>) -> Result<Self, PlanError> {
         if policies.is_empty() || machines.is_empty() {
             return Err(PlanError::Empty);
@@ -147,6 +162,7 @@ impl Plan {
             threads: 1,
             curves: false,
             limits: None,
+            interim: Vec::new(),
         })
     }
 

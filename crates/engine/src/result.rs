@@ -20,6 +20,7 @@ pub(crate) fn outcome(teams: &[Team<'_>], stream: &Stream, plan: &Plan) -> Outco
             .flat_map(move |(member, cell)| results(team, member, cell, stream, base_faults))
     });
     Outcome {
+        interim: Vec::new(),
         trace: TraceSummary {
             pages: stream.spaces.touched_pages(),
             ..stream.summary.clone()

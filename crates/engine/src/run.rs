@@ -80,6 +80,9 @@ pub struct Outcome {
     pub trace: TraceSummary,
     /// One result for each policy and machine: policies in the order asked, machines inside.
     pub results: Vec<CellResult>,
+    /// The same for each time of [`Plan::with_interim_results`], as if the trace ended before the first visit at or after it. Address spaces that had ended
+    /// are gone.
+    pub interim: Vec<Vec<CellResult>>,
     /// What a reader of the numbers has to know about the trace and the model.
     pub notes: Vec<String>,
 }

@@ -76,6 +76,8 @@ pub struct MemoryResult {
     pub file_pages_read: u64,
     /// Pages written back to files.
     pub file_pages_written: u64,
+    /// Pages of files that still had to be written back at the end.
+    pub unsaved_file_pages: u64,
     /// Pages that were found in free frames after they had left.
     pub cache_hits: u64,
     /// Reservations that were made.

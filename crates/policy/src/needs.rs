@@ -15,6 +15,9 @@ pub struct Needs {
     pub every_size: bool,
     /// Whether a block becomes a superpage too where its pages lie in other frames: they are copied together.
     pub copies: bool,
+    /// Whether pages of files stay in the frames where they are once they are in memory: none is copied to where a reservation would want it, and a
+    /// reservation ends when no page of it is mapped any more, while the pages stay in memory.
+    pub files_stay: bool,
     /// Ask at [`crate::Point::Scan`], in rounds of a daemon.
     pub scan: Option<Scan>,
     /// Ask at [`crate::Point::Short`].
@@ -58,7 +61,8 @@ pub enum Placement {
 /// What the page daemon keeps in mind when memory is short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageDaemon {
-    /// Pages leave in the order of their last use.
+    /// Pages leave in the order of their last use. For an extent that is missed, pages are moved out of the way where the policy copies
+    /// ([`Needs::copies`]), and nothing is done where it does not.
     #[default]
     OldestFirst,
     /// Pages leave that complete an extent which was asked for in vain, and all clean pages that nobody uses count as free (Navarro 2002).

@@ -18,6 +18,10 @@ const MACHINES: &[(&str, &str)] = &[
         "skylake-unified-96",
         include_str!("../../../machines/skylake-unified-96.toml"),
     ),
+    (
+        "alpha21264",
+        include_str!("../../../machines/alpha21264.toml"),
+    ),
 ];
 
 /// Something that a catalogue lists.
@@ -66,6 +70,16 @@ pub struct UnknownMachine {
 /// The names of the machines that are built in.
 pub fn machine_names() -> impl Iterator<Item = &'static str> {
     MACHINES.iter().map(|(name, _)| *name)
+}
+
+/// Those of them that have pages of 4 KiB and 2 MiB and no others, on which memory need not be modelled.
+#[cfg(test)]
+pub(crate) fn names_with_blocks() -> impl Iterator<Item = &'static str> {
+    use broadleaf_units::PageSize;
+    machine_names().filter(|name| {
+        let sizes = [PageSize::SIZE_4K, PageSize::SIZE_2M];
+        machine(name).is_ok_and(|machine| machine.design.sizes() == sizes)
+    })
 }
 
 /// The description of the built-in machine of that name, as its file has it.

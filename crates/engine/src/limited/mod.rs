@@ -17,6 +17,7 @@ use crate::run::{Foresight, refused};
 use crate::stream::{Stream, TooLate};
 use crate::{Error, Outcome, Part, Piece, Plan, Progress, Source};
 use broadleaf_memory::GEOMETRY;
+use broadleaf_metrics::CellResult;
 use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Advice, Event, Visit};
 use broadleaf_units::{PageNumber, SpaceId};
@@ -52,17 +53,21 @@ pub(crate) fn run<S: Source>(
             steps: Steps::default(),
             pool,
             shift: u32::from(GEOMETRY.base().shift() - source.grain().shift()),
-            policies: plan.policies().len(),
             code: limits.code,
+            plan,
+            interim: Vec::new(),
         };
         match replay.all(source, &mut state, progress)? {
             Ended::AtItsEnd => {
                 replay.flush();
                 let Replay {
-                    mut cells, stream, ..
+                    mut cells,
+                    stream,
+                    interim,
+                    ..
                 } = replay;
                 cells.iter_mut().for_each(|cell| cell.pass(&stream));
-                return Ok(result::outcome(&cells, &stream, plan));
+                return Ok(result::outcome(&cells, &stream, plan, interim));
             }
             Ended::ToBeginAgain(space) => {
                 told.insert(space);
@@ -130,9 +135,11 @@ struct Replay<'a> {
     pool: &'a Pool,
     /// How many low bits of a unit lie inside a base page.
     shift: u32,
-    policies: usize,
     /// Whether pages that instructions come from are in this memory too.
     code: bool,
+    plan: &'a Plan,
+    /// Results so far, at the times that the plan asks for.
+    interim: Vec<Vec<CellResult>>,
 }
 
 impl Replay<'_> {
@@ -147,7 +154,7 @@ impl Replay<'_> {
                 match piece {
                     Piece::Visits(visits) => {
                         self.visits(visits)
-                            .map_err(|why| refused(why, self.policies))?;
+                            .map_err(|why| refused(why, self.plan.policies().len()))?;
                     }
                     Piece::Reduced(..) => {
                         let why = "a reduced form leaves out what limited memory notices";
@@ -181,6 +188,7 @@ impl Replay<'_> {
                 if self.stream.is_ending() {
                     self.end_spaces();
                 }
+                self.look_at_results();
                 if self.steps.space != self.stream.running || self.steps.steps.len() >= BATCH {
                     self.flush();
                 }
@@ -194,6 +202,20 @@ impl Replay<'_> {
             self.stream.pass(&sums);
         }
         Ok(())
+    }
+
+    /// Keeps what cells come to where the plan asks for that before what comes now.
+    fn look_at_results(&mut self) {
+        while (self.plan.interim().get(self.interim.len()))
+            .is_some_and(|after| *after <= self.stream.now())
+        {
+            self.flush();
+            self.cells
+                .iter_mut()
+                .for_each(|cell| cell.pass(&self.stream));
+            let results = result::results(&self.cells, &self.stream, self.plan);
+            self.interim.push(results);
+        }
     }
 
     /// Something comes after the end of a space: it is gone.

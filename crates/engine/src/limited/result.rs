@@ -9,22 +9,35 @@ use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, TraceSummary, Wa
 use std::collections::BTreeMap;
 
 /// What a replay found. The cells are those of the plan in its order, and perhaps one more of the policy to which faults are compared.
-pub(crate) fn outcome(cells: &[Cell<'_>], stream: &Stream, plan: &Plan) -> Outcome {
-    let baseline = plan.baseline().name();
-    let base_faults = (cells.iter())
-        .find(|cell| cell.policy.name() == baseline)
-        .map_or(0, |cell| cell.system.counters().page_faults);
-    let asked = plan.policies().len() * plan.machines().len();
+pub(crate) fn outcome(
+    cells: &[Cell<'_>],
+    stream: &Stream,
+    plan: &Plan,
+    mut interim: Vec<Vec<CellResult>>,
+) -> Outcome {
+    let results = results(cells, stream, plan);
+    interim.resize(plan.interim().len(), results.clone());
     Outcome {
         trace: TraceSummary {
             pages: stream.spaces.touched_pages(),
             ..stream.summary.clone()
         },
-        results: (cells.iter().take(asked))
-            .map(|cell| result(cell, stream, base_faults))
-            .collect(),
+        results,
+        interim,
         notes: notes(stream),
     }
+}
+
+/// What each cell of the plan comes to, if the trace ends here.
+pub(crate) fn results(cells: &[Cell<'_>], stream: &Stream, plan: &Plan) -> Vec<CellResult> {
+    let baseline = plan.baseline().name();
+    let base_faults = (cells.iter())
+        .find(|cell| cell.policy.name() == baseline)
+        .map_or(0, |cell| cell.system.counters().page_faults);
+    let asked = plan.policies().len() * plan.machines().len();
+    (cells.iter().take(asked))
+        .map(|cell| result(cell, stream, base_faults))
+        .collect()
 }
 
 fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
@@ -80,6 +93,7 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
             swapped_in_pages: counters.swapped_in,
             file_pages_read: counters.file_reads,
             file_pages_written: counters.file_writes,
+            unsaved_file_pages: totals.unsaved_file_pages,
             cache_hits: counters.cache_hits,
             reservations: counters.reservations,
             reservations_broken: counters.reservations_broken,

@@ -46,6 +46,16 @@ impl System<'_> {
                 let piece = self.piece(at, pte.level());
                 let first = self.tables.get(piece.first);
                 assert_eq!(first.level(), pte.level(), "a superpage in part");
+                if pte.is_shared_file() && pte.has(Pte::UNSAVED) {
+                    let clean = |at| {
+                        let other = self.tables.get(at);
+                        other.is_shared_file() && !other.has(Pte::UNSAVED)
+                    };
+                    assert!(
+                        !self.places(piece).any(clean),
+                        "a superpage that was stored to in part"
+                    );
+                }
                 let distance = at.page - piece.first.page;
                 if pte.has_frame() {
                     let frame = first.frame().0;

@@ -40,6 +40,8 @@ impl System<'_> {
         }
         match self.needs.daemon {
             PageDaemon::ForContiguity => self.clear_extent(spaces, order),
+            // A system that never copies pages together does not compact for reservations either.
+            PageDaemon::OldestFirst if !self.needs.copies => {}
             PageDaemon::OldestFirst => {
                 if let Some(first) = self.compact(order) {
                     self.give_back(first, order);
@@ -183,9 +185,7 @@ impl System<'_> {
             self.demote_to_base_page(*at);
         }
         let file = self.frames.file_page(frame);
-        let unsaved = mappers
-            .iter()
-            .any(|at| self.tables.get(*at).has(Pte::UNSAVED));
+        let unsaved = self.is_unsaved(frame);
         if let Some(page) = file {
             self.evict_file(page, frame, &mappers, unsaved);
         } else {
@@ -206,12 +206,7 @@ impl System<'_> {
         mappers: &[Place],
         unsaved: bool,
     ) {
-        if unsaved {
-            self.counters.file_writes += 1;
-            self.fault_cycles += self.costs.disk;
-        } else {
-            self.counters.dropped += 1;
-        }
+        self.count_leaving(unsaved);
         let was_kept = mappers
             .iter()
             .any(|at| self.reservations.around(*at).is_some());
@@ -228,6 +223,23 @@ impl System<'_> {
             self.cache.insert(frame, page);
             self.cached.insert(page, frame);
         }
+    }
+
+    /// A page of a file leaves memory, and is written back where it has to be.
+    pub(super) fn count_leaving(&mut self, unsaved: bool) {
+        if unsaved {
+            self.counters.file_writes += 1;
+            self.fault_cycles += self.costs.disk;
+        } else {
+            self.counters.dropped += 1;
+        }
+    }
+
+    /// Whether what a frame holds is not what its file has.
+    pub(super) fn is_unsaved(&self, frame: Frame) -> bool {
+        let mappers = self.frames.mappers(frame);
+        let stored = |at: &Place| self.tables.get(*at).has(Pte::UNSAVED);
+        self.frames.is_unsaved(frame) || mappers.iter().any(stored)
     }
 
     fn unmap_evicted(&mut self, at: Place, frame: Frame, pte: Pte) {

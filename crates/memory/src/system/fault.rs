@@ -63,9 +63,12 @@ impl System<'_> {
                 self.map_zeroes(self.piece(at, 0));
                 return Ok(());
             }
+            let in_place = behind
+                .file
+                .is_some_and(|page| !swapped && self.stays(page, 1));
             let new = match self.reservations.around(at) {
-                None => self.reserve(spaces, at),
-                Some(_) => None,
+                None if !in_place => self.reserve(spaces, at, behind.file),
+                _ => None,
             };
             let brought = self.bring_in(spaces, at, &behind, store);
             // The page may have been in memory elsewhere, where others map it.
@@ -211,6 +214,14 @@ impl System<'_> {
         self.fault_cycles += self.costs.copy(self.base, pages);
     }
 
+    /// Whether any page of a file, out of so many from one on, is in memory and stays where it is: then there will be no superpage
+    /// there, and reserves nothing over it (Navarro 2002, on overlaps).
+    pub(super) fn stays(&self, first: FilePage, pages: u64) -> bool {
+        let range = first..(first.0, first.1 + pages);
+        self.needs.files_stay
+            && (self.frames.holds_any(range.clone()) || self.cached.range(range).next().is_some())
+    }
+
     /// The frame that holds a page of a file, brought back from the cache where it had left.
     pub(super) fn in_memory(&mut self, page: FilePage) -> Option<Frame> {
         if let Some(frame) = self.frames.file_frame(page) {
@@ -228,10 +239,11 @@ impl System<'_> {
         Some(frame)
     }
 
-    /// Maps a frame that holds a page of a file. One that nobody else maps moves to where the reservation wants it.
+    /// Maps a frame that holds a page of a file. One that nobody else maps moves to where the reservation wants it, unless the policy lets it stay.
     fn map_file(&mut self, at: Place, frame: Frame, behind: &Behind) {
         let mut frame = frame;
-        if self.frames.mapped(frame) == 0
+        if !self.needs.files_stay
+            && self.frames.mapped(frame) == 0
             && let Some((id, page, kept)) = self.kept_for(at)
         {
             self.reservations.populate(id, page);
@@ -286,11 +298,13 @@ impl System<'_> {
         let Some(mapping) = spaces.mapping_at(at.space, unit) else {
             return;
         };
-        let first = at.page & !(pages - 1);
-        for page in first..first + pages {
+        // As many pages as there may be, from the aligned one on or from where the mapping begins (Linux, mm/memory.c, do_fault_around).
+        let (begin, end) = self.within(mapping.pages);
+        let first = (at.page & !(pages - 1)).max(begin);
+        for page in first..(first + pages).min(end) {
             let unit = self.units(page, 1).start;
             let near = Place { page, ..at };
-            if !mapping.pages.contains(unit) || self.tables.get(near) != Pte::NONE {
+            if self.tables.get(near) != Pte::NONE {
                 continue;
             }
             let Some(of_file) = self.file_page(&mapping, unit) else {
@@ -334,6 +348,8 @@ impl System<'_> {
         if self.frames.mapped(frame) == 1 {
             if pte.has(Pte::OF_FILE) {
                 self.copy(1);
+                // What others stored to the file's page has to be saved before it leaves memory.
+                self.count_leaving(self.frames.is_unsaved(frame));
                 self.frames.forget_file(frame);
             }
             let own = pte.without(Pte::PROTECTED | Pte::OF_FILE);

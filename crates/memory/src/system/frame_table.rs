@@ -25,6 +25,8 @@ struct Info {
     /// The first place that maps it, where one does.
     mapper: Option<Place>,
     used: bool,
+    /// Its file has something else in that page: whoever stored to it does not map it any more.
+    unsaved: bool,
     list: Option<List>,
     newer: u32,
     older: u32,
@@ -33,6 +35,7 @@ struct Info {
 const UNUSED: Info = Info {
     mapper: None,
     used: false,
+    unsaved: false,
     list: None,
     newer: NO_FRAME,
     older: NO_FRAME,
@@ -180,9 +183,27 @@ impl FrameTable {
         self.files.get(&page).copied()
     }
 
+    /// Whether any page of a file in a range is in a frame.
+    pub(crate) fn holds_any(&self, pages: std::ops::Range<FilePage>) -> bool {
+        self.files.range(pages).next().is_some()
+    }
+
+    /// Whoever stored to the page of a file in this frame does not map it any more: it is to be written back when it leaves.
+    pub(crate) fn leave_unsaved(&mut self, frame: Frame) {
+        if self.of_file.contains_key(&frame) {
+            self.info_mut(frame).unsaved = true;
+        }
+    }
+
+    /// Whether it is, whatever page tables say.
+    pub(crate) fn is_unsaved(&self, frame: Frame) -> bool {
+        self.info(frame).unsaved
+    }
+
     /// The frame's page is no longer a file's.
     pub(crate) fn forget_file(&mut self, frame: Frame) {
         if let Some(page) = self.of_file.remove(&frame) {
+            self.info_mut(frame).unsaved = false;
             self.files.remove(&page);
         }
     }
@@ -291,6 +312,12 @@ impl FrameTable {
         for (frame, page) in &self.of_file {
             assert!(self.is_used(*frame), "a file's page lies in no frame");
             assert_eq!(self.files.get(page), Some(frame));
+        }
+        for frame in self.iter().filter(|frame| self.is_unsaved(*frame)) {
+            assert!(
+                self.of_file.contains_key(&frame),
+                "there is no file to save to"
+            );
         }
         for (frame, others) in &self.others {
             assert!(!others.is_empty() && self.info(*frame).mapper.is_some());

@@ -1,5 +1,6 @@
 //! Where frames come from: the buddy allocator, reservations that are preempted, pages that are moved or taken back.
 
+use super::frame_table::FilePage;
 use super::{OutOfMemory, Piece, Place, System};
 use crate::AddressSpaces;
 use crate::frames::{Choice, Frame, State, plan};
@@ -142,10 +143,20 @@ impl System<'_> {
         }
     }
 
-    /// Reserves the largest extent that fits around a page in whose pieces nothing is resident yet. Answers nothing where that is none.
-    pub(super) fn reserve(&mut self, spaces: &AddressSpaces, at: Place) -> Option<ReservationId> {
+    /// Reserves the largest extent that fits around a page in whose pieces nothing is resident yet, nor in memory of the file whose page it is. Answers nothing where that is none.
+    pub(super) fn reserve(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+        file: Option<FilePage>,
+    ) -> Option<ReservationId> {
         for level in (1..self.sizes.levels()).rev() {
             let piece = self.piece(at, level);
+            let before = at.page - piece.first.page;
+            let first = file.and_then(|(file, page)| Some((file, page.checked_sub(before)?)));
+            if first.is_some_and(|first| self.stays(first, self.pages(level))) {
+                continue;
+            }
             let empty = self.tables.counts(piece.first, self.pages(level)).present == 0;
             if !empty || !self.facts(spaces, piece, at.page).reservable {
                 continue;
@@ -248,9 +259,13 @@ impl System<'_> {
             self.forget_range(at, 1);
         }
         let file = self.frames.file_page(from);
+        let unsaved = self.frames.is_unsaved(from);
         self.frames.end(from);
         if let Some(page) = file {
             self.frames.hold_file(to, page);
+        }
+        if unsaved {
+            self.frames.leave_unsaved(to);
         }
         if let Some(list) = list {
             self.frames.put(to, list);

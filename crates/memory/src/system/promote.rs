@@ -174,12 +174,16 @@ impl System<'_> {
             self.copy(1);
             let old = pte.frame();
             let file = self.frames.file_page(old);
+            let unsaved = self.frames.is_unsaved(old);
             self.leave_frame_for_good(at, old);
             self.frames.begin(frame);
             self.frames.map(frame, at);
             self.frames.put(frame, List::Active);
             if let Some(page) = file {
                 self.frames.hold_file(frame, page);
+            }
+            if unsaved {
+                self.frames.leave_unsaved(frame);
             }
             let own = pte.without(Pte::SHARED);
             let own = if file.is_none() {
@@ -210,5 +214,20 @@ impl System<'_> {
         }
         self.counters.in_superpages += added;
         self.note_peaks();
+        let stored = |pte: Pte| pte.is_shared_file() && pte.has(Pte::UNSAVED);
+        if self.places(piece).any(|at| stored(self.tables.get(at))) {
+            self.all_unsaved(piece);
+        }
+    }
+
+    /// A page has one bit that says whether it was stored to. Where it maps pages of a file, all of them have to be written back once one was
+    /// (Navarro 2002, on paging out dirty superpages).
+    pub(super) fn all_unsaved(&mut self, piece: Piece) {
+        for at in self.places(piece) {
+            let pte = self.tables.get(at);
+            if pte.is_shared_file() {
+                self.tables.set(at, pte.with(Pte::UNSAVED));
+            }
+        }
     }
 }

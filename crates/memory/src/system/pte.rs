@@ -94,6 +94,11 @@ impl Pte {
         self.0 & (Self::PRESENT | Self::ZERO) == Self::PRESENT
     }
 
+    /// Whether it maps a page of a file so that stores go to the file.
+    pub(crate) const fn is_shared_file(self) -> bool {
+        self.0 & (Self::OF_FILE | Self::PROTECTED) == Self::OF_FILE
+    }
+
     /// Whether a reference changes nothing.
     #[inline]
     pub(crate) const fn is_settled(self, store: bool) -> bool {

@@ -64,18 +64,29 @@ impl System<'_> {
 
     /// A resident, clean page is stored to for the first time since it became resident.
     fn first_store(&mut self, spaces: &AddressSpaces, at: Place) {
-        let level = self.tables.get(at).level();
-        let piece = self.piece(at, level);
-        if level > 0 && self.tables.counts(piece.first, self.pages(level)).dirty == 0 {
+        // Its pieces are protected as it was, so the store meets the next smaller one after it.
+        loop {
+            let level = self.tables.get(at).level();
+            let piece = self.piece(at, level);
+            if level == 0 || self.tables.counts(piece.first, self.pages(level)).dirty > 0 {
+                break;
+            }
             let view = self.view(spaces, piece, at.page, 0);
             match self.policy.decide(Point::StoreToCleanSuperpage, &view) {
                 Verdict::Demote => self.demote(piece),
-                Verdict::Stay(reason) => self.refuse(reason),
-                Verdict::Promote | Verdict::Pass => {}
+                Verdict::Stay(reason) => {
+                    self.refuse(reason);
+                    break;
+                }
+                Verdict::Promote | Verdict::Pass => break,
             }
         }
         let pte = self.tables.get(at);
-        self.tables.set(at, pte.with(Pte::DIRTY | Pte::CONTENT));
+        let stored = Pte::DIRTY | Pte::CONTENT | Pte::UNSAVED;
+        self.tables.set(at, pte.with(stored));
+        if pte.level() > 0 && pte.is_shared_file() && !pte.has(Pte::UNSAVED) {
+            self.all_unsaved(self.piece(at, pte.level()));
+        }
         self.ask_upwards(spaces, at, Point::FirstStore);
     }
 

@@ -31,7 +31,13 @@ impl System<'_> {
         let (from, to) = self.within(pages);
         let mut asked = None;
         for (at, pte) in self.tables.pages_in(space, from, to) {
-            self.tables.set(at, pte.without(Pte::DIRTY | Pte::UNSAVED));
+            // A file's page has to be saved, whatever is advised.
+            let gone = if pte.has(Pte::OF_FILE) {
+                Pte::DIRTY
+            } else {
+                Pte::DIRTY | Pte::UNSAVED
+            };
+            self.tables.set(at, pte.without(gone));
             let piece = self.piece(at, self.tables.get(at).level());
             if piece.level > 0 && asked != Some(piece) {
                 asked = Some(piece);
@@ -41,7 +47,7 @@ impl System<'_> {
     }
 
     /// The base pages that lie wholly in a range.
-    fn within(&self, pages: Pages) -> (u64, u64) {
+    pub(super) fn within(&self, pages: Pages) -> (u64, u64) {
         let shift = self.base.shift() - GEOMETRY.base().shift();
         let mask = (1 << shift) - 1;
         let first = (pages.start + mask) >> shift;
@@ -73,12 +79,20 @@ impl System<'_> {
             }
             if pte.has_frame() {
                 self.count_gone(pte);
+                self.note_unsaved(pte);
                 self.put_on_list(pte.frame());
                 self.leave_frame(at, pte.frame());
             }
         }
         self.tables.tidy(space, from, to);
         any
+    }
+
+    /// A place that stored to a page of a file does not map it any more: the frame remembers.
+    pub(super) fn note_unsaved(&mut self, pte: Pte) {
+        if pte.has(Pte::OF_FILE | Pte::UNSAVED) {
+            self.frames.leave_unsaved(pte.frame());
+        }
     }
 
     /// A frame that was part of a superpage is on no list; it has to be on one as long as others map it.
@@ -112,8 +126,14 @@ impl System<'_> {
     }
 
     fn leave_file(&mut self, at: Place, frame: Frame) {
-        let kept = self.is_kept(at, frame);
-        if !kept {
+        // Where it stays where it is, its reservation is no more.
+        if self.needs.files_stay
+            && self.is_kept(at, frame)
+            && let Some(id) = self.reservations.around(at)
+        {
+            self.dissolve(id);
+        }
+        if !self.is_kept(at, frame) {
             self.frames.unmap(frame, at);
             self.frames.put(frame, List::Inactive);
             return;
@@ -124,15 +144,19 @@ impl System<'_> {
             self.counters.daemon_cycles += self.costs.copy(self.base, 1);
             self.frames.unmap(frame, at);
             let page = self.frames.file_page(frame);
+            let unsaved = self.frames.is_unsaved(frame);
             self.frames.end(frame);
             self.frames.begin(other);
             if let Some(page) = page {
                 self.frames.hold_file(other, page);
             }
+            if unsaved {
+                self.frames.leave_unsaved(other);
+            }
             self.frames.put(other, List::Inactive);
             self.back_to_reservation(at, frame);
         } else {
-            self.counters.dropped += 1;
+            self.count_leaving(self.frames.is_unsaved(frame));
             self.leave_frame_for_good(at, frame);
         }
     }

@@ -41,6 +41,8 @@ pub struct Totals {
     pub mappings: Vec<u64>,
     /// Pages in the swap.
     pub in_swap: u64,
+    /// Pages of files that still have to be written back.
+    pub unsaved_file_pages: u64,
 }
 
 impl System<'_> {
@@ -76,6 +78,9 @@ impl System<'_> {
             extra_disk_read_pages: self.counters.read_and_gone,
             mappings: vec![0; self.sizes.levels()],
             in_swap: self.in_swap,
+            unsaved_file_pages: (self.frames.iter())
+                .filter(|frame| self.frames.file_page(*frame).is_some() && self.is_unsaved(*frame))
+                .count() as u64,
             ..Totals::default()
         };
         for (at, pte) in self.tables.iter() {

@@ -52,6 +52,7 @@ impl Policy for FreeBsd14 {
 
     fn needs(&self) -> Needs {
         Needs {
+            files_stay: true,
             sizes: self.given.sizes("sizes"),
             asked_when_freed: self.given.word("freed") == "demote",
             fault_around: 8,

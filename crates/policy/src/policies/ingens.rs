@@ -38,8 +38,8 @@ pub(crate) const ENTRY: Entry = Entry {
             "scan_period",
             "accesses",
             (1, 1_000_000_000_000_000_000),
-            10_000_000_000,
-            "How many accesses lie between two turns of the daemon: the default is ten seconds at 1e9 in a second.",
+            100_000_000,
+            "How many accesses lie between two turns of the daemon: the default is a tenth of a second at 1e9 in a second, since the original promotes soon after a block has filled.",
         ),
         Parameter::word(
             "order",
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(ingens.placement, Placement::AtFault);
         assert!(ingens.copies && ingens.asked_when_short);
         let scan = ingens.scan.unwrap();
-        assert_eq!((scan.order, scan.period), (Order::Fair, 10_000_000_000));
+        assert_eq!((scan.order, scan.period), (Order::Fair, 100_000_000));
         let scan = needs("ingens(order=referenced,scan_period=1e6)")
             .scan
             .unwrap();

@@ -91,7 +91,7 @@ fn look_up(plain: &mut Plain, pages: &[(u32, u16)]) {
 #[test]
 fn each_lane_is_a_tlb() {
     for (seed, name) in
-        (0..12).flat_map(|seed| crate::machine_names().map(move |name| (seed, name)))
+        (0..12).flat_map(|seed| crate::catalogue::names_with_blocks().map(move |name| (seed, name)))
     {
         let design = crate::machine(name).unwrap().design;
         let mut random = Random(88_172_645_463_325_252 + seed);

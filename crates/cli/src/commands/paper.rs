@@ -1,0 +1,101 @@
+//! `paper`: experiments of a paper, done again, with its figures beside ours.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use super::names;
+use crate::args::Paper as Arguments;
+use crate::failure::{Failure, reason};
+use crate::output::{Output, print};
+use crate::papers::{PAPERS, Paper, Scale, Setting};
+
+pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
+    let paper = find(&options.name)?;
+    let scale = match (options.tiny, options.full) {
+        (true, _) => Scale::Tiny,
+        (_, true) => Scale::Full,
+        _ => Scale::Quick,
+    };
+    let setting = Setting {
+        scale,
+        cycles_per_access: options.cycles_per_access,
+        folder: options.output.clone(),
+    };
+    let experiments = || {
+        let all = paper.experiments.iter();
+        all.filter(|experiment| scale == Scale::Full || !experiment.only_full)
+    };
+    // Refused before anything is done, if something stands there.
+    let mut files = Vec::new();
+    if let Some(folder) = &options.output {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::Wrong(format!("{}: {}", folder.display(), reason(&error))))?;
+        let csv = experiments().flat_map(|experiment| experiment.tables);
+        for name in csv.map(|table| format!("{table}.csv")) {
+            files.push(Output::create(Some(&folder.join(name)), options.force)?);
+        }
+        let text = folder.join(format!("{}.txt", paper.name));
+        files.push(Output::create(Some(&text), options.force)?);
+    }
+    let mut text = head(paper, scale, setting.cycles_per_access);
+    print(&text)?;
+    let mut contents = Vec::new();
+    let (mut agree, mut all) = (0, 0);
+    for experiment in experiments() {
+        for table in (experiment.run)(&setting)? {
+            let shown = format!("\n{}", table.text());
+            print(&shown)?;
+            text.push_str(&shown);
+            contents.push(table.csv());
+            agree += table
+                .directions
+                .iter()
+                .filter(|(agrees, _)| *agrees)
+                .count();
+            all += table.directions.len();
+        }
+    }
+    let last = format!("\n{agree} of {all} directions agree with the paper's.\n");
+    print(&last)?;
+    text.push_str(&last);
+    contents.push(text);
+    for (mut file, content) in files.into_iter().zip(contents) {
+        (file.write_all(content.as_bytes()))
+            .map_err(|error| Failure::writing(file.name(), &error))?;
+        file.finish()?;
+    }
+    Ok(())
+}
+
+fn find(name: &str) -> Result<&'static Paper, Failure> {
+    let found = PAPERS.iter().find(|paper| paper.name == name);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = PAPERS.iter().map(|paper| paper.name).collect();
+        let near = names::unknown(
+            "no paper",
+            name,
+            known.iter().copied(),
+            "broadleaf paper --help",
+        );
+        Failure::Wrong(format!("{near}; there is {}", known.join(", ")))
+    })
+}
+
+fn head(paper: &Paper, scale: Scale, cycles_per_access: f64) -> String {
+    let mut out = format!("{}\n\n", paper.title);
+    for line in crate::papers::wrapped(paper.remarks, 100) {
+        let _ = writeln!(out, "{line}");
+    }
+    let how = match scale {
+        Scale::Tiny => "tiny, as for tests",
+        Scale::Quick => {
+            "quick: memory and programs an eighth of the paper's, or less; --full for its sizes"
+        }
+        Scale::Full => "full",
+    };
+    let _ = writeln!(
+        out,
+        "\nScale: {how}. Cycles per access: {cycles_per_access}."
+    );
+    out
+}

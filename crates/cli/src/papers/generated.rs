@@ -1,0 +1,201 @@
+//! Traces that no program made: said one after the other while they are replayed, and again from the start where that is wanted.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use broadleaf_engine::{Part, Piece, Source};
+use broadleaf_trace::{Backing, Event, Grain, Mapping, Protection, Range, Visit};
+use broadleaf_units::{FileId, SpaceId, VirtAddr};
+
+/// What a trace says next.
+#[derive(Clone, Debug)]
+pub(crate) enum Said {
+    Visit(Visit),
+    Event(Event),
+}
+
+/// What a trace says, in order.
+pub(crate) type Saying = Box<dyn Iterator<Item = Said> + Send>;
+
+/// A trace that is made while it is read.
+#[derive(Clone)]
+pub(crate) struct Generated {
+    say: Arc<dyn Fn() -> Saying + Send + Sync>,
+    handed_out: bool,
+}
+
+impl Generated {
+    /// A trace that says this, each time that it is asked.
+    pub(crate) fn new(say: impl Fn() -> Saying + Send + Sync + 'static) -> Self {
+        Self {
+            say: Arc::new(say),
+            handed_out: false,
+        }
+    }
+
+    /// How many accesses it has.
+    pub(crate) fn accesses(&self) -> u64 {
+        accesses((self.say)())
+    }
+}
+
+/// How many accesses this says.
+pub(crate) fn accesses(saying: impl Iterator<Item = Said>) -> u64 {
+    saying
+        .map(|said| match said {
+            Said::Visit(visit) => u64::from(visit.loads) + u64::from(visit.stores),
+            Said::Event(_) => 0,
+        })
+        .sum()
+}
+
+impl Source for Generated {
+    type Error = Infallible;
+    type Part = Whole;
+
+    fn grain(&self) -> Grain {
+        Grain::Page
+    }
+
+    fn rewind(&mut self) -> Result<(), Infallible> {
+        self.handed_out = false;
+        Ok(())
+    }
+
+    fn next_part(&mut self) -> Result<Option<Whole>, Infallible> {
+        let first = !std::mem::replace(&mut self.handed_out, true);
+        Ok(first.then(|| Whole {
+            saying: (self.say)(),
+            visits: Vec::new(),
+            event: None,
+            waits: false,
+        }))
+    }
+
+    fn close(&mut self, _: Whole) -> Result<ControlFlow<()>, Infallible> {
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// All of a trace that is made while it is read.
+pub(crate) struct Whole {
+    saying: Saying,
+    visits: Vec<Visit>,
+    event: Option<Event>,
+    /// Whether the event has not been handed out yet.
+    waits: bool,
+}
+
+/// How many visits are handed out at a time.
+const AT_A_TIME: usize = 4096;
+
+impl Part for Whole {
+    type Error = Infallible;
+
+    fn next(&mut self) -> Result<Option<Piece<'_>>, Infallible> {
+        if !std::mem::take(&mut self.waits) {
+            self.visits.clear();
+            self.event = None;
+            while self.visits.len() < AT_A_TIME && self.event.is_none() {
+                match self.saying.next() {
+                    Some(Said::Visit(visit)) => self.visits.push(visit),
+                    Some(Said::Event(event)) => self.event = Some(event),
+                    None => break,
+                }
+            }
+            if !self.visits.is_empty() {
+                self.waits = self.event.is_some();
+                return Ok(Some(Piece::Visits(&self.visits)));
+            }
+        }
+        Ok(self.event.as_ref().map(Piece::Event))
+    }
+}
+
+/// Loads and then stores to the page of 4 KiB that holds an address.
+pub(crate) fn touch(address: u64, loads: u32, stores: u32) -> Said {
+    Said::Visit(Visit {
+        unit: address >> 12,
+        loads,
+        stores,
+        loads_before_store: loads,
+        ..Visit::default()
+    })
+}
+
+/// The same for each page of 4 KiB of some bytes, in order.
+pub(crate) fn sweep(
+    start: u64,
+    bytes: u64,
+    loads: u32,
+    stores: u32,
+) -> impl Iterator<Item = Said> + Send {
+    (start >> 12..(start + bytes).div_ceil(1 << 12))
+        .map(move |unit| touch(unit << 12, loads, stores))
+}
+
+/// Another address space runs from here on, and begins here.
+pub(crate) fn begin(space: u32, name: &str) -> impl Iterator<Item = Said> + Send + use<> {
+    let start = Event::SpaceStart {
+        pid: 1000 + space,
+        parent: 1,
+        command: vec![name.to_owned()],
+    };
+    [run(space), Said::Event(start)].into_iter()
+}
+
+/// Another address space runs.
+pub(crate) fn run(space: u32) -> Said {
+    Said::Event(Event::SpaceSwitch(SpaceId(space)))
+}
+
+/// The running address space ends.
+pub(crate) fn end() -> Said {
+    Said::Event(Event::SpaceEnd { status: Some(0) })
+}
+
+/// Memory that begins as zeroes.
+pub(crate) fn map(start: u64, bytes: u64) -> Said {
+    mapping(start, bytes, Backing::Anonymous, false)
+}
+
+/// A file from its first byte on, shared with whoever else maps it.
+pub(crate) fn map_file(start: u64, bytes: u64, file: u32) -> Said {
+    let file = FileId(file);
+    mapping(start, bytes, Backing::File { file, offset: 0 }, true)
+}
+
+fn mapping(start: u64, bytes: u64, backing: Backing, shared: bool) -> Said {
+    Said::Event(Event::Map(Mapping {
+        range: range(start, bytes),
+        protection: Protection {
+            read: true,
+            write: true,
+            execute: false,
+        },
+        shared,
+        backing,
+    }))
+}
+
+/// What stands there goes.
+pub(crate) fn unmap(start: u64, bytes: u64) -> Said {
+    Said::Event(Event::Unmap(range(start, bytes)))
+}
+
+/// There is a file of that size.
+pub(crate) fn file(number: u32, bytes: u64) -> Said {
+    Said::Event(Event::File {
+        id: FileId(number),
+        size: bytes,
+        path: format!("/generated/{number}"),
+    })
+}
+
+fn range(start: u64, bytes: u64) -> Range {
+    Range {
+        start: VirtAddr(start),
+        len: bytes,
+    }
+}

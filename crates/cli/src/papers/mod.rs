@@ -1,0 +1,59 @@
+//! Experiments of papers, done again: each is a list of traces, policies, machines and memories that comes to a table with the published
+//! figures beside ours, and a sentence for each direction that they should share.
+
+mod generated;
+pub(crate) mod navarro2002;
+mod replay;
+mod table;
+
+use std::path::PathBuf;
+
+use crate::failure::Failure;
+pub(crate) use table::{Table, wrapped};
+
+/// How much is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// So little that a test can wait for it.
+    Tiny,
+    /// Less than two minutes.
+    Quick,
+    /// The sizes of the paper, and real programs.
+    Full,
+}
+
+/// What an experiment has to know.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// How much is done.
+    pub(crate) scale: Scale,
+    /// What an access takes that misses no TLB, in cycles: all that is not modelled.
+    pub(crate) cycles_per_access: f64,
+    /// Where recordings of real programs are kept.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// One experiment.
+pub(crate) struct Experiment {
+    /// What its tables are called.
+    pub(crate) tables: &'static [&'static str],
+    /// Does it: as many tables.
+    pub(crate) run: fn(&Setting) -> Result<Vec<Table>, Failure>,
+    /// Whether it is only done with `--full`.
+    pub(crate) only_full: bool,
+}
+
+/// A paper whose experiments are done again.
+pub(crate) struct Paper {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its title and where it appeared.
+    pub(crate) title: &'static str,
+    /// What a reader has to know of all its tables.
+    pub(crate) remarks: &'static str,
+    /// In the order in which they are printed.
+    pub(crate) experiments: &'static [Experiment],
+}
+
+/// The papers that there are.
+pub(crate) const PAPERS: &[Paper] = &[navarro2002::PAPER];

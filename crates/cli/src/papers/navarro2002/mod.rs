@@ -1,0 +1,61 @@
+//! Navarro, Iyer, Druschel, Cox 2002: the experiments of its slides' evaluation, with programs of today's making.
+
+mod adversaries;
+mod best;
+mod concurrent;
+mod programs;
+mod real;
+mod setting;
+mod sustained;
+mod web;
+
+use super::{Experiment, Paper};
+
+pub(crate) const PAPER: Paper = Paper {
+    name: "navarro2002",
+    title: "Navarro, Iyer, Druschel, Cox: Practical, Transparent Operating System Support for Superpages (OSDI 2002)",
+    remarks: "The slides' figures stand beside ours; a dash is where they give none. Speedups are estimates: an access that misses no TLB takes a \
+              fixed number of cycles (--cycles-per-access), to which the cycles of walks and of faults are added, those of zeroing, promotion and disk \
+              included. No other cache is modelled, so a program whose references miss those too gains less in truth. Counts are exact. Programs are \
+              the kernels of those of the paper, as references; --full adds recordings of real ones.",
+    experiments: &[
+        Experiment {
+            tables: &["best-case", "page-sizes"],
+            run: best::run,
+            only_full: false,
+        },
+        Experiment {
+            tables: &["real-programs"],
+            run: real::run,
+            only_full: true,
+        },
+        Experiment {
+            tables: &["sustained"],
+            run: sustained::run,
+            only_full: false,
+        },
+        Experiment {
+            tables: &["concurrent"],
+            run: concurrent::run,
+            only_full: false,
+        },
+        Experiment {
+            tables: &["adversaries", "demotion"],
+            run: adversaries::run,
+            only_full: false,
+        },
+    ],
+};
+
+/// A dash, where the slides give no figure.
+fn none() -> String {
+    "-".to_owned()
+}
+
+fn percent(part: f64) -> String {
+    format!("{part:.1} %")
+}
+
+fn times(factor: f64) -> String {
+    format!("{factor:.2}x")
+}

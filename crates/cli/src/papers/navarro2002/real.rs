@@ -1,0 +1,157 @@
+//! Real programs that stand on this machine, recorded.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use broadleaf_record::valgrind::Options;
+use broadleaf_trace::{DEFAULT_LEVEL, Grain};
+
+use super::best::{Row, of_outcome, replay};
+use super::{none, percent, times};
+use crate::commands::record::{made_by, record};
+use crate::failure::{Failure, reason};
+use crate::papers::{Setting, Table};
+use crate::source::origin::Passes;
+use crate::source::{Reading, Trace};
+
+/// A program, and what it is given to do in a folder where `input` is a text of some megabytes.
+struct Real {
+    program: &'static str,
+    stands_for: &'static str,
+    arguments: &'static [&'static str],
+}
+
+const REAL: &[Real] = &[
+    Real {
+        program: "gcc",
+        stands_for: "gcc (CINT2000)",
+        arguments: &["-O2", "-S", "-o", "out.s", "input.c"],
+    },
+    Real {
+        program: "sqlite3",
+        stands_for: "-",
+        arguments: &[":memory:", ".read input.sql"],
+    },
+    Real {
+        program: "xz",
+        stands_for: "bzip2 (CINT2000)",
+        arguments: &["-k", "-T1", "-4", "input"],
+    },
+    Real {
+        program: "python3",
+        stands_for: "perlbmk (CINT2000)",
+        arguments: &[
+            "-c",
+            "d = {str(i * 7919 % 200003): i for i in range(200000)}; print(sum(d[str(i)] for i in range(0, 200000, 3)))",
+        ],
+    },
+];
+
+pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::Failed(format!("a folder for recordings: {}", reason(&error)))
+    };
+    let work = tempfile::tempdir().map_err(failed)?;
+    inputs(work.path()).map_err(failed)?;
+    let mut table = Table::new(
+        "Real programs: superpages of all sizes against base pages",
+        "Recorded on this machine with their mappings as Linux made them, and replayed on the Alpha in 4 GiB of empty memory.",
+        &[
+            "program",
+            "stands for",
+            "slides",
+            "accesses",
+            "misses spared",
+            "speedup (est.)",
+        ],
+    );
+    let mut slowest = f64::MAX;
+    for real in REAL {
+        let found = std::env::var_os("PATH").is_some_and(|path| {
+            std::env::split_paths(&path).any(|folder| folder.join(real.program).is_file())
+        });
+        if !found {
+            eprintln!(
+                "broadleaf: {} is not on this machine: left out",
+                real.program
+            );
+            continue;
+        }
+        let (row, accesses) = one(setting, real, work.path())?;
+        let (base, all) = (row.took[0], row.took[4]);
+        slowest = slowest.min(all.speedup_over(base));
+        table.row([
+            row.name,
+            real.stands_for.to_owned(),
+            none(),
+            broadleaf_report::number::grouped(accesses),
+            percent(all.spares_of(base)),
+            times(all.speedup_over(base)),
+        ]);
+    }
+    table.direction(slowest > 0.97, "no program is much slower with superpages");
+    Ok(vec![table])
+}
+
+fn one(setting: &Setting, real: &Real, work: &Path) -> Result<(Row, u64), Failure> {
+    let folder = setting.folder.as_deref().unwrap_or(work);
+    let path = folder.join(format!("{}.bl", real.program));
+    if !path.exists() {
+        eprintln!("broadleaf: recording {} ...", real.program);
+        let command = ["env", "-C"].map(OsString::from).into_iter();
+        let command = command.chain([work.into(), real.program.into()]);
+        let options = Options {
+            command: command
+                .chain(real.arguments.iter().map(OsString::from))
+                .collect(),
+            grain: Grain::Page,
+            instructions: false,
+            follow_children: true,
+            level: DEFAULT_LEVEL,
+            recorder: made_by("tool for Valgrind"),
+        };
+        let finished = record(&options, &path, false, true)?;
+        if !finished.status.success() {
+            return Err(Failure::Failed(format!(
+                "{} failed while it was recorded",
+                real.program
+            )));
+        }
+    }
+    let reading = Reading {
+        passes: Passes::Several,
+        keep_going: false,
+        fetches: false,
+    };
+    let mut trace = Trace::open(&path, reading)?;
+    let accesses = match trace.work() {
+        crate::progress::Work::Accesses(accesses) => accesses,
+        _ => 0,
+    };
+    let outcome = replay(real.program).of(&mut trace, accesses)?;
+    let row = of_outcome(setting, real.program, &outcome)?;
+    Ok((row, outcome.trace.accesses))
+}
+
+/// What the programs work on.
+fn inputs(folder: &Path) -> std::io::Result<()> {
+    let mut code = String::new();
+    let mut sql = "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);\n".to_owned();
+    let mut text = String::new();
+    for number in 0..1500 {
+        let _ = writeln!(
+            code,
+            "int f{number}(int a, int b) {{ int s = {number}; for (int i = a; i < b; i++) s = s * 31 + (i ^ {number}) % (a | 1); return s; }}"
+        );
+    }
+    for number in 0_u64..60_000 {
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let _ = writeln!(sql, "INSERT INTO t VALUES({}, '{mixed:x}');", mixed >> 20);
+        let _ = writeln!(text, "{number} {mixed:x} {:x}", mixed % 10_007);
+    }
+    sql.push_str("SELECT sum(length(b)) FROM t WHERE a % 3 = 0;\n");
+    std::fs::write(folder.join("input.c"), code)?;
+    std::fs::write(folder.join("input.sql"), sql)?;
+    std::fs::write(folder.join("input"), text)
+}

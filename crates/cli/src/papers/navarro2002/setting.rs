@@ -1,0 +1,82 @@
+//! What all experiments have alike: the machine, its costs, and how much memory there is.
+
+use broadleaf_engine::{Costs, Files, Limits};
+
+use crate::papers::Scale;
+
+/// The machine of the paper.
+pub(super) const MACHINE: &str = "alpha21264";
+/// Base pages only.
+pub(super) const BASE: &str = "4k";
+/// Bytes of a base page.
+pub(super) const PAGE: u64 = 8 << 10;
+pub(super) const MIB: u64 = 1 << 20;
+
+/// A page of a file that is read in order, at 20 MB/s and 500 MHz; chosen.
+pub(super) const IN_ORDER: u64 = 200_000;
+/// A page from anywhere on a disk, in 5 ms; chosen.
+pub(super) const ANYWHERE: u64 = 2_500_000;
+
+/// What things cost at 500 MHz. All chosen: faults, promotions and migrations are as much work as on other machines; memory is zeroed at
+/// 500 and copied at 250 MB/s; to demote is to write page tables as a promotion does, with no other processor to tell.
+const fn costs(disk: u64) -> Costs {
+    Costs {
+        fault: 1500,
+        zero_kib: 1000,
+        copy_kib: 2000,
+        disk,
+        promotion: 3000,
+        demotion: 3000,
+        migration: 3000,
+    }
+}
+
+/// Memory of so many bytes, with files on a disk.
+pub(super) fn memory(bytes: u64, disk: u64) -> Limits {
+    Limits {
+        files: Files::OnDisk,
+        costs: costs(disk),
+        ..Limits::new(bytes)
+    }
+}
+
+/// The 512 MB of the paper, with files in memory already: nothing runs short.
+pub(super) fn plenty() -> Limits {
+    Limits {
+        files: Files::InMemory,
+        ..memory(512 * MIB, IN_ORDER)
+    }
+}
+
+/// The memory that a web server fragments: the paper's 512 MB, or less, with superpages that are smaller by the same factor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Small {
+    /// How large it is.
+    pub(super) memory: u64,
+    /// The size that the seeker of contiguity wants.
+    pub(super) extent: u64,
+    /// What it is called.
+    pub(super) extent_name: &'static str,
+}
+
+impl Small {
+    pub(super) const fn at(scale: Scale) -> Self {
+        match scale {
+            Scale::Tiny => Self {
+                memory: 32 * MIB,
+                extent: 512 << 10,
+                extent_name: "512k",
+            },
+            Scale::Quick => Self {
+                memory: 64 * MIB,
+                extent: 512 << 10,
+                extent_name: "512k",
+            },
+            Scale::Full => Self {
+                memory: 512 * MIB,
+                extent: 4 * MIB,
+                extent_name: "4m",
+            },
+        }
+    }
+}
