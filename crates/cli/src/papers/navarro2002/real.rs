@@ -15,7 +15,7 @@ use crate::papers::{Setting, Table};
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
 
-/// A program, and what it is given to do in a folder where `input` is a text of some megabytes.
+/// A program, and what it is given to do in a folder where `input` is a text of half a megabyte.
 struct Real {
     program: &'static str,
     stands_for: &'static str,
@@ -36,14 +36,14 @@ const REAL: &[Real] = &[
     Real {
         program: "xz",
         stands_for: "bzip2 (CINT2000)",
-        arguments: &["-k", "-T1", "-4", "input"],
+        arguments: &["-k", "-T1", "-2", "input"],
     },
     Real {
         program: "python3",
         stands_for: "perlbmk (CINT2000)",
         arguments: &[
             "-c",
-            "d = {str(i * 7919 % 200003): i for i in range(200000)}; print(sum(d[str(i)] for i in range(0, 200000, 3)))",
+            "d = {str(i * 7919 % 40009): i for i in range(40009)}; print(sum(d[str(i)] for i in range(0, 40009, 3)))",
         ],
     },
 ];
@@ -139,13 +139,13 @@ fn inputs(folder: &Path) -> std::io::Result<()> {
     let mut code = String::new();
     let mut sql = "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);\n".to_owned();
     let mut text = String::new();
-    for number in 0..1500 {
+    for number in 0..100 {
         let _ = writeln!(
             code,
             "int f{number}(int a, int b) {{ int s = {number}; for (int i = a; i < b; i++) s = s * 31 + (i ^ {number}) % (a | 1); return s; }}"
         );
     }
-    for number in 0_u64..60_000 {
+    for number in 0_u64..12_000 {
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let _ = writeln!(sql, "INSERT INTO t VALUES({}, '{mixed:x}');", mixed >> 20);
         let _ = writeln!(text, "{number} {mixed:x} {:x}", mixed % 10_007);
