@@ -83,6 +83,12 @@ impl<'a> World<'a> {
         self.system.check();
     }
 
+    /// Frames that are free, or taken by page tables.
+    fn free(&self) -> u64 {
+        let sample = self.system.sample();
+        sample.free + sample.wired
+    }
+
     fn counters(&self) -> &SystemCounters {
         self.system.counters()
     }
@@ -98,10 +104,10 @@ fn a_child_copies_what_either_stores_to_and_nothing_else() {
     let mut world = World::new(policy.as_ref(), 4096);
     world.map(PARENT, Backing::Anonymous, false, 100);
     world.touch(PARENT, 0..100, true);
-    let free = world.system.sample().free;
+    let free = world.free();
     world.fork();
     world.map(CHILD, Backing::Anonymous, false, 100);
-    assert_eq!(world.system.sample().free, free, "nothing was copied yet");
+    assert_eq!(world.free(), free, "nothing was copied yet");
     world.touch(CHILD, 0..100, false);
     assert_eq!(world.counters().page_faults, 100);
     world.touch(CHILD, 0..30, true);
@@ -109,7 +115,7 @@ fn a_child_copies_what_either_stores_to_and_nothing_else() {
         (world.counters().write_faults, world.counters().copied),
         (30, 30)
     );
-    assert_eq!(world.system.sample().free, free - 30);
+    assert_eq!(world.free(), free - 30);
     // Ten of these the child has copied, so the parent only learns that they are its own.
     world.touch(PARENT, 20..40, true);
     assert_eq!(
@@ -123,7 +129,7 @@ fn a_child_copies_what_either_stores_to_and_nothing_else() {
         (120, 40)
     );
     world.end(CHILD);
-    assert_eq!(world.system.sample().free, 4096);
+    assert_eq!(world.free(), 4096);
     assert_eq!(world.counters().page_faults, 100);
 }
 
@@ -140,7 +146,7 @@ fn memory_that_is_shared_for_good_is_never_copied() {
         (world.counters().write_faults, world.counters().copied),
         (0, 0)
     );
-    assert_eq!(world.system.sample().free, 4086);
+    assert_eq!(world.free(), 4086);
 }
 
 #[test]
@@ -179,7 +185,7 @@ fn a_child_that_never_begins_is_gone_with_its_parent() {
     world.touch(PARENT, 0..10, true);
     assert_eq!(world.counters().copied, 10);
     world.end(PARENT);
-    assert_eq!(world.system.sample().free, 4096);
+    assert_eq!(world.free(), 4096);
 }
 
 #[test]
@@ -217,7 +223,7 @@ fn processes_that_map_a_file_share_its_pages() {
         (world.counters().page_faults, world.counters().file_reads),
         (128, 64)
     );
-    assert_eq!(world.system.sample().free, 4096 - 64);
+    assert_eq!(world.free(), 4096 - 64);
     // A private page that is stored to is the process's own from then on.
     world.touch(CHILD, 0..8, true);
     assert_eq!(
@@ -231,4 +237,23 @@ fn processes_that_map_a_file_share_its_pages() {
     world.map(PARENT, file, false, 64);
     world.touch(PARENT, 0..64, false);
     assert_eq!(world.counters().file_reads, 64);
+}
+
+#[test]
+fn page_tables_take_frames_that_stand_together_where_the_policy_says_so() {
+    for (name, together) in [("navarro", true), ("navarro(daemon=cache)", false)] {
+        let policy = policy(name);
+        let mut world = World::new(policy.as_ref(), 1 << 15);
+        world.map(PARENT, Backing::Anonymous, false, 20 * 512);
+        for block in 0..20 {
+            world.touch(PARENT, block * 512..block * 512 + 1, true);
+        }
+        // One more reference, since tables are given their frames before the next.
+        world.touch(PARENT, 1..2, true);
+        let wired = world.system.sample().wired;
+        assert_eq!(wired, if together { 64 } else { 20 }, "{name}");
+        world.end(PARENT);
+        world.touch(CHILD, 0..2, true);
+        assert!(world.system.sample().wired <= if together { 64 } else { 1 });
+    }
 }

@@ -128,6 +128,8 @@ pub struct MemorySample {
     pub free_frames: u64,
     /// Frames that reservations keep for pages to come.
     pub reserved_frames: u64,
+    /// Frames that page tables take, with what is kept together with them.
+    pub wired_frames: u64,
     /// Frames with pages of files that nobody maps.
     pub file_cache_frames: u64,
     /// How many extents of each order could be given out.

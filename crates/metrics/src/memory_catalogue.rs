@@ -156,6 +156,11 @@ pub const SAMPLE_METRICS: &[Metric] = &[
         "In at_peak and over_time: frames that reservations keep for pages to come.",
     ),
     fact(
+        "wired_frames",
+        "base pages",
+        "In at_peak and over_time: frames that page tables take, with those that are kept for more of them.",
+    ),
+    fact(
         "file_cache_frames",
         "base pages",
         "In at_peak and over_time: frames with pages of files that nobody maps, free ones included.",

@@ -31,6 +31,8 @@ pub struct Needs {
     pub zero_page: bool,
     /// How many free frames are zeroed ahead of time in a million accesses.
     pub zeroed_ahead: u64,
+    /// Whether pages that can neither leave nor move are put together, apart from others.
+    pub wires_together: bool,
     /// What the page daemon keeps in mind when memory is short.
     pub daemon: PageDaemon,
 }

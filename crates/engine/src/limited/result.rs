@@ -126,6 +126,7 @@ fn sample_of(sample: &Sample) -> MemorySample {
         superpage_pages: sample.in_superpages,
         free_frames: sample.free,
         reserved_frames: sample.reserved,
+        wired_frames: sample.wired,
         file_cache_frames: sample.file_cache,
         free_contiguity: by_order(&sample.possible),
         page_faults: sample.counters.page_faults,

@@ -15,6 +15,8 @@ impl System<'_> {
         self.tables.check();
         self.frames.check();
         self.reservations.check();
+        self.wired_pages.check(&self.buddy);
+        assert_eq!(self.wired_pages.frames(), self.of_tables.len() as u64);
         let owners = self.check_tables();
         self.check_frames(&owners);
         self.check_reservations(&owners);
@@ -123,7 +125,8 @@ impl System<'_> {
         let all = self.buddy.free_frames()
             + taken.len() as u64
             + self.reservations.reserved_unpopulated()
-            + self.wired;
+            + self.occupied
+            + self.wired_pages.held();
         assert_eq!(all, self.buddy.frames(), "frames were lost or made");
     }
 

@@ -24,13 +24,14 @@ mod sample;
 mod scan;
 mod spec;
 mod table;
+mod tables;
 
 pub use counters::SystemCounters;
 pub use sample::{Sample, Totals as SystemTotals};
 pub use spec::{Costs, Files, Spec};
 pub use table::Place;
 
-use crate::frames::{Buddy, Frame};
+use crate::frames::{Buddy, Frame, Wired};
 use crate::population::Sizes;
 use crate::reservations::{Key, ReservationId, Reservations};
 use crate::{AddressSpaces, Shootdown};
@@ -74,8 +75,11 @@ pub struct System<'a> {
     buddy: Buddy,
     /// Frames that something stood in before the trace began and that can be moved.
     movable: BTreeSet<Frame>,
-    /// Frames of that kind that cannot.
-    wired: u64,
+    /// How many frames of that kind cannot.
+    occupied: u64,
+    /// Frames that page tables are in, which cannot either, and where they come from.
+    of_tables: Vec<Frame>,
+    wired_pages: Wired,
     frames: FrameTable,
     tables: Tables,
     reservations: Reservations<Place>,
@@ -145,7 +149,13 @@ impl<'a> System<'a> {
             files: spec.files,
             buddy,
             movable,
-            wired,
+            occupied: wired,
+            of_tables: Vec::new(),
+            wired_pages: if needs.wires_together {
+                Wired::clustered(tables::CLUSTER)
+            } else {
+                Wired::unclustered()
+            },
             frames: FrameTable::new(),
             tables: Tables::new(),
             reservations: Reservations::new(spec.sizes),

@@ -33,12 +33,19 @@ impl System<'_> {
                 return Ok(frame);
             }
             // Reservations go before pages do.
-            if let Some(victim) = self.reservations.victim_at_least(0) {
-                self.preempt(victim);
-            } else if !self.reclaim(spaces, 1) {
+            if !self.preempt_any() && !self.reclaim(spaces, 1) {
                 return Err(OutOfMemory);
             }
         }
+    }
+
+    /// Breaks the reservation whose turn it is, if there is one.
+    pub(super) fn preempt_any(&mut self) -> bool {
+        let victim = self.reservations.victim_at_least(0);
+        if let Some(victim) = victim {
+            self.preempt(victim);
+        }
+        victim.is_some()
     }
 
     /// An extent for a page of that level: free, or preempted from reservations that hold one, or had by as much effort as is allowed.
@@ -97,13 +104,14 @@ impl System<'_> {
         debug_assert!(given.is_ok(), "an extent was given back twice: {given:?}");
     }
 
-    fn lose_cache(&mut self, first: Frame, frames: u64) {
+    pub(super) fn lose_cache(&mut self, first: Frame, frames: u64) {
         if self.cache.is_empty() {
             return;
         }
         let lost: Vec<Frame> = (self.cache)
             .range(first..Frame(first.0 + frames))
             .map(|(frame, _)| *frame)
+            .filter(|frame| !self.buddy.is_free(*frame))
             .collect();
         for frame in lost {
             if let Some(page) = self.cache.remove(&frame) {

@@ -24,6 +24,7 @@ impl System<'_> {
         store: bool,
     ) -> Result<usize, OutOfMemory> {
         self.keep_frames_free(spaces);
+        self.settle_tables(spaces);
         self.fault_cycles = 0;
         self.pinned = Some(at);
         let done = self.refer(spaces, at, store);

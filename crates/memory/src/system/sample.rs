@@ -18,6 +18,8 @@ pub struct Sample {
     pub free: u64,
     /// Frames that reservations keep for pages to come.
     pub reserved: u64,
+    /// Frames that page tables take, with what is kept together with them.
+    pub wired: u64,
     /// Frames with pages of files that nobody maps, and free ones that still hold such pages.
     pub file_cache: u64,
     /// Free extents of each order.
@@ -63,6 +65,7 @@ impl System<'_> {
             bloat: bloat.count() as u64,
             in_superpages: self.counters.in_superpages,
             free: self.buddy.free_frames(),
+            wired: self.wired_pages.held(),
             reserved: self.reservations.reserved_unpopulated(),
             file_cache: unmapped.count() as u64 + self.cache.len() as u64,
             extents: contiguity.extents.clone(),

@@ -102,6 +102,11 @@ impl Tables {
         }
     }
 
+    /// How many chunks there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.index.len() as u64
+    }
+
     #[inline]
     fn find(&self, space: SpaceId, number: u64) -> Option<usize> {
         let recent = &self.recent[number as usize % RECENT];

@@ -14,8 +14,8 @@ pub(crate) const ENTRY: Entry = Entry {
                   or all dirty. The first store breaks a clean superpage, size by size down to the page that it meets, so that the system knows what is dirty; its \
                   pieces come back as they are dirty throughout. When memory is short, superpages that nobody referenced are broken, to find out \
                   which parts of them are in use, and the page daemon takes those pages that complete an extent somebody asked for in vain. \
-                  Pages that are referenced again after such a break come back only with a fault or a store, since no policy is asked at references; \
-                  wired pages, which the original puts together, are not modelled.",
+                  Pages that are referenced again after such a break come back only with a fault or a store, since no policy is asked at references. \
+                  Of wired pages only those are modelled that page tables take: they stand together.",
     source: "Navarro, Iyer, Druschel, Cox 2002 (OSDI), sections 4.1 to 4.9, 5.1 (the page daemon) and 6 (the experiments that the options are for)",
     parameters: &[
         Parameter::sizes(
@@ -33,7 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
             "daemon",
             &["contiguity", "cache"],
             "contiguity",
-            "Whether the page daemon works for extents that are missed, or pages leave in the order of their last use.",
+            "Whether the page daemon works for extents that are missed, and wired pages stand together; or pages leave in the order of their last use.",
         ),
     ],
     examples: &["navarro", "navarro(dirty=ignore)", "navarro(daemon=cache)"],
@@ -62,6 +62,7 @@ impl Policy for Navarro {
             files_stay: true,
             sizes: self.given.sizes("sizes"),
             asked_when_short: true,
+            wires_together: self.given.word("daemon") == "contiguity",
             daemon: match self.given.word("daemon") {
                 "contiguity" => PageDaemon::ForContiguity,
                 _ => PageDaemon::OldestFirst,

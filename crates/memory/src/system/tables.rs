@@ -1,0 +1,32 @@
+//! Page tables take frames of their own, which can neither leave nor move: wired pages (Navarro 2002, on wired page clustering).
+
+use super::System;
+use crate::AddressSpaces;
+
+/// How many frames a cluster of wired pages has, as an order: 64.
+pub(super) const CLUSTER: u8 = 6;
+
+impl System<'_> {
+    /// Gives page tables the frames that they have grown by, and takes back what they no longer need. Where there is none to be had they go
+    /// without until there is: a program does not end for that.
+    pub(super) fn settle_tables(&mut self, spaces: &AddressSpaces) {
+        while (self.of_tables.len() as u64) < self.tables.len() {
+            let Some(frame) = self.wired_pages.allocate(&mut self.buddy) else {
+                if !self.preempt_any() && !self.reclaim(spaces, 1) {
+                    return;
+                }
+                continue;
+            };
+            let cluster = frame.0 >> CLUSTER << CLUSTER;
+            self.lose_cache(crate::frames::Frame(cluster), 1 << CLUSTER);
+            self.of_tables.push(frame);
+        }
+        while self.of_tables.len() as u64 > self.tables.len() {
+            let Some(frame) = self.of_tables.pop() else {
+                return;
+            };
+            let freed = self.wired_pages.free(&mut self.buddy, frame);
+            debug_assert!(freed.is_ok(), "a page table's frame was not one: {freed:?}");
+        }
+    }
+}
