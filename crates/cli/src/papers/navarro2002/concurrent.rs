@@ -12,7 +12,14 @@ use crate::papers::{Scale, Setting, Table};
 use broadleaf_metrics::CellResult;
 
 /// Requests to the server between two of the seeker's.
-const BETWEEN: u64 = 400;
+const fn between(scale: Scale) -> u64 {
+    match scale {
+        Scale::Tiny | Scale::Quick => 400,
+        // As many times more as memory and extents are larger.
+        Scale::Full => 8 * 400,
+    }
+}
+
 /// How many extents the seeker wants at a time.
 const AT_A_TIME: u64 = 4;
 /// How many times as many requests come while both run as before.
@@ -71,7 +78,7 @@ fn say(scale: Scale) -> Saying {
             said.extend(begin(SEEKER, "seeker"));
             said.push(switch(WEB));
         }
-        if number >= requests && number % BETWEEN == 0 {
+        if number >= requests && number % between(scale) == 0 {
             said.extend(seek(AT_A_TIME * extent));
         }
         said.extend(serving.request());
@@ -89,10 +96,11 @@ fn seek(bytes: u64) -> impl Iterator<Item = Said> {
 }
 
 fn table(setting: &Setting, small: &Small, before: &[CellResult], after: &[CellResult]) -> Table {
+    let between = between(setting.scale);
     let mut table = Table::new(
         "Concurrent execution: a web server and a seeker of contiguity",
         format!(
-            "{} MB of memory; after as many requests as memory has pages, a second program asks for {AT_A_TIME} extents of {} in a row at every {BETWEEN} requests, uses all \
+            "{} MB of memory; after as many requests as memory has pages, a second program asks for {AT_A_TIME} extents of {} in a row at every {between} requests, uses all \
              of them and gives them back before it asks again. Loss (estimated) is of both together with the daemon over cache; the seeker does the same work in both.",
             small.memory >> 20,
             small.extent_name

@@ -25,11 +25,6 @@ pub(crate) const PAPER: Paper = Paper {
             only_full: false,
         },
         Experiment {
-            tables: &["real-programs"],
-            run: real::run,
-            only_full: true,
-        },
-        Experiment {
             tables: &["sustained"],
             run: sustained::run,
             only_full: false,
@@ -43,6 +38,12 @@ pub(crate) const PAPER: Paper = Paper {
             tables: &["adversaries", "demotion"],
             run: adversaries::run,
             only_full: false,
+        },
+        // Last, as it takes longest.
+        Experiment {
+            tables: &["real-programs"],
+            run: real::run,
+            only_full: true,
         },
     ],
 };
