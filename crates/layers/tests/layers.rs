@@ -183,13 +183,19 @@ fn inner_layers_use_few_crates_from_outside() {
 }
 
 /// What `policy` offers to those that must know no concrete policy.
-const CONTRACT: [&str; 8] = [
+const CONTRACT: [&str; 14] = [
     "BackingKind",
     "Coverage",
+    "Effort",
     "Needs",
+    "Order",
+    "PageDaemon",
+    "Placement",
     "Point",
     "Policy",
     "Refusal",
+    "Scan",
+    "Sizes",
     "Verdict",
     "View",
 ];

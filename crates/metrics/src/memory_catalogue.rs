@@ -112,6 +112,11 @@ pub const MEMORY_METRICS: &[Metric] = &[
         "With --memory: pages that stand in the swap at the end.",
     ),
     fact(
+        "unsaved_file_pages",
+        "base pages",
+        "With --memory: changed pages of files that still had to be written back at the end.",
+    ),
+    fact(
         "out_of_memory_after",
         "accesses",
         "With --memory: where memory was used up; the result ends there, and is none to compare. Absent where memory sufficed.",

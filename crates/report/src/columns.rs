@@ -123,6 +123,7 @@ fn of_memory(results: &[CellResult]) -> Vec<Column> {
         count("worst_fault_cycles", |memory| memory.worst_fault_cycles),
         count("daemon_cycles", |memory| memory.daemon_cycles),
         count("in_swap_pages", |memory| memory.in_swap_pages),
+        count("unsaved_file_pages", |memory| memory.unsaved_file_pages),
         Column {
             name: "out_of_memory_after".to_owned(),
             values: Values::Optional(ends.collect()),
