@@ -47,6 +47,11 @@ pub const MEMORY_METRICS: &[Metric] = &[
         "With --memory: changed pages of files that were written back because they had to leave memory.",
     ),
     fact(
+        "unsaved_file_pages",
+        "base pages",
+        "With --memory: changed pages of files that still had to be written back at the end.",
+    ),
+    fact(
         "cache_hits",
         "base pages",
         "With --memory: pages of files that had left and were found unchanged in a free frame.",
@@ -110,11 +115,6 @@ pub const MEMORY_METRICS: &[Metric] = &[
         "in_swap_pages",
         "base pages",
         "With --memory: pages that stand in the swap at the end.",
-    ),
-    fact(
-        "unsaved_file_pages",
-        "base pages",
-        "With --memory: changed pages of files that still had to be written back at the end.",
     ),
     fact(
         "out_of_memory_after",

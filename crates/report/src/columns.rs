@@ -111,6 +111,7 @@ fn of_memory(results: &[CellResult]) -> Vec<Column> {
         count("swapped_in_pages", |memory| memory.swapped_in_pages),
         count("file_pages_read", |memory| memory.file_pages_read),
         count("file_pages_written", |memory| memory.file_pages_written),
+        count("unsaved_file_pages", |memory| memory.unsaved_file_pages),
         count("cache_hits", |memory| memory.cache_hits),
         count("reservations", |memory| memory.reservations),
         count("reservations_broken", |memory| memory.reservations_broken),
@@ -123,7 +124,6 @@ fn of_memory(results: &[CellResult]) -> Vec<Column> {
         count("worst_fault_cycles", |memory| memory.worst_fault_cycles),
         count("daemon_cycles", |memory| memory.daemon_cycles),
         count("in_swap_pages", |memory| memory.in_swap_pages),
-        count("unsaved_file_pages", |memory| memory.unsaved_file_pages),
         Column {
             name: "out_of_memory_after".to_owned(),
             values: Values::Optional(ends.collect()),
