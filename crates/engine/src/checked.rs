@@ -22,13 +22,7 @@ fn the_facts_agree_after_every_item() {
     let machines = broadleaf_translation::machine_names()
         .map(|name| broadleaf_translation::machine(name).expect("a machine"))
         // Others cannot be replayed without frames.
-        .filter(|machine| {
-            machine
-                .design
-                .sizes()
-                .iter()
-                .any(|size| *size == PageSize::SIZE_2M)
-        })
+        .filter(|machine| machine.design.sizes().contains(&PageSize::SIZE_2M))
         .collect();
     let plan = Plan::new(policies, machines).expect("a plan");
     for seed in 0..15 {
