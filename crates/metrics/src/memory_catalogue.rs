@@ -52,6 +52,11 @@ pub const MEMORY_METRICS: &[Metric] = &[
         "With --memory: pages of files that still had to be written back at the end.",
     ),
     fact(
+        "unsaved_file_pages",
+        "base pages",
+        "With --memory: changed pages of files that still had to be written back at the end.",
+    ),
+    fact(
         "cache_hits",
         "base pages",
         "With --memory: pages of files that had left and were found unchanged in a free frame.",

@@ -111,6 +111,7 @@ fn of_memory(results: &[CellResult]) -> Vec<Column> {
         count("swapped_in_pages", |memory| memory.swapped_in_pages),
         count("file_pages_read", |memory| memory.file_pages_read),
         count("file_pages_written", |memory| memory.file_pages_written),
+        count("unsaved_file_pages", |memory| memory.unsaved_file_pages),
         count("cache_hits", |memory| memory.cache_hits),
         count("reservations", |memory| memory.reservations),
         count("reservations_broken", |memory| memory.reservations_broken),
