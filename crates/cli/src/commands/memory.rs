@@ -91,6 +91,16 @@ pub(crate) fn limits(
     let Some(amount) = asked.memory else {
         return Ok(None);
     };
+    if amount == Amount::Unlimited && (asked.occupied > 0.0 || asked.buddyinfo.is_some()) {
+        return Err(Failure::wrong(
+            "unlimited memory has no part that could be occupied: give a size with --occupied and --buddyinfo",
+        ));
+    }
+    if matches!(amount, Amount::Percent(_)) && trace == Path::new("-") {
+        return Err(Failure::wrong(
+            "a part of the footprint takes a second reading, and standard input can be read once: give a file, or a size",
+        ));
+    }
     let mut limits = match amount {
         Amount::Unlimited => Limits::none(),
         Amount::Bytes(bytes) => Limits::new(bytes),

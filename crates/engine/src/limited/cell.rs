@@ -176,12 +176,14 @@ impl<'a> Cell<'a> {
             match shootdown {
                 Shootdown::Nothing => {}
                 Shootdown::Superpage { space, first, size } => {
-                    let tag = self.tag_of(space);
-                    self.tlb.invalidate(tag, first, size);
+                    if let Some(tag) = self.tags.get(&space) {
+                        self.tlb.invalidate(*tag, first, size);
+                    }
                 }
                 Shootdown::Range { space, pages } => {
-                    let tag = self.tag_of(space);
-                    self.tlb.invalidate_range(tag, pages.first(), pages.len());
+                    if let Some(tag) = self.tags.get(&space) {
+                        self.tlb.invalidate_range(*tag, pages.first(), pages.len());
+                    }
                 }
                 Shootdown::Space(space) => {
                     if let Some(tag) = self.tags.remove(&space) {

@@ -54,6 +54,7 @@ pub(crate) fn run<S: Source>(
             pool,
             shift: u32::from(GEOMETRY.base().shift() - source.grain().shift()),
             code: limits.code,
+            children: limits.children,
             plan,
             interim: Vec::new(),
         };
@@ -89,7 +90,7 @@ fn cells<'a>(
     let extra = (plan.policies().iter()).all(|policy| policy.name() != baseline.name());
     let policies = plan.policies().iter().map(|policy| policy.as_ref());
     let pairs = policies.flat_map(|policy| plan.machines().iter().map(move |on| (policy, on)));
-    let extra = plan.machines().first().filter(|_| extra);
+    let extra = plan.machines().iter().filter(|_| extra);
     for (policy, machine) in pairs.chain(extra.map(|machine| (baseline, machine))) {
         let spec = limits
             .spec(machine, &policy.needs())
@@ -137,6 +138,8 @@ struct Replay<'a> {
     shift: u32,
     /// Whether pages that instructions come from are in this memory too.
     code: bool,
+    /// Whether processes that were forked are in the trace.
+    children: bool,
     plan: &'a Plan,
     /// Results so far, at the times that the plan asks for.
     interim: Vec<Vec<CellResult>>,
@@ -255,13 +258,18 @@ impl Replay<'_> {
         let changes = self.stream.event(event)?;
         let spaces = &self.stream.spaces;
         for cell in &mut self.cells {
+            if cell.ended.is_some() {
+                continue;
+            }
             if crate::events::takes_something_away(event) {
                 cell.system.visited(running);
             }
             changes.iter().for_each(|change| cell.apply(change));
             match event {
-                Event::Fork { child } => cell.system.fork(spaces, running, *child),
-                Event::SpaceStart { pid, .. } => cell.system.begin(running, *pid),
+                Event::Fork { child } if self.children => {
+                    cell.system.fork(spaces, running, *child);
+                }
+                Event::SpaceStart { pid, .. } if self.children => cell.system.begin(running, *pid),
                 Event::Advise(range, Advice::Free) => {
                     cell.system
                         .freed(spaces, running, crate::events::pages(*range));

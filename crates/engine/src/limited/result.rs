@@ -31,12 +31,16 @@ pub(crate) fn outcome(
 /// What each cell of the plan comes to, if the trace ends here.
 pub(crate) fn results(cells: &[Cell<'_>], stream: &Stream, plan: &Plan) -> Vec<CellResult> {
     let baseline = plan.baseline().name();
-    let base_faults = (cells.iter())
-        .find(|cell| cell.policy.name() == baseline)
-        .map_or(0, |cell| cell.system.counters().page_faults);
+    // Pages of another size fault at other times: each machine has a baseline of its own.
+    let base_faults = |of: &Cell<'_>| {
+        let same = |cell: &&Cell<'_>| {
+            cell.policy.name() == baseline && cell.machine.name == of.machine.name
+        };
+        (cells.iter().find(same)).map_or(0, |cell| cell.system.counters().page_faults)
+    };
     let asked = plan.policies().len() * plan.machines().len();
     (cells.iter().take(asked))
-        .map(|cell| result(cell, stream, base_faults))
+        .map(|cell| result(cell, stream, base_faults(cell)))
         .collect()
 }
 

@@ -20,12 +20,12 @@ impl System<'_> {
             });
         }
         if let Some(level) = self.wanted.take() {
-            self.beside(|system| system.restore(spaces, level));
+            self.beside(|system| system.restore(level));
         }
     }
 
     /// Does work for which nobody waits.
-    fn beside(&mut self, work: impl FnOnce(&mut Self)) {
+    pub(super) fn beside(&mut self, work: impl FnOnce(&mut Self)) {
         let before = std::mem::take(&mut self.fault_cycles);
         work(self);
         let taken = std::mem::replace(&mut self.fault_cycles, before);
@@ -33,13 +33,13 @@ impl System<'_> {
     }
 
     /// Makes an extent of a level that was asked for in vain.
-    fn restore(&mut self, spaces: &AddressSpaces, level: usize) {
+    fn restore(&mut self, level: usize) {
         let order = self.sizes.order(level);
         if self.has_extent(order) {
             return;
         }
         match self.needs.daemon {
-            PageDaemon::ForContiguity => self.clear_extent(spaces, order),
+            PageDaemon::ForContiguity => self.clear_extent(order),
             // A system that never copies pages together does not compact for reservations either.
             PageDaemon::OldestFirst if !self.needs.copies => {}
             PageDaemon::OldestFirst => {
@@ -51,7 +51,7 @@ impl System<'_> {
     }
 
     /// Takes back inactive pages that stand in the way of an extent in which nothing else does.
-    fn clear_extent(&mut self, spaces: &AddressSpaces, order: u8) {
+    fn clear_extent(&mut self, order: u8) {
         let mut seen = std::collections::BTreeSet::new();
         let mut at = self.frames.oldest(List::Inactive);
         while let Some(frame) = at {
@@ -71,7 +71,7 @@ impl System<'_> {
             if helps {
                 for frame in pages.map(Frame) {
                     if self.frames.is_used(frame) && self.can_leave(frame) {
-                        self.evict(spaces, frame);
+                        self.evict(frame);
                     }
                 }
                 return;
@@ -105,7 +105,7 @@ impl System<'_> {
             if self.take_references(spaces, frame) {
                 self.frames.put(frame, List::Active);
             } else if self.can_leave(frame) {
-                self.evict(spaces, frame);
+                self.evict(frame);
             } else {
                 // It would be in the way of others there.
                 self.frames.put(frame, List::Active);
@@ -148,8 +148,8 @@ impl System<'_> {
                 .referenced
                 > 0;
             any |= referenced;
-            if level > 0 && self.needs.asked_when_short {
-                // Asked when its reference bit is cleared (Navarro 2002, on speculative demotion).
+            if level > 0 && !referenced && self.needs.asked_when_short {
+                // To find out which parts of it are in use (Navarro 2002, on speculative demotion).
                 let view = self.view(spaces, piece, at.page, 0);
                 match self.policy.decide(Point::Short, &view) {
                     Verdict::Demote => self.demote(piece),
@@ -179,7 +179,7 @@ impl System<'_> {
     }
 
     /// A page leaves memory. What of a superpage it is part of breaks first.
-    fn evict(&mut self, spaces: &AddressSpaces, frame: Frame) {
+    fn evict(&mut self, frame: Frame) {
         let mappers = self.frames.mappers(frame);
         for at in &mappers {
             self.demote_to_base_page(*at);
@@ -188,6 +188,12 @@ impl System<'_> {
         let unsaved = self.is_unsaved(frame);
         if let Some(page) = file {
             self.evict_file(page, frame, &mappers, unsaved);
+        } else if !unsaved {
+            // It holds zeroes, or what the program no longer needs.
+            self.counters.dropped += 1;
+            for at in &mappers {
+                self.unmap_evicted(*at, frame, Pte::NONE);
+            }
         } else {
             self.counters.swapped_out += 1;
             self.fault_cycles += self.costs.disk;
@@ -196,7 +202,6 @@ impl System<'_> {
                 self.unmap_evicted(*at, frame, Pte::of(Frame(0), Pte::SWAPPED));
             }
         }
-        let _ = spaces;
     }
 
     fn evict_file(

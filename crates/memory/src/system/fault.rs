@@ -229,7 +229,7 @@ impl System<'_> {
         }
         let frame = self.cached.get(&page).copied()?;
         let taken = self.buddy.take(frame, 0);
-        debug_assert!(taken, "the cache names a frame that is not free");
+        assert!(taken, "the cache names a frame that is not free");
         self.cached.remove(&page);
         self.cache.remove(&frame);
         self.counters.cache_hits += 1;
@@ -345,6 +345,9 @@ impl System<'_> {
             return self.replace_zeroes(spaces, at);
         }
         let frame = pte.frame();
+        if self.unprotect_superpage(at) {
+            return Ok(());
+        }
         if self.frames.mapped(frame) == 1 {
             if pte.has(Pte::OF_FILE) {
                 self.copy(1);
@@ -374,6 +377,27 @@ impl System<'_> {
             .set(at, pte.moved_to(new).without(flags).with(Pte::UNSAVED));
         self.forget_range(at, 1);
         Ok(())
+    }
+
+    /// A store meets a superpage of anonymous memory that nobody else maps any page of any more: all of it may be stored to from now on. Answers whether
+    /// that is so.
+    fn unprotect_superpage(&mut self, at: Place) -> bool {
+        let piece = self.piece(at, self.tables.get(at).level());
+        if piece.level == 0 {
+            return false;
+        }
+        let own = |at: Place| {
+            let pte = self.tables.get(at);
+            !pte.has(Pte::OF_FILE) && self.frames.mapped(pte.frame()) == 1
+        };
+        if !self.places(piece).all(own) {
+            return false;
+        }
+        for at in self.places(piece) {
+            let pte = self.tables.get(at);
+            self.tables.set(at, pte.without(Pte::PROTECTED));
+        }
+        true
     }
 
     /// A store meets the page of zeroes.

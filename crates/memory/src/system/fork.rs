@@ -1,7 +1,7 @@
 //! Processes that begin as copies of others.
 
 use super::{Place, Pte, System};
-use crate::AddressSpaces;
+use crate::{AddressSpaces, Pages, Shootdown};
 use broadleaf_units::SpaceId;
 
 impl System<'_> {
@@ -19,6 +19,11 @@ impl System<'_> {
         if let Some((old, _)) = self.forked.insert(child, (unborn, parent)) {
             self.abandon(old);
         }
+        // Entries that allow stores to what is shared now have to go.
+        self.shootdowns.push(Shootdown::Range {
+            space: parent,
+            pages: Pages::ALL,
+        });
         for (at, pte) in self.tables.pages_in(parent, 0, u64::MAX) {
             let private = !self.behind(spaces, at).shared;
             let pte = if private && pte.has_frame() {

@@ -21,6 +21,12 @@ impl System<'_> {
                 self.shootdowns.push(Shootdown::Space(extent.space));
             }
         }
+        self.book();
+    }
+
+    /// What an event costs, the program waits for.
+    fn book(&mut self) {
+        self.counters.fault_cycles += std::mem::take(&mut self.fault_cycles);
     }
 
     /// A program no longer needs what stands in some pages (`MADV_FREE`): for a policy that wants to know, they are clean from now on.
@@ -30,7 +36,9 @@ impl System<'_> {
         }
         let (from, to) = self.within(pages);
         let mut asked = None;
-        for (at, pte) in self.tables.pages_in(space, from, to) {
+        for (at, _) in self.tables.pages_in(space, from, to) {
+            // The page before may have broken the superpage that this one was part of.
+            let pte = self.tables.get(at);
             // A file's page has to be saved, whatever is advised.
             let gone = if pte.has(Pte::OF_FILE) {
                 Pte::DIRTY
@@ -44,6 +52,7 @@ impl System<'_> {
                 self.ask(spaces, piece, at.page, Point::Freed);
             }
         }
+        self.book();
     }
 
     /// The base pages that lie wholly in a range.
@@ -218,6 +227,11 @@ impl System<'_> {
         let (from, end) = self.within(pages);
         let shift = self.base.shift() - GEOMETRY.base().shift();
         let target = to >> shift;
+        // Pages that would not come to lie on whole base pages cannot be moved: they go.
+        if ((pages.start | to) & ((1 << shift) - 1)) != 0 {
+            self.release(space, pages);
+            return;
+        }
         self.cut_at(space, from, end);
         // Superpages whose place would not be aligned there break, down to the largest size that would.
         let distance = target.wrapping_sub(from);
@@ -362,7 +376,9 @@ impl System<'_> {
             let level = self.reservations.get(id).level();
             let piece = self.piece(key, level);
             if self.reserved_at.get(&key) == Some(&made) && self.tables.get(key).level() < level {
-                self.ask(spaces, piece, key.page, Point::Due);
+                self.beside(|system| {
+                    system.ask(spaces, piece, key.page, Point::Due);
+                });
             }
         }
     }

@@ -2,10 +2,11 @@
 
 use super::{Place, System};
 use crate::AddressSpaces;
+use crate::frames::Frame;
 use crate::system::table::CHUNK;
 use broadleaf_policy::{Order, Point, Scan, Verdict};
 use broadleaf_units::SpaceId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A piece that a daemon would promote.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +69,16 @@ impl System<'_> {
     fn zero_ahead(&mut self, period: u64) {
         let frames = (u128::from(self.needs.zeroed_ahead) * u128::from(period) / 1_000_000) as u64;
         let zeroed = self.buddy.zero_some(frames);
+        if zeroed > 0 {
+            // What stood in them is no more.
+            let gone = |frame: &Frame| self.buddy.zeroed_in(*frame, 0) > 0;
+            let gone: Vec<Frame> = self.cache.keys().copied().filter(gone).collect();
+            for frame in gone {
+                if let Some(page) = self.cache.remove(&frame) {
+                    self.cached.remove(&page);
+                }
+            }
+        }
         self.counters.daemon_cycles += self.costs.zero(self.base, zeroed);
     }
 
@@ -86,8 +97,12 @@ impl System<'_> {
                 .chain(behind.take_while(|at| *at < from))
                 .collect()
         };
+        let unborn: BTreeSet<SpaceId> = self.forked.values().map(|(unborn, _)| *unborn).collect();
         let mut last = None;
         for (space, number) in all {
+            if unborn.contains(&space) {
+                continue;
+            }
             if scan.pages > 0 && looked_at >= scan.pages {
                 self.scan_from = (space, number);
                 return candidates;
