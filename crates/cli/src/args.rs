@@ -230,7 +230,7 @@ pub(crate) struct Compare {
     /// The trace: a file, or `-` for standard input
     pub(crate) trace: PathBuf,
 
-    /// A policy to replay, or several with commas; may be given several times [default: all that `broadleaf list policies` names]
+    /// A policy to replay, or several with commas; may be given several times [default: the nineteen that need no frames of memory: see `by_default` in `broadleaf list policies --format json`]
     #[arg(long, value_name = "NAME", value_parser = offered::policies(), hide_possible_values = true)]
     pub(crate) policy: Vec<String>,
 
