@@ -16,8 +16,8 @@ pub enum Point {
     StoreToCleanSuperpage,
     /// The turn of the block in a daemon's round has come, as [`Needs::scan`] asks for.
     Scan,
-    /// Memory is short, and the block is a superpage none of whose pages was referenced since this was last asked. Only of
-    /// policies with [`Needs::asked_when_short`].
+    /// Memory is short, and the page daemon comes to the block, a superpage, to see whether it was referenced; `referenced` says how many of its
+    /// pages were, which is forgotten then. Only of policies with [`Needs::asked_when_short`].
     Short,
     /// The program said that it no longer needs what stands in some pages of a superpage (`MADV_FREE`). They are clean now, and stay resident until
     /// memory is short. Only of policies with [`Needs::asked_when_freed`].

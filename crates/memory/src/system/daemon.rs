@@ -148,8 +148,8 @@ impl System<'_> {
                 .referenced
                 > 0;
             any |= referenced;
-            if level > 0 && !referenced && self.needs.asked_when_short {
-                // To find out which parts of it are in use (Navarro 2002, on speculative demotion).
+            if level > 0 && self.needs.asked_when_short {
+                // Asked as its reference bit is cleared (Navarro 2002, on speculative demotion).
                 let view = self.view(spaces, piece, at.page, 0);
                 match self.policy.decide(Point::Short, &view) {
                     Verdict::Demote => self.demote(piece),

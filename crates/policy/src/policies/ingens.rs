@@ -93,7 +93,7 @@ impl Policy for Ingens {
     fn decide(&self, point: Point, view: &View) -> Verdict {
         match point {
             Point::Scan if !view.promoted => self.scan(view),
-            Point::Short => Verdict::demote_if(view.promoted),
+            Point::Short => Verdict::demote_if(view.promoted && view.referenced == 0),
             _ => Verdict::Pass,
         }
     }
@@ -182,6 +182,11 @@ mod tests {
             ..FULL
         };
         assert_eq!(decide("ingens", Point::Short, superpage), Verdict::Demote);
+        let used = View {
+            referenced: 1,
+            ..superpage
+        };
+        assert_eq!(decide("ingens", Point::Short, used), Verdict::Pass);
         assert_eq!(decide("ingens", Point::Short, FULL), Verdict::Pass);
     }
 

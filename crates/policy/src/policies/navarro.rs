@@ -12,7 +12,7 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "promote full pieces of a reservation to every page size in turn, and keep memory contiguous",
     explanation: "Memory is reserved for the largest page that fits, and each piece of it becomes a superpage of the next size when it is full and all clean \
                   or all dirty. The first store breaks a clean superpage, size by size down to the page that it meets, so that the system knows what is dirty; its \
-                  pieces come back as they are dirty throughout. When memory is short, superpages that nobody referenced are broken, to find out \
+                  pieces come back as they are dirty throughout. When memory is short, superpages are broken as the page daemon clears their reference bits, to find out \
                   which parts of them are in use, and the page daemon takes those pages that complete an extent somebody asked for in vain. \
                   Pages that are referenced again after such a break come back only with a fault or a store, since no policy is asked at references. \
                   Of wired pages only those are modelled that page tables take: they stand together.",
