@@ -7,7 +7,7 @@ use broadleaf_memory::{AddressSpaces, Backing, Mapping, Pages, Rights};
 use broadleaf_policy::{
     Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Refusal, Scan, Verdict, View,
 };
-use broadleaf_units::{FileId, PageSize, SpaceId};
+use broadleaf_units::{FileId, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeSet;
 
 /// Draws numbers.
@@ -51,8 +51,10 @@ impl Policy for Anything {
 
     fn decide(&self, point: Point, view: &View) -> Verdict {
         match point {
-            Point::StoreToCleanSuperpage | Point::Short if self.demotes => Verdict::Demote,
-            Point::StoreToCleanSuperpage | Point::Short => Verdict::Pass,
+            Point::StoreToCleanSuperpage | Point::Short | Point::Freed if self.demotes => {
+                Verdict::Demote
+            }
+            Point::StoreToCleanSuperpage | Point::Short | Point::Freed => Verdict::Pass,
             _ => Verdict::promote_if(
                 4 * view.populated >= self.from * view.pages,
                 Refusal::TooFewResident,
@@ -82,6 +84,10 @@ fn policy(random: &mut Random) -> Anything {
             asked_at_age: random.chance(30).then(|| random.below(40)),
             placement: [Placement::Reserved, Placement::AtFault][random.below(2) as usize],
             copies: random.chance(50),
+            files_stay: random.chance(30),
+            every_size: random.chance(50),
+            asked_when_freed: random.chance(50),
+            wires_together: random.chance(50),
             scan,
             asked_when_short: random.chance(50),
             fault_around: [0, 4][random.below(2) as usize],
@@ -142,8 +148,9 @@ fn run(seed: u64, operations: u64) {
             run: (0, 2),
         }
     };
+    let base = PageSize::from_shift(12 + (random.chance(30)) as u8).expect("a size");
     let spec = Spec {
-        base: PageSize::SIZE_4K,
+        base,
         sizes: Sizes::new(orders).expect("sizes"),
         start: start.lay_out(frames, 6).expect("a layout"),
         swap: random.below(3) * 60,
@@ -160,7 +167,7 @@ fn run(seed: u64, operations: u64) {
         let space = SpaceId(random.below(3) as u32);
         let mut changes = Vec::new();
         let what = random.below(100);
-        if (5..=9).contains(&what) {
+        if (5..=9).contains(&what) || what == 12 {
             system.visited(space);
         }
         match what {
@@ -196,8 +203,10 @@ fn run(seed: u64, operations: u64) {
                 }
             }
             11 if random.chance(10) => changes = spaces.end(space),
+            12 => system.freed(&spaces, space, range(&mut random)),
             _ => {
                 let page = random.below(PAGES);
+                let page = system.base_page(PageNumber(page));
                 let at = Place { space, page };
                 let store = random.chance(40);
                 time += 1;

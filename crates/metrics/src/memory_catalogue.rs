@@ -46,11 +46,6 @@ pub const MEMORY_METRICS: &[Metric] = &[
         "base pages",
         "With --memory: changed pages of files that were written back because they had to leave memory.",
     ),
-    cost(
-        "unsaved_file_pages",
-        "base pages",
-        "With --memory: pages of files that still had to be written back at the end.",
-    ),
     fact(
         "unsaved_file_pages",
         "base pages",
