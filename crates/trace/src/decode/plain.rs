@@ -56,6 +56,10 @@ impl ChunkReader {
         let mut executions = self.made.executions;
 
         let visits = &mut self.visits;
+        if visits.length > MOST_VISITS {
+            // An execution out of the ordinary may make more of them than there is room for here.
+            return Ok(Stop::Done);
+        }
         // There are never fewer: a size that the compiler knows is one register less.
         let Some(all) = visits.all.first_chunk_mut::<ROOM>() else {
             return Ok(Stop::Done);
