@@ -263,16 +263,25 @@ impl System<'_> {
 
     /// Maps a frame at a place as a base page.
     pub(super) fn map(&mut self, at: Place, frame: Frame, flags: u64) {
+        let shared = if self.frames.mapped(frame) > 0 {
+            Pte::SHARED
+        } else {
+            0
+        };
         self.frames.map(frame, at);
-        self.tables.set(at, Pte::of(frame, Pte::PRESENT | flags));
+        let pte = Pte::of(frame, Pte::PRESENT | shared | flags);
+        self.tables.set(at, pte);
         self.frames.put(frame, List::Active);
         self.mark_shared(frame);
         self.counters.resident += 1;
         self.note_peaks();
     }
 
-    /// Says in the page tables of a frame whether it is shared.
+    /// Says in the page tables of a frame whether it is shared. From the third place on that maps it, the others know.
     pub(super) fn mark_shared(&mut self, frame: Frame) {
+        if self.frames.mapped(frame) > 2 {
+            return;
+        }
         let mappers = self.frames.mappers(frame);
         for at in &mappers {
             let pte = self.tables.get(*at);
