@@ -4,7 +4,7 @@ use crate::batch::Incident;
 use crate::deadlines::Deadlines;
 use crate::stream::Stream;
 use broadleaf_memory::{BlockId, Change, Histories, Memory, Shootdown};
-use broadleaf_policy::{Coverage, Point, Policy, Refusal, Verdict, View};
+use broadleaf_policy::{Coverage, Point, Policy, Refusal, Refusals, Verdict, View};
 use broadleaf_units::{BlockNumber, SpaceId};
 use std::collections::BTreeSet;
 
@@ -15,8 +15,7 @@ pub(crate) type Promoted = BTreeSet<(SpaceId, BlockNumber)>;
 pub(crate) struct Cell<'a> {
     pub(crate) policy: &'a dyn Policy,
     pub(crate) memory: Memory,
-    /// By the number of the reason.
-    refusals: [u64; Refusal::ALL.len()],
+    refusals: Refusals,
     pub(crate) deadlines: Deadlines,
     /// What the policy may foresee; `None` where it does not ask.
     foreseen: Option<&'a Promoted>,
@@ -29,7 +28,7 @@ impl<'a> Cell<'a> {
         Self {
             policy,
             memory: Memory::new(),
-            refusals: [0; Refusal::ALL.len()],
+            refusals: Refusals::default(),
             deadlines: Deadlines::new(policy.needs().asked_at_age),
             foreseen,
             promoted: None,
@@ -48,11 +47,8 @@ impl<'a> Cell<'a> {
     }
 
     /// Refusals that were counted, by reason.
-    pub(crate) fn refusals(&self) -> impl Iterator<Item = (Refusal, u64)> + '_ {
-        let counts = Refusal::ALL
-            .iter()
-            .map(|reason| (*reason, self.refusals[*reason as usize]));
-        counts.filter(|(_, count)| *count > 0)
+    pub(crate) const fn refusals(&self) -> &Refusals {
+        &self.refusals
     }
 
     /// Does what an event asks.
@@ -142,7 +138,7 @@ impl<'a> Cell<'a> {
     }
 
     fn refuse(&mut self, reason: Refusal) {
-        self.refusals[reason as usize] += 1;
+        self.refusals.count(reason);
     }
 
     fn view(&self, block: BlockId, offset: usize, now: u64, stream: &Stream) -> View {

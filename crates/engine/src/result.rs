@@ -6,7 +6,9 @@ use crate::stream::Stream;
 use crate::team::Team;
 use crate::translation::Misses;
 use crate::{Outcome, Plan};
+use broadleaf_memory::{Counters, Totals};
 use broadleaf_metrics::{CellResult, TraceSummary, Walks};
+use broadleaf_policy::{Refusal, Refusals};
 use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
 
@@ -38,11 +40,34 @@ fn results(
     stream: &Stream,
     base_faults: u64,
 ) -> Vec<CellResult> {
-    let counters = cell.memory.counters();
-    let totals = cell.memory.totals(&stream.histories);
     let of_policy = CellResult {
         policy: cell.policy.name(),
         accesses: stream.summary.accesses,
+        curve: team.curve(member).map(Curve::points),
+        ..of_memory(
+            cell.memory.counters(),
+            &cell.memory.totals(&stream.histories),
+            cell.refusals(),
+            stream,
+            base_faults,
+        )
+    };
+    team.translations()
+        .iter()
+        .map(|translation| on_machine(&of_policy, translation.machine, &translation.misses(member)))
+        .collect()
+}
+
+/// What a memory counted, and what a policy was refused.
+pub(crate) fn of_memory(
+    counters: &Counters,
+    totals: &Totals,
+    refusals: &Refusals,
+    stream: &Stream,
+    base_faults: u64,
+) -> CellResult {
+    let named = |(reason, count): (Refusal, u64)| (reason.name().to_string(), count);
+    CellResult {
         page_faults: counters.page_faults,
         faults_saved: base_faults
             .cast_signed()
@@ -56,17 +81,9 @@ fn results(
         resident_pages: counters.resident,
         peak_resident_pages: counters.peak_resident,
         regions: stream.spaces.regions(),
-        refusals: cell
-            .refusals()
-            .map(|(reason, count)| (reason.name().to_string(), count))
-            .collect(),
-        curve: team.curve(member).map(Curve::points),
+        refusals: refusals.iter().map(named).collect(),
         ..CellResult::default()
-    };
-    team.translations()
-        .iter()
-        .map(|translation| on_machine(&of_policy, translation.machine, &translation.misses(member)))
-        .collect()
+    }
 }
 
 fn on_machine(of_policy: &CellResult, machine: &Machine, misses: &Misses) -> CellResult {

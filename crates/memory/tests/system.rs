@@ -233,7 +233,8 @@ fn run(seed: u64, operations: u64) {
     let _sample = system.sample();
     let totals = system.totals();
     assert!(
-        totals.extra_zeroed_pages <= system.counters().resident + system.counters().zeroed_and_gone
+        totals.common.extra_zeroed_pages
+            <= system.counters().resident + system.counters().zeroed_and_gone
     );
 }
 

@@ -26,7 +26,7 @@ pub use error::ParseError;
 pub use needs::{Effort, Needs, Order, PageDaemon, Placement, Scan, Sizes};
 pub use parameter::{Kind, Parameter, Value};
 pub use parse::parse;
-pub use refusal::Refusal;
+pub use refusal::{Refusal, Refusals};
 pub use view::View;
 
 pub(crate) use parameter::listed;

@@ -53,6 +53,31 @@ refusals! {
     Disabled = "disabled", "The policy's settings allow no superpages of this size.";
 }
 
+/// How often a host or a policy said no, by reason.
+#[derive(Clone, Debug)]
+pub struct Refusals([u64; Refusal::ALL.len()]);
+
+impl Default for Refusals {
+    fn default() -> Self {
+        Self([0; Refusal::ALL.len()])
+    }
+}
+
+impl Refusals {
+    /// Counts one.
+    pub fn count(&mut self, reason: Refusal) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// The reasons that were given, in the order of [`Refusal::ALL`], and how often.
+    pub fn iter(&self) -> impl Iterator<Item = (Refusal, u64)> + '_ {
+        let counts = Refusal::ALL.iter().zip(&self.0);
+        counts
+            .filter(|(_, count)| **count > 0)
+            .map(|(reason, count)| (*reason, *count))
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -7,6 +7,9 @@ use broadleaf_policy::{Needs, Sizes as Wanted};
 use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
 
+/// How many frames there are at most: as many as have a place on the lists of the page daemon.
+const MOST_FRAMES: u64 = 1 << 31;
+
 /// How much memory a replay has, and how it stands at first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
@@ -43,8 +46,7 @@ impl Limits {
 
     /// Memory that never runs short, and is empty at first.
     pub fn none() -> Self {
-        // As much as page tables can name: 2^38 frames of 4 KiB.
-        Self::new(1 << 50)
+        Self::new(MOST_FRAMES << PageSize::SIZE_4K.shift())
     }
 
     /// The memory of a machine under a policy that needs that.
@@ -66,6 +68,12 @@ impl Limits {
             .collect();
         let sizes = Sizes::new(&orders).map_err(|error| error.to_string())?;
         let frames = self.memory >> base.shift();
+        if frames > MOST_FRAMES {
+            let most = MOST_FRAMES << base.shift() >> 40;
+            return Err(format!(
+                "more than {most} TiB of memory are not modelled down to the frame"
+            ));
+        }
         if frames == 0 {
             return Err(format!(
                 "{} bytes of memory hold no page of {} bytes",

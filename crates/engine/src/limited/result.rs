@@ -1,7 +1,7 @@
 //! From what cells counted to results.
 
 use super::cell::Cell;
-use crate::result::notes;
+use crate::result::{notes, of_memory};
 use crate::stream::Stream;
 use crate::{Outcome, Plan};
 use broadleaf_memory::system::Sample;
@@ -71,23 +71,6 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
         l2_misses: walks.total(),
         walks,
         walk_cycles,
-        page_faults: counters.page_faults,
-        faults_saved: base_faults
-            .cast_signed()
-            .saturating_sub_unsigned(counters.page_faults),
-        promotions: counters.promotions,
-        demotions: counters.demotions,
-        extra_zeroed_pages: totals.extra_zeroed_pages,
-        extra_disk_read_pages: totals.extra_disk_read_pages,
-        false_dirty_pages: totals.false_dirty_pages,
-        touched_pages: stream.spaces.touched_pages(),
-        resident_pages: counters.resident,
-        peak_resident_pages: counters.peak_resident,
-        regions: stream.spaces.regions(),
-        refusals: (cell.system.refusals())
-            .map(|(reason, count)| (reason.name().to_string(), count))
-            .collect(),
-        curve: None,
         memory: Some(MemoryResult {
             base_page_bytes: cell.system.size(0).bytes(),
             page_sizes,
@@ -115,6 +98,13 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
             at_peak: sample_of(&cell.peak),
             over_time: earlier.chain([&last]).map(sample_of).collect(),
         }),
+        ..of_memory(
+            &counters.common(),
+            &totals.common,
+            cell.system.refusals(),
+            stream,
+            base_faults,
+        )
     }
 }
 

@@ -1,19 +1,17 @@
 //! Reservations of extents of frames, in the order in which they would be preempted.
 //!
 //! The books of Navarro 2002, and nothing but books: who asks takes extents from an allocator and gives them back to it, and maps what is
-//! populated. At a fault [`preferred_level`] says how large a reservation should be. Each reservation has a [`Population`], and stands on the
+//! populated. How large a reservation should be is its host's to say, which knows what is mapped. Each reservation has a [`Population`], and stands on the
 //! list of the largest aligned piece that preempting it would yield, in the order of latest frame allocation: the head is the one to preempt.
 //! [`Reservations::break_up`] preempts.
 
 mod broken;
 mod check;
-mod preferred;
 mod reservation;
 #[cfg(test)]
 mod tests;
 
 pub use broken::{Broken, Part};
-pub use preferred::{Growth, preferred_level};
 pub use reservation::{Key, Reservation, ReservationId};
 
 use crate::population::{Population, Sizes};

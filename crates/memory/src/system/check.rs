@@ -15,6 +15,8 @@ impl System<'_> {
         self.tables.check();
         self.frames.check();
         self.reservations.check();
+        let due = self.due.first().map_or(u64::MAX, |(due, ..)| *due);
+        assert_eq!(self.next_due, due, "the first reservation that falls due");
         self.wired_pages.check(&self.buddy);
         assert_eq!(self.wired_pages.frames(), self.of_tables.len() as u64);
         let owners = self.check_tables();

@@ -1,5 +1,7 @@
 //! What a system counted.
 
+use crate::Counters;
+
 /// What a system counted so far. Pages are base pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SystemCounters {
@@ -55,4 +57,19 @@ pub struct SystemCounters {
     pub worst_fault_cycles: u64,
     /// Cycles that daemons took beside the program.
     pub daemon_cycles: u64,
+}
+
+impl SystemCounters {
+    /// What any memory counts.
+    pub const fn common(&self) -> Counters {
+        Counters {
+            page_faults: self.page_faults,
+            promotions: self.promotions,
+            demotions: self.demotions,
+            zeroed_and_gone: self.zeroed_and_gone,
+            read_and_gone: self.read_and_gone,
+            resident: self.resident,
+            peak_resident: self.peak_resident,
+        }
+    }
 }

@@ -136,7 +136,7 @@ impl System<'_> {
         })
     }
 
-    /// The same, and forgets it. A superpage that was not referenced may be broken, if its policy says so.
+    /// The same, and forgets it. A superpage may be broken as it does, if its policy says so.
     fn take_references(&mut self, spaces: &AddressSpaces, frame: Frame) -> bool {
         let mut any = false;
         for at in self.frames.mappers(frame) {
@@ -212,9 +212,6 @@ impl System<'_> {
         unsaved: bool,
     ) {
         self.count_leaving(unsaved);
-        let was_kept = mappers
-            .iter()
-            .any(|at| self.reservations.around(*at).is_some());
         self.frames.forget_file(frame);
         for at in mappers {
             self.unmap_evicted(*at, frame, Pte::NONE);
@@ -224,7 +221,7 @@ impl System<'_> {
             self.give_back(frame, 0);
         }
         // A free frame still holds the page: whoever wants it back before somebody else takes the frame finds it there.
-        if !was_kept && self.buddy.is_free(frame) {
+        if self.buddy.is_free(frame) {
             self.cache.insert(frame, page);
             self.cached.insert(page, frame);
         }

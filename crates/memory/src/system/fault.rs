@@ -17,6 +17,14 @@ pub(super) struct Behind {
     plain: bool,
 }
 
+impl Behind {
+    /// What a page table says of a page whose frame is the file's: a store to private memory of it faults.
+    pub(super) const fn of_file(&self) -> u64 {
+        let protected = if self.shared { 0 } else { Pte::PROTECTED };
+        Pte::OF_FILE | Pte::CONTENT | protected
+    }
+}
+
 impl System<'_> {
     pub(super) fn behind(&self, spaces: &AddressSpaces, at: Place) -> Behind {
         let unit = self.units(at.page, 1).start;
@@ -185,8 +193,7 @@ impl System<'_> {
             self.read(1);
         }
         if of_file {
-            let protected = if behind.shared { 0 } else { Pte::PROTECTED };
-            return Pte::CONTENT | Pte::OF_FILE | protected;
+            return behind.of_file();
         }
         self.copy(1);
         Pte::CONTENT | Pte::UNSAVED
@@ -215,7 +222,7 @@ impl System<'_> {
     }
 
     /// Whether any page of a file, out of so many from one on, is in memory and stays where it is: then there will be no superpage
-    /// there, and reserves nothing over it (Navarro 2002, on overlaps).
+    /// there, and nothing is reserved over it (Navarro 2002, on overlaps).
     pub(super) fn stays(&self, first: FilePage, pages: u64) -> bool {
         let range = first..(first.0, first.1 + pages);
         self.needs.files_stay
@@ -252,8 +259,7 @@ impl System<'_> {
             self.copy(1);
             frame = kept;
         }
-        let protected = if behind.shared { 0 } else { Pte::PROTECTED };
-        self.map(at, frame, Pte::OF_FILE | Pte::CONTENT | protected);
+        self.map(at, frame, behind.of_file());
     }
 
     fn map_new(&mut self, at: Place, frame: Frame, flags: u64) {
@@ -324,16 +330,13 @@ impl System<'_> {
                 shared: mapping.shared,
                 plain: false,
             };
-            if self.frames.file_frame(of_file).is_some() || self.cached.contains_key(&of_file) {
-                if let Some(frame) = self.in_memory(of_file) {
-                    self.map_file(near, frame, &behind);
-                }
+            if let Some(frame) = self.in_memory(of_file) {
+                self.map_file(near, frame, &behind);
             } else if self.files == Files::InMemory
                 && spaces.file_holds(of_file.0, of_file.1 << self.base.shift())
                 && let Some(frame) = self.take_free(0)
             {
-                let protected = if mapping.shared { 0 } else { Pte::PROTECTED };
-                self.map_new(near, frame, Pte::CONTENT | Pte::OF_FILE | protected);
+                self.map_new(near, frame, behind.of_file());
                 self.frames.hold_file(frame, of_file);
             }
         }
@@ -346,17 +349,15 @@ impl System<'_> {
         at: Place,
     ) -> Result<(), OutOfMemory> {
         let pte = self.tables.get(at);
-        // A page whose frame nobody else has any more was made so by a fault that is counted; the first store to a private page of a file that
-        // faulted for the store itself is none.
         self.counters.write_faults += 1;
         self.fault_cycles += self.costs.fault;
         if pte.has(Pte::ZERO) {
             return self.replace_zeroes(spaces, at);
         }
-        let frame = pte.frame();
         if self.unprotect_superpage(at) {
             return Ok(());
         }
+        let frame = pte.frame();
         if self.frames.mapped(frame) == 1 {
             if pte.has(Pte::OF_FILE) {
                 self.copy(1);
@@ -372,20 +373,19 @@ impl System<'_> {
         let pte = self.tables.get(at);
         let new = self.one_frame(spaces)?;
         self.copy(1);
-        // Whatever was reclaimed for the frame, this page may have been part of it.
-        if !self.tables.get(at).is_present() {
-            self.give_back(new, 0);
-            return self.bring_in(spaces, at, &self.behind(spaces, at), true);
-        }
         self.leave_frame(at, frame);
-        self.frames.begin(new);
-        self.frames.map(new, at);
-        self.frames.put(new, List::Active);
-        let flags = Pte::PROTECTED | Pte::OF_FILE | Pte::SHARED;
-        self.tables
-            .set(at, pte.moved_to(new).without(flags).with(Pte::UNSAVED));
+        self.take_for_own(at, pte.with(Pte::UNSAVED), new);
         self.forget_range(at, 1);
         Ok(())
+    }
+
+    /// What a page table says of a place holds of a new frame from now on, which nobody else has.
+    pub(super) fn take_for_own(&mut self, at: Place, pte: Pte, frame: Frame) {
+        self.frames.begin(frame);
+        self.frames.map(frame, at);
+        self.frames.put(frame, List::Active);
+        let not_own = Pte::PROTECTED | Pte::OF_FILE | Pte::SHARED;
+        self.tables.set(at, pte.without(not_own).moved_to(frame));
     }
 
     /// A store meets a superpage of anonymous memory that nobody else maps any page of any more: all of it may be stored to from now on. Answers whether

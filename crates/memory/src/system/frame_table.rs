@@ -200,6 +200,22 @@ impl FrameTable {
         self.info(frame).unsaved
     }
 
+    /// What a frame holds is in another from now on, which nothing was in; nobody maps the old one, and it is used no more.
+    pub(crate) fn pass_on(&mut self, from: Frame, to: Frame) {
+        let (list, page, unsaved) = (self.list(from), self.file_page(from), self.is_unsaved(from));
+        self.end(from);
+        self.begin(to);
+        if let Some(page) = page {
+            self.hold_file(to, page);
+        }
+        if unsaved {
+            self.leave_unsaved(to);
+        }
+        if let Some(list) = list {
+            self.put(to, list);
+        }
+    }
+
     /// The frame's page is no longer a file's.
     pub(crate) fn forget_file(&mut self, frame: Frame) {
         if let Some(page) = self.of_file.remove(&frame) {

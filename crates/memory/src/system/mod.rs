@@ -35,7 +35,7 @@ use crate::frames::{Buddy, Frame, Wired};
 use crate::population::Sizes;
 use crate::reservations::{Key, ReservationId, Reservations};
 use crate::{AddressSpaces, Shootdown};
-use broadleaf_policy::{Needs, Policy, Refusal};
+use broadleaf_policy::{Needs, Policy, Refusal, Refusals};
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 use frame_table::FrameTable;
 use pte::Pte;
@@ -85,8 +85,9 @@ pub struct System<'a> {
     reservations: Reservations<Place>,
     /// When each reservation was made, by its first page.
     reserved_at: BTreeMap<Place, u64>,
-    /// Reservations by the time at which the policy is to be asked of them, each with when it was made.
+    /// Reservations by the time at which the policy is to be asked of them, each with when it was made; and the first of these times.
     due: BTreeSet<(u64, Place, u64)>,
+    next_due: u64,
     /// Pages of files that left memory, and the free frames in which they can still be found.
     cache: BTreeMap<Frame, frame_table::FilePage>,
     cached: BTreeMap<frame_table::FilePage, Frame>,
@@ -111,7 +112,7 @@ pub struct System<'a> {
     zeroed_given: u64,
     now: u64,
     counters: SystemCounters,
-    refusals: [u64; Refusal::ALL.len()],
+    refusals: Refusals,
     shootdowns: Vec<Shootdown>,
     /// The page that is being referenced, which stays.
     pinned: Option<Place>,
@@ -161,6 +162,7 @@ impl<'a> System<'a> {
             reservations: Reservations::new(spec.sizes),
             reserved_at: BTreeMap::new(),
             due: BTreeSet::new(),
+            next_due: u64::MAX,
             cache: BTreeMap::new(),
             cached: BTreeMap::new(),
             swap: spec.swap,
@@ -177,7 +179,7 @@ impl<'a> System<'a> {
             zeroed_given: 0,
             now: 0,
             counters: SystemCounters::default(),
-            refusals: [0; Refusal::ALL.len()],
+            refusals: Refusals::default(),
             shootdowns: Vec::new(),
             pinned: None,
             fault_cycles: 0,
@@ -191,11 +193,8 @@ impl<'a> System<'a> {
     }
 
     /// Refusals that were counted, by reason.
-    pub fn refusals(&self) -> impl Iterator<Item = (Refusal, u64)> + '_ {
-        let counts = Refusal::ALL
-            .iter()
-            .map(|reason| (*reason, self.refusals[*reason as usize]));
-        counts.filter(|(_, count)| *count > 0)
+    pub const fn refusals(&self) -> &Refusals {
+        &self.refusals
     }
 
     /// What TLBs have to forget before the next lookup; empty after.
@@ -270,7 +269,7 @@ impl<'a> System<'a> {
     }
 
     fn refuse(&mut self, reason: Refusal) {
-        self.refusals[reason as usize] += 1;
+        self.refusals.count(reason);
     }
 
     fn forget_range(&mut self, at: Place, pages: u64) {

@@ -113,8 +113,13 @@ impl System<'_> {
             .map(|(frame, _)| *frame)
             .filter(|frame| !self.buddy.is_free(*frame))
             .collect();
-        for frame in lost {
-            if let Some(page) = self.cache.remove(&frame) {
+        self.forget_cached(&lost);
+    }
+
+    /// What the cache held in these frames is lost.
+    pub(super) fn forget_cached(&mut self, frames: &[Frame]) {
+        for frame in frames {
+            if let Some(page) = self.cache.remove(frame) {
                 self.cached.remove(&page);
             }
         }
@@ -195,6 +200,7 @@ impl System<'_> {
             && due >= self.now
         {
             self.due.insert((due, first, made));
+            self.next_due = self.next_due.min(due);
         }
     }
 
@@ -245,9 +251,8 @@ impl System<'_> {
     /// Moves what a frame holds to another.
     fn migrate(&mut self, from: Frame, to: Frame) {
         self.counters.migrated += 1;
-        self.counters.copied += 1;
-        let cycles = self.costs.migration + self.costs.copy(self.base, 1);
-        self.fault_cycles += cycles;
+        self.fault_cycles += self.costs.migration;
+        self.copy(1);
         if self.movable.remove(&from) {
             self.movable.insert(to);
             return;
@@ -257,26 +262,16 @@ impl System<'_> {
 
     /// What a frame holds is in another from now on. The old one is its caller's.
     pub(super) fn replace_frame(&mut self, from: Frame, to: Frame) {
-        let list = self.frames.list(from);
-        self.frames.begin(to);
-        for at in self.frames.mappers(from) {
+        let mappers = self.frames.mappers(from);
+        for at in &mappers {
+            self.frames.unmap(from, *at);
+        }
+        self.frames.pass_on(from, to);
+        for at in mappers {
             let pte = self.tables.get(at);
             self.tables.set(at, pte.moved_to(to));
-            self.frames.unmap(from, at);
             self.frames.map(to, at);
             self.forget_range(at, 1);
-        }
-        let file = self.frames.file_page(from);
-        let unsaved = self.frames.is_unsaved(from);
-        self.frames.end(from);
-        if let Some(page) = file {
-            self.frames.hold_file(to, page);
-        }
-        if unsaved {
-            self.frames.leave_unsaved(to);
-        }
-        if let Some(list) = list {
-            self.frames.put(to, list);
         }
     }
 

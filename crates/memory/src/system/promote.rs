@@ -1,6 +1,5 @@
 //! Promotion: a piece of memory becomes one page.
 
-use super::frame_table::List;
 use super::{Piece, Place, Pte, System};
 use crate::AddressSpaces;
 use crate::frames::Frame;
@@ -35,8 +34,6 @@ impl System<'_> {
                 if let Some(first) = first {
                     self.fill(spaces, piece, first);
                 }
-                self.counters.promotions += 1;
-                self.fault_cycles += self.costs.promotion;
                 self.raise(piece);
                 true
             }
@@ -119,8 +116,7 @@ impl System<'_> {
             self.frames.begin(frame);
         }
         let mut flags = if old.is_some() {
-            let protected = if behind.shared { 0 } else { Pte::PROTECTED };
-            Pte::OF_FILE | Pte::CONTENT | protected
+            behind.of_file()
         } else {
             self.content(at, &behind, of_file.is_some())
         };
@@ -140,8 +136,6 @@ impl System<'_> {
         for (at, frame) in self.places(piece).zip(first.0..) {
             self.fill_page(spaces, at, Frame(frame));
         }
-        self.counters.promotions += 1;
-        self.fault_cycles += self.costs.promotion;
         self.raise(piece);
     }
 
@@ -173,35 +167,24 @@ impl System<'_> {
             }
             self.copy(1);
             let old = pte.frame();
-            let file = self.frames.file_page(old);
-            let unsaved = self.frames.is_unsaved(old);
+            if pte.has(Pte::OF_FILE) {
+                let kept = self.is_kept(at, old);
+                self.replace_frame(old, frame);
+                self.take_back(at, old, kept);
+                continue;
+            }
             self.leave_frame_for_good(at, old);
-            self.frames.begin(frame);
-            self.frames.map(frame, at);
-            self.frames.put(frame, List::Active);
-            if let Some(page) = file {
-                self.frames.hold_file(frame, page);
-            }
-            if unsaved {
-                self.frames.leave_unsaved(frame);
-            }
-            let own = pte.without(Pte::SHARED);
-            let own = if file.is_none() {
-                own.without(Pte::PROTECTED)
-            } else {
-                own
-            };
-            self.tables.set(at, own.moved_to(frame));
+            self.take_for_own(at, pte, frame);
         }
         self.forget_range(piece.first, self.pages(piece.level));
-        self.counters.promotions += 1;
-        self.fault_cycles += self.costs.promotion;
         self.raise(piece);
         true
     }
 
     /// The pages of a piece are one from now on: they all have their places.
-    pub(super) fn raise(&mut self, piece: Piece) {
+    fn raise(&mut self, piece: Piece) {
+        self.counters.promotions += 1;
+        self.fault_cycles += self.costs.promotion;
         let mut added = 0;
         for (at, number) in self.places(piece).zip(0..) {
             let pte = self.tables.get(at);

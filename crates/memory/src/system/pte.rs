@@ -85,6 +85,12 @@ impl Pte {
         Self(self.0 & !(0xf << LEVEL_SHIFT) | (level as u64) << LEVEL_SHIFT)
     }
 
+    /// Whether a promotion zeroed it, or read it from a file, and nobody has referenced it.
+    pub(crate) const fn filled(self) -> (bool, bool) {
+        let (unused, read) = (!self.has(Self::USED), self.has(Self::READ));
+        (unused && !read && !self.has(Self::CONTENT), unused && read)
+    }
+
     pub(crate) const fn is_present(self) -> bool {
         self.has(Self::PRESENT)
     }

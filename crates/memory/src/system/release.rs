@@ -3,6 +3,7 @@
 use super::frame_table::List;
 use super::{Place, Pte, System};
 use crate::frames::Frame;
+use crate::reservations::ReservationId;
 use crate::{AddressSpaces, Change, GEOMETRY, Pages, Shootdown};
 use broadleaf_policy::Point;
 use broadleaf_units::SpaceId;
@@ -114,13 +115,9 @@ impl System<'_> {
     /// Counts a page that goes as it has to be counted then.
     pub(super) fn count_gone(&mut self, pte: Pte) {
         self.counters.resident -= 1;
-        if !pte.has(Pte::USED) {
-            if pte.has(Pte::READ) {
-                self.counters.read_and_gone += 1;
-            } else if !pte.has(Pte::CONTENT) {
-                self.counters.zeroed_and_gone += 1;
-            }
-        }
+        let (zeroed, read) = pte.filled();
+        self.counters.zeroed_and_gone += u64::from(zeroed);
+        self.counters.read_and_gone += u64::from(read);
     }
 
     /// A place does not map a frame any more. If it was the last, the frame becomes free; but a page of a file stays in memory, on the list of
@@ -149,19 +146,9 @@ impl System<'_> {
         }
         // Its frame is the reservation's, so the page moves to another; where there is none it leaves memory.
         if let Some(other) = self.take_free(0) {
-            self.counters.copied += 1;
-            self.counters.daemon_cycles += self.costs.copy(self.base, 1);
+            self.copy(1);
             self.frames.unmap(frame, at);
-            let page = self.frames.file_page(frame);
-            let unsaved = self.frames.is_unsaved(frame);
-            self.frames.end(frame);
-            self.frames.begin(other);
-            if let Some(page) = page {
-                self.frames.hold_file(other, page);
-            }
-            if unsaved {
-                self.frames.leave_unsaved(other);
-            }
+            self.frames.pass_on(frame, other);
             self.frames.put(other, List::Inactive);
             self.back_to_reservation(at, frame);
         } else {
@@ -171,7 +158,7 @@ impl System<'_> {
     }
 
     /// Whether the reservation of a place keeps this frame for it.
-    fn is_kept(&self, at: Place, frame: Frame) -> bool {
+    pub(super) fn is_kept(&self, at: Place, frame: Frame) -> bool {
         self.reservations.around(at).is_some_and(|id| {
             let reservation = self.reservations.get(id);
             let page = at.page - reservation.key().page;
@@ -192,6 +179,11 @@ impl System<'_> {
             return;
         }
         self.frames.end(frame);
+        self.take_back(at, frame, kept);
+    }
+
+    /// Nothing is in a frame any more that a place mapped: it goes back to the reservation that kept it, or is free.
+    pub(super) fn take_back(&mut self, at: Place, frame: Frame, kept: bool) {
         if kept {
             self.back_to_reservation(at, frame);
         } else {
@@ -319,14 +311,13 @@ impl System<'_> {
             self.reservations.populate(id, page);
             self.replace_frame(pte.frame(), frame);
             self.give_back(pte.frame(), 0);
-            self.counters.copied += 1;
-            self.counters.daemon_cycles += self.costs.copy(self.base, 1);
+            self.copy(1);
         }
     }
 
     /// Pages of a range leave a reservation that stays behind with the others: they are copied to frames of their own. Where there are none,
     /// or nothing stays, the reservation ends instead.
-    fn pull_out(&mut self, id: crate::reservations::ReservationId, from: u64, end: u64) {
+    fn pull_out(&mut self, id: ReservationId, from: u64, end: u64) {
         let reservation = self.reservations.get(id);
         let key = reservation.key();
         let going: Vec<u64> = (reservation.population().pages())
@@ -347,8 +338,7 @@ impl System<'_> {
                 self.demote_to_base_page(at);
             }
             self.replace_frame(frame, other);
-            self.counters.copied += 1;
-            self.counters.daemon_cycles += self.costs.copy(self.base, 1);
+            self.copy(1);
             self.reservations.depopulate(id, page);
         }
     }
@@ -369,6 +359,7 @@ impl System<'_> {
             && due <= time
         {
             self.due.pop_first();
+            self.next_due = self.due.first().map_or(u64::MAX, |(next, ..)| *next);
             self.now = due;
             let Some(id) = self.reservations.find(key) else {
                 continue;

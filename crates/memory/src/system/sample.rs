@@ -33,12 +33,8 @@ pub struct Sample {
 /// What a system comes to, if the trace ends here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Anonymous pages that a promotion filled and that were not referenced while they stood.
-    pub extra_zeroed_pages: u64,
-    /// Pages of files.
-    pub extra_disk_read_pages: u64,
-    /// Clean pages in superpages that hold a dirty one.
-    pub false_dirty_pages: u64,
+    /// What any memory comes to.
+    pub common: crate::Totals,
     /// Mappings that stand, by level.
     pub mappings: Vec<u64>,
     /// Pages in the swap.
@@ -50,7 +46,9 @@ pub struct Totals {
 impl System<'_> {
     /// How memory stands now.
     pub fn sample(&self) -> Sample {
-        let contiguity = Contiguity::of(&self.buddy);
+        let Contiguity {
+            extents, possible, ..
+        } = Contiguity::of(&self.buddy);
         let bloat = self
             .tables
             .iter()
@@ -68,8 +66,8 @@ impl System<'_> {
             wired: self.wired_pages.held(),
             reserved: self.reservations.reserved_unpopulated(),
             file_cache: unmapped.count() as u64 + self.cache.len() as u64,
-            extents: contiguity.extents.clone(),
-            possible: contiguity.possible,
+            extents,
+            possible,
             counters: self.counters,
         }
     }
@@ -77,33 +75,31 @@ impl System<'_> {
     /// What it comes to, if the trace ends here.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals {
-            extra_zeroed_pages: self.counters.zeroed_and_gone,
-            extra_disk_read_pages: self.counters.read_and_gone,
+            common: crate::Totals {
+                extra_zeroed_pages: self.counters.zeroed_and_gone,
+                extra_disk_read_pages: self.counters.read_and_gone,
+                false_dirty_pages: 0,
+            },
             mappings: vec![0; self.sizes.levels()],
             in_swap: self.in_swap,
             unsaved_file_pages: (self.frames.iter())
                 .filter(|frame| self.frames.file_page(*frame).is_some() && self.is_unsaved(*frame))
                 .count() as u64,
-            ..Totals::default()
         };
         for (at, pte) in self.tables.iter() {
             if !pte.has_frame() {
                 continue;
             }
-            if !pte.has(Pte::USED) {
-                if pte.has(Pte::READ) {
-                    totals.extra_disk_read_pages += 1;
-                } else if !pte.has(Pte::CONTENT) {
-                    totals.extra_zeroed_pages += 1;
-                }
-            }
+            let (zeroed, read) = pte.filled();
+            totals.common.extra_zeroed_pages += u64::from(zeroed);
+            totals.common.extra_disk_read_pages += u64::from(read);
             let piece = self.piece(at, pte.level());
             if piece.first == at {
                 totals.mappings[piece.level] += 1;
                 let pages = self.pages(piece.level);
                 let dirty = u64::from(self.tables.counts(at, pages).dirty);
                 if piece.level > 0 && dirty > 0 {
-                    totals.false_dirty_pages += pages - dirty;
+                    totals.common.false_dirty_pages += pages - dirty;
                 }
             }
         }

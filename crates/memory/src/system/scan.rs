@@ -19,19 +19,13 @@ impl System<'_> {
     /// When something is to be done that no reference asks for: the time is to be told then with [`System::pass`].
     #[inline]
     pub fn next_time(&self) -> u64 {
-        let due = self.due.first().map_or(u64::MAX, |(due, ..)| *due);
-        due.min(self.next_scan)
+        self.next_due.min(self.next_scan)
     }
 
     /// It is that time, in accesses since the trace began: what falls due before the access at that time is done.
     pub fn pass(&mut self, spaces: &AddressSpaces, time: u64) {
         while self.next_time() <= time {
-            if self.next_scan <= time
-                && self
-                    .due
-                    .first()
-                    .is_none_or(|(due, ..)| self.next_scan <= *due)
-            {
+            if self.next_scan <= time && self.next_scan <= self.next_due {
                 self.now = self.next_scan;
                 self.turn(spaces);
             } else {
@@ -73,11 +67,7 @@ impl System<'_> {
             // What stood in them is no more.
             let gone = |frame: &Frame| self.buddy.zeroed_in(*frame, 0) > 0;
             let gone: Vec<Frame> = self.cache.keys().copied().filter(gone).collect();
-            for frame in gone {
-                if let Some(page) = self.cache.remove(&frame) {
-                    self.cached.remove(&page);
-                }
-            }
+            self.forget_cached(&gone);
         }
         self.counters.daemon_cycles += self.costs.zero(self.base, zeroed);
     }
