@@ -1,8 +1,9 @@
 //! What each event of a trace means for memory.
 
 use crate::stream::{Stream, TooLate};
-use broadleaf_memory::{Backing, Change, Mapping, Pages, Rights};
+use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages, Rights};
 use broadleaf_trace::{Advice, Event, Protection, Range};
+use broadleaf_units::SpaceId;
 
 pub(crate) fn pages(range: Range) -> Pages {
     Pages::of_bytes(range.start, range.len)
@@ -16,13 +17,17 @@ fn rights(protection: Protection) -> Rights {
     }
 }
 
-fn mapping(mapping: &broadleaf_trace::Mapping) -> Mapping {
+fn mapping(
+    spaces: &mut AddressSpaces,
+    space: SpaceId,
+    mapping: &broadleaf_trace::Mapping,
+) -> Mapping {
     use broadleaf_trace::Backing as Told;
     let backing = match mapping.backing {
         Told::Anonymous => Backing::Anonymous,
         Told::Heap => Backing::Heap,
         Told::Stack => Backing::Stack,
-        Told::SharedMemory => Backing::SharedMemory,
+        Told::SharedMemory => spaces.shared_memory(space, pages(mapping.range)),
         Told::File { file, offset } => Backing::File { file, offset },
         Told::Kernel => Backing::Kernel,
     };
@@ -76,7 +81,10 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
     }
     let spaces = &mut stream.spaces;
     Ok(match event {
-        Event::Map(told) => spaces.map(space, mapping(told)),
+        Event::Map(told) => {
+            let mapping = mapping(spaces, space, told);
+            spaces.map(space, mapping)
+        }
         Event::Unmap(range) => spaces.unmap(space, pages(*range)),
         Event::Protect(range, protection) => {
             spaces.protect(space, pages(*range), rights(*protection))
@@ -88,7 +96,8 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
             Vec::new()
         }
         Event::Advise(range, advice) => match advice {
-            Advice::DontNeed | Advice::Remove => spaces.discard(space, pages(*range)),
+            Advice::DontNeed => spaces.discard(space, pages(*range)),
+            Advice::Remove => spaces.remove(space, pages(*range)),
             Advice::HugePage | Advice::NoHugePage => {
                 spaces.advise(space, pages(*range), *advice == Advice::HugePage);
                 Vec::new()
@@ -103,10 +112,15 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
             stream.switch(*space);
             Vec::new()
         }
-        Event::SpaceStart { .. } => {
+        Event::SpaceStart { pid, .. } => {
             let mut changes = stream.end_spaces();
             changes.extend(stream.spaces.end(space));
+            stream.spaces.begin(space, *pid);
             changes
+        }
+        Event::Fork { child } => {
+            spaces.fork(space, *child);
+            Vec::new()
         }
         Event::SpaceEnd { .. } => {
             stream.will_end();
@@ -118,7 +132,6 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
         }
         // `exec` may fail; where it does not, the space ends or begins again by an event of its own.
         Event::Exec { .. }
-        | Event::Fork { .. }
         | Event::ThreadStart(_)
         | Event::ThreadSwitch(_)
         | Event::ThreadEnd(_) => Vec::new(),

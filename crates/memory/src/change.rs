@@ -1,6 +1,6 @@
 //! What an event does to memory, and what a memory then asks of the TLBs.
 
-use crate::{BlockId, Pages};
+use crate::{BlockId, MemoryId, Pages};
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
 /// The part of one block that a range holds: offsets of base pages, `from` in it, `to` not.
@@ -61,16 +61,21 @@ pub enum Change {
     },
     /// An address space ends; the extent holds all of it.
     End(Extent),
+    /// Pages of shared memory hold nothing any more, whoever maps them. They are numbered from its beginning.
+    Emptied(MemoryId, Pages),
 }
 
 impl Change {
     /// The blocks whose pages it concerns; some may come more than once.
     pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
-        let (extent, moves) = match self {
-            Self::Release(extent) | Self::Protect(extent) | Self::End(extent) => (extent, &[][..]),
-            Self::Relocate { from, moves, .. } => (from, &moves[..]),
+        let (spans, moves) = match self {
+            Self::Release(extent) | Self::Protect(extent) | Self::End(extent) => {
+                (&extent.spans[..], &[][..])
+            }
+            Self::Relocate { from, moves, .. } => (&from.spans[..], &moves[..]),
+            Self::Emptied(..) => (&[][..], &[][..]),
         };
-        let left = extent.spans.iter().map(|span| span.block);
+        let left = spans.iter().map(|span| span.block);
         left.chain(moves.iter().map(|moved| moved.target))
     }
 }

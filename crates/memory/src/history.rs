@@ -87,7 +87,7 @@ impl Histories {
                     self.take(*span);
                 }
             }
-            Change::Protect(_) => {}
+            Change::Protect(_) | Change::Emptied(..) => {}
             Change::Relocate { moves, .. } => {
                 let carried: Vec<History> =
                     moves.iter().map(|moved| self.take(moved.source)).collect();

@@ -34,7 +34,7 @@ pub use memory::{Counters, Memory, Totals};
 pub use page_map::PageMap;
 pub use pages::Pages;
 pub use space::Facts;
-pub use spaces::{AddressSpaces, BlockId};
+pub use spaces::{AddressSpaces, BlockId, MemoryId};
 
 use broadleaf_units::Geometry;
 

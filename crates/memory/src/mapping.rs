@@ -1,6 +1,6 @@
 //! Mappings: addresses with something behind them.
 
-use crate::{GEOMETRY, Pages};
+use crate::{GEOMETRY, MemoryId, Pages};
 use broadleaf_policy::BackingKind;
 use broadleaf_units::FileId;
 
@@ -34,7 +34,12 @@ pub enum Backing {
     /// A stack, which grows downwards.
     Stack,
     /// Memory shared between processes that begins as zeroes.
-    SharedMemory,
+    SharedMemory {
+        /// Which ([`crate::AddressSpaces::shared_memory`]).
+        memory: MemoryId,
+        /// Its byte that stands at the first byte of the mapping.
+        offset: u64,
+    },
     /// A file's pages.
     File {
         /// Which file.
@@ -51,19 +56,32 @@ impl Backing {
     pub const fn kind(self) -> BackingKind {
         match self {
             Self::File { .. } => BackingKind::File,
-            Self::SharedMemory => BackingKind::SharedMemory,
+            Self::SharedMemory { .. } => BackingKind::SharedMemory,
             Self::Anonymous | Self::Heap | Self::Stack | Self::Kernel => BackingKind::Anonymous,
         }
     }
 
     /// What stands behind the page that lies that many pages further up.
     fn advanced(self, pages: u64) -> Self {
+        let bytes = pages << GEOMETRY.base().shift();
         match self {
             Self::File { file, offset } => Self::File {
                 file,
-                offset: offset.wrapping_add(pages << GEOMETRY.base().shift()),
+                offset: offset.wrapping_add(bytes),
+            },
+            Self::SharedMemory { memory, offset } => Self::SharedMemory {
+                memory,
+                offset: offset.wrapping_add(bytes),
             },
             other => other,
+        }
+    }
+
+    /// Which shared memory it is, where it is any.
+    pub(crate) const fn memory(self) -> Option<MemoryId> {
+        match self {
+            Self::SharedMemory { memory, .. } => Some(memory),
+            _ => None,
         }
     }
 }
@@ -104,12 +122,12 @@ impl Mapping {
     }
 
     /// Whether the other one begins where this one ends and goes on with the same: then both count as one mapping. Stacks
-    /// and shared memory do not say which they are, so one never goes on with another.
+    /// do not say which they are, and shared memory does not to whoever reads a trace, so one never goes on with another.
     pub(crate) fn is_continued_by(&self, other: &Self) -> bool {
         self.pages.end == other.pages.start
             && self.rights == other.rights
             && self.shared == other.shared
-            && !matches!(self.backing, Backing::Stack | Backing::SharedMemory)
+            && !matches!(self.backing, Backing::Stack | Backing::SharedMemory { .. })
             && self.backing.advanced(self.pages.len()) == other.backing
     }
 

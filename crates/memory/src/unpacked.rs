@@ -30,6 +30,8 @@ impl Unpacked<'_> {
                 let _superseded = self.release(extent);
                 Shootdown::Space(extent.space)
             }
+            // Where frames are not told apart, what processes share is not either.
+            Change::Emptied(..) => Shootdown::Nothing,
         }
     }
 

@@ -54,6 +54,17 @@ impl<'a> World<'a> {
         self.system.check();
     }
 
+    fn map_shared(&mut self, space: SpaceId, pages: u64) {
+        let behind = self.spaces.shared_memory(
+            space,
+            Pages {
+                start: 0,
+                end: pages,
+            },
+        );
+        self.map(space, behind, true, pages);
+    }
+
     fn touch(&mut self, space: SpaceId, pages: std::ops::Range<u64>, store: bool) {
         self.system.visited(space);
         for page in pages {
@@ -69,6 +80,8 @@ impl<'a> World<'a> {
     }
 
     fn fork(&mut self) {
+        self.spaces.fork(PARENT, PID);
+        self.spaces.begin(CHILD, PID);
         self.system.fork(&self.spaces, PARENT, PID);
         self.system.check();
         self.system.begin(CHILD, PID);
@@ -137,16 +150,82 @@ fn a_child_copies_what_either_stores_to_and_nothing_else() {
 fn memory_that_is_shared_for_good_is_never_copied() {
     let policy = policy("4k");
     let mut world = World::new(policy.as_ref(), 4096);
-    world.map(PARENT, Backing::SharedMemory, true, 10);
+    world.map_shared(PARENT, 10);
     world.touch(PARENT, 0..10, true);
     world.fork();
-    world.map(CHILD, Backing::SharedMemory, true, 10);
+    world.map_shared(CHILD, 10);
     world.touch(CHILD, 0..10, true);
     assert_eq!(
         (world.counters().write_faults, world.counters().copied),
         (0, 0)
     );
     assert_eq!(world.free(), 4086);
+}
+
+#[test]
+fn shared_memory_that_is_first_used_after_the_fork_stands_there_once() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map_shared(PARENT, 20);
+    world.fork();
+    world.map_shared(CHILD, 20);
+    // What is mapped there later is not what the parent has.
+    world.touch(CHILD, 0..10, true);
+    world.touch(PARENT, 0..10, false);
+    assert_eq!(world.free(), 4086);
+    assert_eq!(
+        (world.counters().page_faults, world.counters().zeroed),
+        (20, 10)
+    );
+    world.map_shared(CHILD, 20);
+    world.touch(CHILD, 0..10, true);
+    assert_eq!(world.free(), 4076);
+    // The parent's last mapping of it goes, and it is no more.
+    world.end(PARENT);
+    assert_eq!(world.free(), 4086);
+    world.end(CHILD);
+    assert_eq!(world.free(), 4096);
+}
+
+#[test]
+fn shared_memory_outlives_the_process_that_used_it() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map_shared(PARENT, 10);
+    world.fork();
+    world.map_shared(CHILD, 10);
+    world.touch(CHILD, 0..10, true);
+    world.end(CHILD);
+    assert_eq!(world.free(), 4086, "the parent has it mapped");
+    world.touch(PARENT, 0..10, false);
+    assert_eq!((world.free(), world.counters().zeroed), (4086, 10));
+    for change in world.spaces.remove(PARENT, Pages { start: 0, end: 4 }) {
+        world.system.apply(&change);
+    }
+    world.system.check();
+    assert_eq!(world.free(), 4090);
+    world.touch(PARENT, 0..10, false);
+    assert_eq!(world.counters().zeroed, 14);
+}
+
+#[test]
+fn shared_memory_stands_in_the_swap_once() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 64);
+    world.map_shared(PARENT, 100);
+    world.fork();
+    world.map_shared(CHILD, 100);
+    world.touch(PARENT, 0..100, true);
+    let out = world.counters().swapped_out;
+    assert!(out >= 100 - 64, "memory holds 64: {out}");
+    world.touch(CHILD, 0..100, false);
+    let counters = *world.counters();
+    assert!(counters.swapped_in >= out, "found in the swap: {counters:?}");
+    assert_eq!(counters.zeroed, 100, "zeroes are given once");
+    assert!(world.system.totals().in_swap <= 100);
+    world.end(PARENT);
+    world.end(CHILD);
+    assert_eq!((world.system.totals().in_swap, world.free()), (0, 64));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, OutOfMemory, Place, Spec, System};
-use broadleaf_memory::{AddressSpaces, Backing, Mapping, Pages, Rights};
+use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages, Rights};
 use broadleaf_policy::{
     Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Refusal, Scan, Verdict, View,
 };
@@ -113,14 +113,14 @@ fn range(random: &mut Random) -> Pages {
     }
 }
 
-fn mapping(random: &mut Random) -> Mapping {
+fn mapping(random: &mut Random, spaces: &mut AddressSpaces, space: SpaceId) -> Mapping {
     let pages = range(random);
     let backing = match random.below(5) {
         0 => Backing::File {
             file: FileId(random.below(2) as u32),
             offset: (pages.start & !7) << 12,
         },
-        1 => Backing::SharedMemory,
+        1 => spaces.shared_memory(space, pages),
         _ => Backing::Anonymous,
     };
     Mapping {
@@ -129,6 +129,38 @@ fn mapping(random: &mut Random) -> Mapping {
         shared: random.chance(30),
         backing,
     }
+}
+
+/// Tells of a child that it has its parent's mappings.
+fn tell(spaces: &mut AddressSpaces, parent: SpaceId, child: SpaceId) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for page in 0..PAGES {
+        let Some(mapping) = spaces.mapping_at(parent, page) else {
+            continue;
+        };
+        let pages = Pages {
+            start: page,
+            end: page + 1,
+        };
+        let ahead = page - mapping.pages.start;
+        let backing = match mapping.backing {
+            Backing::SharedMemory { .. } => spaces.shared_memory(child, pages),
+            Backing::File { file, offset } => Backing::File {
+                file,
+                offset: offset + (ahead << 12),
+            },
+            other => other,
+        };
+        changes.extend(spaces.map(
+            child,
+            Mapping {
+                pages,
+                backing,
+                ..mapping
+            },
+        ));
+    }
+    changes
 }
 
 /// One run: so many operations on a small memory.
@@ -171,8 +203,12 @@ fn run(seed: u64, operations: u64) {
             system.visited(space);
         }
         match what {
-            0..=4 => changes = spaces.map(space, mapping(&mut random)),
+            0..=4 => {
+                let mapping = mapping(&mut random, &mut spaces, space);
+                changes = spaces.map(space, mapping);
+            }
             5..=6 => changes = spaces.unmap(space, range(&mut random)),
+            7 if random.chance(30) => changes = spaces.remove(space, range(&mut random)),
             7 => changes = spaces.discard(space, range(&mut random)),
             8 => {
                 let rights = Rights {
@@ -192,6 +228,7 @@ fn run(seed: u64, operations: u64) {
             }
             10 => {
                 children += 1;
+                spaces.fork(space, children);
                 system.fork(&spaces, space, children);
                 if random.chance(70) {
                     let child = SpaceId((space.0 + 1) % 3);
@@ -199,7 +236,12 @@ fn run(seed: u64, operations: u64) {
                         system.apply(&change);
                     }
                     system.check();
+                    spaces.begin(child, children);
                     system.begin(child, children);
+                    if random.chance(70) {
+                        system.check();
+                        changes = tell(&mut spaces, space, child);
+                    }
                 }
             }
             11 if random.chance(10) => changes = spaces.end(space),

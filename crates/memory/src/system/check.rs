@@ -29,12 +29,19 @@ impl System<'_> {
             );
         }
         assert_eq!(self.cache.len(), self.cached.len());
+        for page in &self.shared_in_swap {
+            assert!(
+                self.frames.file_frame(*page).is_none(),
+                "shared memory in the swap and in a frame"
+            );
+        }
     }
 
     /// Who maps each frame, as the page tables say.
     fn check_tables(&self) -> BTreeMap<Frame, Vec<Place>> {
         let mut owners: BTreeMap<Frame, Vec<Place>> = BTreeMap::new();
-        let (mut resident, mut in_superpages, mut in_swap) = (0, 0, 0);
+        let (mut resident, mut in_superpages) = (0, 0);
+        let mut in_swap = self.shared_in_swap.len() as u64;
         for (at, pte) in self.tables.iter() {
             assert!(
                 !(pte.is_present() && pte.has(Pte::SWAPPED)),

@@ -4,7 +4,7 @@
 //! last saw them, and leave memory from there unless they were referenced again. Frames of clean pages of files keep what they hold until
 //! somebody takes them: that is the cache (Navarro 2002, on the contiguity-aware page daemon).
 
-use super::frame_table::List;
+use super::frame_table::{File, FilePage, List};
 use super::{Place, Pte, System};
 use crate::AddressSpaces;
 use crate::frames::Frame;
@@ -175,7 +175,12 @@ impl System<'_> {
         if mappers.iter().any(|at| self.pinned == Some(*at)) {
             return false;
         }
-        self.frames.file_page(frame).is_some() || self.in_swap + mappers.len() as u64 <= self.swap
+        let wanted = match self.frames.file_page(frame) {
+            Some((File::OnDisk(_), _)) => return true,
+            Some((File::Memory(_), _)) => 1,
+            None => mappers.len() as u64,
+        };
+        self.in_swap + wanted <= self.swap
     }
 
     /// A page leaves memory. What of a superpage it is part of breaks first.
@@ -204,14 +209,19 @@ impl System<'_> {
         }
     }
 
-    fn evict_file(
-        &mut self,
-        page: super::frame_table::FilePage,
-        frame: Frame,
-        mappers: &[Place],
-        unsaved: bool,
-    ) {
-        self.count_leaving(unsaved);
+    fn evict_file(&mut self, page: FilePage, frame: Frame, mappers: &[Place], unsaved: bool) {
+        self.save(page, unsaved);
+        self.empty_frame(frame, mappers);
+        // A free frame still holds the page: whoever wants it back before somebody else takes the frame finds it there. What is in the swap
+        // has to be read from there.
+        if self.buddy.is_free(frame) && matches!(page.0, File::OnDisk(_)) {
+            self.cache.insert(frame, page);
+            self.cached.insert(page, frame);
+        }
+    }
+
+    /// A frame holds no page of a file any more, and whoever mapped it does not.
+    pub(super) fn empty_frame(&mut self, frame: Frame, mappers: &[Place]) {
         self.frames.forget_file(frame);
         for at in mappers {
             self.unmap_evicted(*at, frame, Pte::NONE);
@@ -220,20 +230,22 @@ impl System<'_> {
             self.frames.end(frame);
             self.give_back(frame, 0);
         }
-        // A free frame still holds the page: whoever wants it back before somebody else takes the frame finds it there.
-        if self.buddy.is_free(frame) {
-            self.cache.insert(frame, page);
-            self.cached.insert(page, frame);
-        }
     }
 
-    /// A page of a file leaves memory, and is written back where it has to be.
-    pub(super) fn count_leaving(&mut self, unsaved: bool) {
-        if unsaved {
-            self.counters.file_writes += 1;
-            self.fault_cycles += self.costs.disk;
-        } else {
+    /// A page of a file leaves memory, and is written to the disk or the swap where it has to be.
+    pub(super) fn save(&mut self, page: FilePage, unsaved: bool) {
+        if !unsaved {
             self.counters.dropped += 1;
+            return;
+        }
+        self.fault_cycles += self.costs.disk;
+        match page.0 {
+            File::OnDisk(_) => self.counters.file_writes += 1,
+            File::Memory(_) => {
+                self.counters.swapped_out += 1;
+                self.in_swap += 1;
+                self.shared_in_swap.insert(page);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Faults: a page that is referenced becomes resident, and a store to a protected page gets a frame of its own.
 
-use super::frame_table::{FilePage, List};
+use super::frame_table::{File, FilePage, List};
 use super::{Files, OutOfMemory, Piece, Place, Pte, System};
 use crate::frames::Frame;
 use crate::{AddressSpaces, Backing, Mapping};
@@ -21,7 +21,13 @@ impl Behind {
     /// What a page table says of a page whose frame is the file's: a store to private memory of it faults.
     pub(super) const fn of_file(&self) -> u64 {
         let protected = if self.shared { 0 } else { Pte::PROTECTED };
-        Pte::OF_FILE | Pte::CONTENT | protected
+        let content = if self.is_on_disk() { Pte::CONTENT } else { 0 };
+        Pte::OF_FILE | content | protected
+    }
+
+    /// Whether it is a file on the disk.
+    pub(super) const fn is_on_disk(&self) -> bool {
+        matches!(self.file, Some((File::OnDisk(_), _)))
     }
 }
 
@@ -47,8 +53,10 @@ impl System<'_> {
     }
 
     fn file_page(&self, mapping: &Mapping, unit: u64) -> Option<FilePage> {
-        let Backing::File { file, offset } = mapping.backing else {
-            return None;
+        let (file, offset) = match mapping.backing {
+            Backing::File { file, offset } => (File::OnDisk(file), offset),
+            Backing::SharedMemory { memory, offset } => (File::Memory(memory), offset),
+            _ => return None,
         };
         let bytes = (unit - mapping.pages.start) << crate::GEOMETRY.base().shift();
         Some((file, offset.wrapping_add(bytes) >> self.base.shift()))
@@ -190,13 +198,40 @@ impl System<'_> {
             return 0;
         };
         if self.frames.file_frame(page).is_none() && !self.cached.contains_key(&page) {
-            self.read(1);
+            match page.0 {
+                File::OnDisk(_) => self.read(1),
+                File::Memory(_) => return self.content_of_memory(page, behind, of_file),
+            }
         }
         if of_file {
             return behind.of_file();
         }
         self.copy(1);
         Pte::CONTENT | Pte::UNSAVED
+    }
+
+    /// The same for a page of shared memory that is in no frame: it is in the swap, or holds zeroes. A place that shares it brings it back; one that wants
+    /// a copy leaves it there.
+    fn content_of_memory(&mut self, page: FilePage, behind: &Behind, of_file: bool) -> u64 {
+        let swapped = if of_file {
+            let was_there = self.shared_in_swap.remove(&page);
+            self.in_swap -= u64::from(was_there);
+            was_there
+        } else {
+            self.shared_in_swap.contains(&page)
+        };
+        if swapped {
+            self.counters.swapped_in += 1;
+            self.fault_cycles += self.costs.disk;
+        } else {
+            self.zero(1);
+        }
+        match (of_file, swapped) {
+            (true, true) => behind.of_file() | Pte::CONTENT | Pte::UNSAVED,
+            (true, false) => behind.of_file(),
+            (false, true) => Pte::CONTENT | Pte::UNSAVED,
+            (false, false) => 0,
+        }
     }
 
     /// Pages are read from files.
@@ -259,7 +294,13 @@ impl System<'_> {
             self.copy(1);
             frame = kept;
         }
-        self.map(at, frame, behind.of_file());
+        self.map(at, frame, self.found(frame, behind));
+    }
+
+    /// What a page table says of a page that was found in memory.
+    pub(super) fn found(&self, frame: Frame, behind: &Behind) -> u64 {
+        let content = if self.is_unsaved(frame) { Pte::CONTENT } else { 0 };
+        behind.of_file() | content
     }
 
     fn map_new(&mut self, at: Place, frame: Frame, flags: u64) {
@@ -333,7 +374,8 @@ impl System<'_> {
             if let Some(frame) = self.in_memory(of_file) {
                 self.map_file(near, frame, &behind);
             } else if self.files == Files::InMemory
-                && spaces.file_holds(of_file.0, of_file.1 << self.base.shift())
+                && let File::OnDisk(file) = of_file.0
+                && spaces.file_holds(file, of_file.1 << self.base.shift())
                 && let Some(frame) = self.take_free(0)
             {
                 self.map_new(near, frame, behind.of_file());
@@ -358,11 +400,14 @@ impl System<'_> {
             return Ok(());
         }
         let frame = pte.frame();
-        if self.frames.mapped(frame) == 1 {
-            if pte.has(Pte::OF_FILE) {
+        let file = self.frames.file_page(frame);
+        // Shared memory keeps its page, which is nowhere else.
+        let keeps = file.is_some_and(|(file, _)| matches!(file, File::Memory(_)));
+        if self.frames.mapped(frame) == 1 && !keeps {
+            if let Some(page) = file {
                 self.copy(1);
                 // What others stored to the file's page has to be saved before it leaves memory.
-                self.count_leaving(self.frames.is_unsaved(frame));
+                self.save(page, self.frames.is_unsaved(frame));
                 self.frames.forget_file(frame);
             }
             let own = pte.without(Pte::PROTECTED | Pte::OF_FILE);

@@ -1,12 +1,24 @@
 //! Who uses which frame, and in which order frames were put on the lists of the page daemon.
 
 use super::table::Place;
+use crate::MemoryId;
 use crate::frames::Frame;
 use broadleaf_units::FileId;
 use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What pages are of that several places may map. Memory that processes share is a file too, as it is to Linux: one without a name, which
+/// begins as zeroes and has the swap for a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum File {
+    /// A file on the disk.
+    OnDisk(FileId),
+    /// Shared memory.
+    Memory(MemoryId),
+}
 
 /// A page of a file: the file, and the number of the base page in it.
-pub(crate) type FilePage = (FileId, u64);
+pub(crate) type FilePage = (File, u64);
 
 /// The lists of the page daemon (Navarro 2002; the cache is no list, as its frames are free).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,9 +185,11 @@ impl FrameTable {
         self.of_file.get(&frame).copied()
     }
 
-    /// Whether any frame holds a page of a file.
+    /// Whether any frame holds a page of a file on the disk.
     pub(crate) fn holds_files(&self) -> bool {
-        !self.files.is_empty()
+        // They come before those of shared memory.
+        let first = self.files.first_key_value();
+        first.is_some_and(|((file, _), _)| matches!(file, File::OnDisk(_)))
     }
 
     /// The frame that holds a page of a file.
@@ -184,8 +198,14 @@ impl FrameTable {
     }
 
     /// Whether any page of a file in a range is in a frame.
-    pub(crate) fn holds_any(&self, pages: std::ops::Range<FilePage>) -> bool {
+    pub(crate) fn holds_any(&self, pages: Range<FilePage>) -> bool {
         self.files.range(pages).next().is_some()
+    }
+
+    /// The frames that hold pages of a file in a range.
+    pub(crate) fn holding(&self, pages: Range<FilePage>) -> Vec<(FilePage, Frame)> {
+        let found = self.files.range(pages);
+        found.map(|(page, frame)| (*page, *frame)).collect()
     }
 
     /// Whoever stored to the page of a file in this frame does not map it any more: it is to be written back when it leaves.

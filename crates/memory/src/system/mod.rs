@@ -91,9 +91,10 @@ pub struct System<'a> {
     /// Pages of files that left memory, and the free frames in which they can still be found.
     cache: BTreeMap<Frame, frame_table::FilePage>,
     cached: BTreeMap<frame_table::FilePage, Frame>,
-    /// How many pages the swap has room for, and how many it holds.
+    /// How many pages the swap has room for, and how many it holds; and which of them are of shared memory.
     swap: u64,
     in_swap: u64,
+    shared_in_swap: BTreeSet<frame_table::FilePage>,
     /// Copies of spaces that were forked and have not begun, by process id: the name that each has until then, and its parent.
     forked: BTreeMap<u32, (SpaceId, SpaceId)>,
     /// Processes that began or were forked, and whether the first that was told of them was not the fork.
@@ -167,6 +168,7 @@ impl<'a> System<'a> {
             cached: BTreeMap::new(),
             swap: spec.swap,
             in_swap: 0,
+            shared_in_swap: BTreeSet::new(),
             forked: BTreeMap::new(),
             begun: BTreeMap::new(),
             inheriting: BTreeSet::new(),

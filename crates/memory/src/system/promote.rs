@@ -116,11 +116,11 @@ impl System<'_> {
             self.frames.begin(frame);
         }
         let mut flags = if old.is_some() {
-            behind.of_file()
+            self.found(frame, &behind)
         } else {
             self.content(at, &behind, of_file.is_some())
         };
-        if of_file.is_some() {
+        if of_file.is_some() && behind.is_on_disk() {
             flags |= Pte::READ;
         }
         self.map(at, frame, flags);

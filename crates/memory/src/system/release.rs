@@ -1,10 +1,10 @@
 //! What an event of the trace does: pages go, change their rights, move, or end with their address space.
 
-use super::frame_table::List;
+use super::frame_table::{File, List};
 use super::{Place, Pte, System};
 use crate::frames::Frame;
 use crate::reservations::ReservationId;
-use crate::{AddressSpaces, Change, GEOMETRY, Pages, Shootdown};
+use crate::{AddressSpaces, Change, GEOMETRY, MemoryId, Pages, Shootdown};
 use broadleaf_policy::Point;
 use broadleaf_units::SpaceId;
 
@@ -21,8 +21,28 @@ impl System<'_> {
                 self.release_pages(extent.space, 0, u64::MAX);
                 self.shootdowns.push(Shootdown::Space(extent.space));
             }
+            Change::Emptied(memory, pages) => self.empty(*memory, *pages),
         }
         self.book();
+    }
+
+    /// Pages of shared memory are no more, wherever they are.
+    fn empty(&mut self, memory: MemoryId, pages: Pages) {
+        let (from, to) = self.within(pages);
+        let file = File::Memory(memory);
+        let range = (file, from)..(file, to);
+        for (_, frame) in self.frames.holding(range.clone()) {
+            let mappers = self.frames.mappers(frame);
+            for at in &mappers {
+                self.demote_to_base_page(*at);
+            }
+            self.empty_frame(frame, &mappers);
+        }
+        let gone: Vec<_> = self.shared_in_swap.range(range).copied().collect();
+        self.in_swap -= gone.len() as u64;
+        for page in &gone {
+            self.shared_in_swap.remove(page);
+        }
     }
 
     /// What an event costs, the program waits for.
@@ -144,7 +164,8 @@ impl System<'_> {
             self.frames.put(frame, List::Inactive);
             return;
         }
-        // Its frame is the reservation's, so the page moves to another; where there is none it leaves memory.
+        // Its frame is the reservation's, so the page moves to another; where there is none, a file's leaves memory, and for shared memory the
+        // reservation ends.
         if let Some(other) = self.take_free(0) {
             self.copy(1);
             self.frames.unmap(frame, at);
@@ -152,7 +173,18 @@ impl System<'_> {
             self.frames.put(other, List::Inactive);
             self.back_to_reservation(at, frame);
         } else {
-            self.count_leaving(self.frames.is_unsaved(frame));
+            match self.frames.file_page(frame) {
+                Some((File::Memory(_), _)) => {
+                    if let Some(id) = self.reservations.around(at) {
+                        self.dissolve(id);
+                    }
+                    self.frames.unmap(frame, at);
+                    self.frames.put(frame, List::Inactive);
+                    return;
+                }
+                Some(page) => self.save(page, self.frames.is_unsaved(frame)),
+                None => {}
+            }
             self.leave_frame_for_good(at, frame);
         }
     }

@@ -1,5 +1,6 @@
 //! How memory stands at one time, and what it comes to in the end.
 
+use super::frame_table::File;
 use super::{Pte, System};
 use crate::frames::Contiguity;
 
@@ -83,7 +84,10 @@ impl System<'_> {
             mappings: vec![0; self.sizes.levels()],
             in_swap: self.in_swap,
             unsaved_file_pages: (self.frames.iter())
-                .filter(|frame| self.frames.file_page(*frame).is_some() && self.is_unsaved(*frame))
+                .filter(|frame| {
+                    let file = self.frames.file_page(*frame);
+                    matches!(file, Some((File::OnDisk(_), _))) && self.is_unsaved(*frame)
+                })
                 .count() as u64,
         };
         for (at, pte) in self.tables.iter() {

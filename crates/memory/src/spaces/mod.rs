@@ -1,11 +1,17 @@
 //! The half of memory that is the same for every policy: address spaces with their mappings, and the blocks ever touched.
 
+mod memories;
+mod shared;
+
+pub use memories::MemoryId;
+
 use crate::advised::Advised;
 use crate::space::{Facts, Space};
 use crate::{
     Backing, Change, Extent, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, PageMap, Pages, Rights, Span,
 };
 use broadleaf_units::{BlockNumber, FileId, PageNumber, SpaceId};
+use memories::Memories;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A block of an address space, numbered from 0 in the order in which a trace meets them.
@@ -41,6 +47,7 @@ pub struct AddressSpaces {
     /// Spaces known beforehand to have mappings told at some point.
     told: BTreeSet<SpaceId>,
     files: BTreeMap<FileId, u64>,
+    memories: Memories,
     blocks: BTreeMap<(usize, BlockNumber), BlockId>,
     known: Vec<Known>,
 }
@@ -226,6 +233,7 @@ impl AddressSpaces {
 
     /// A mapping came to be, in place of whatever stood there.
     pub fn map(&mut self, space: SpaceId, mapping: Mapping) -> Vec<Change> {
+        let shared = self.shared_in(space, mapping.pages);
         let target = self.space(space);
         target.generation += 1;
         target.map(mapping);
@@ -234,15 +242,18 @@ impl AddressSpaces {
             heap.start = heap.start.min(mapping.pages.start);
             heap.end = heap.end.max(mapping.pages.end);
         }
-        self.release(space, mapping.pages).into_iter().collect()
+        let released = self.release(space, mapping.pages).into_iter();
+        released.chain(self.unshared(&shared)).collect()
     }
 
     /// A range is no longer mapped.
     pub fn unmap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
+        let shared = self.shared_in(space, pages);
         let target = self.space(space);
         target.generation += 1;
         target.unmap(pages);
-        self.release(space, pages).into_iter().collect()
+        let released = self.release(space, pages).into_iter();
+        released.chain(self.unshared(&shared)).collect()
     }
 
     /// The pages of a range go, and its mappings stay.
@@ -355,6 +366,8 @@ impl AddressSpaces {
             start: moved.end,
             end: from.end,
         };
+        let mut shared = self.shared_in(space, to);
+        shared.extend(self.shared_in(space, tail));
         let mut changes: Vec<Change> = [to, tail]
             .into_iter()
             .filter_map(|pages| self.release(space, pages))
@@ -382,6 +395,7 @@ impl AddressSpaces {
             .advised
             .put_down(&advised, to.start.wrapping_sub(from.start));
         self.extend(space, to.start + moved.len(), to.end);
+        changes.extend(self.unshared(&shared));
         changes
     }
 
@@ -454,7 +468,11 @@ impl AddressSpaces {
         if !self.numbers.contains_key(&space) {
             return Vec::new();
         }
+        let mut shared = self.shared_in(space, Pages::ALL);
+        shared.extend(self.memories.end(space));
         self.space(space).clear();
-        vec![Change::End(self.extent(space, Pages::ALL))]
+        let mut changes = vec![Change::End(self.extent(space, Pages::ALL))];
+        changes.extend(self.unshared(&shared));
+        changes
     }
 }

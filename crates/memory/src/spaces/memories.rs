@@ -1,0 +1,74 @@
+//! Memory that processes share: which it is, when a child is told of what its parent had mapped.
+
+use crate::{Backing, Mapping, Pages};
+use broadleaf_units::SpaceId;
+use std::collections::BTreeMap;
+
+/// Memory that processes share and no file stands behind, numbered in the order in which a trace makes it. A trace does not name it:
+/// two mappings show the same where one was there at a `fork` and the other is the child's copy of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemoryId(pub u32);
+
+/// What children will be told of as mappings of shared memory, and which it is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memories {
+    made: u32,
+    /// What children that have not begun have of it, by process id, each with its parent.
+    forked: BTreeMap<u32, (SpaceId, Vec<Mapping>)>,
+    /// What spaces that began have of it and were not told of yet.
+    begun: BTreeMap<SpaceId, Vec<Mapping>>,
+}
+
+impl Memories {
+    /// A process was forked off a space that has these mappings of shared memory.
+    pub(crate) fn fork(&mut self, parent: SpaceId, child: u32, shared: Vec<Mapping>) {
+        self.forked.insert(child, (parent, shared));
+    }
+
+    /// A process begins.
+    pub(crate) fn begin(&mut self, space: SpaceId, process: u32) {
+        self.begun.remove(&space);
+        if let Some((_, shared)) = self.forked.remove(&process) {
+            self.begun.insert(space, shared);
+        }
+    }
+
+    /// A space ended: what it had, and what children of it would have had that did not begin.
+    pub(crate) fn end(&mut self, space: SpaceId) -> Vec<Mapping> {
+        let mut had = self.begun.remove(&space).unwrap_or_default();
+        self.forked.retain(|_, (parent, shared)| {
+            let stays = *parent != space;
+            if !stays {
+                had.append(shared);
+            }
+            stays
+        });
+        had
+    }
+
+    /// What stands behind a mapping of shared memory that a space is told to have: what it began with, or some that is made here.
+    pub(crate) fn behind(&mut self, space: SpaceId, pages: Pages) -> Backing {
+        let begun = self.begun.get_mut(&space);
+        let found = begun.and_then(|shared| {
+            let at = shared
+                .iter()
+                .position(|mapping| mapping.pages.covers(pages))?;
+            let whole = shared.swap_remove(at);
+            let rest = whole.pages.without(pages);
+            let rest = rest.into_iter().filter(|pages| !pages.is_empty());
+            shared.extend(rest.map(|pages| whole.part(pages)));
+            Some(whole.part(pages).backing)
+        });
+        found.unwrap_or_else(|| {
+            let memory = MemoryId(self.made);
+            self.made += 1;
+            Backing::SharedMemory { memory, offset: 0 }
+        })
+    }
+
+    /// The mappings of shared memory that are still to be told of.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Mapping> {
+        let forked = self.forked.values().flat_map(|(_, shared)| shared);
+        forked.chain(self.begun.values().flatten())
+    }
+}
