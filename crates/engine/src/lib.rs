@@ -32,5 +32,5 @@ pub use broadleaf_memory::system::{Costs, Files};
 pub use limited::Limits;
 pub use plan::{Plan, PlanError};
 pub use reduce::reduce;
-pub use run::{Error, Outcome, Progress, run};
+pub use run::{Error, Outcome, Progress, run, run_after};
 pub use source::{Items, Part, Piece, SomeItems, Source};

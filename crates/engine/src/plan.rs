@@ -182,14 +182,6 @@ impl Plan {
         self.most_kept
     }
 
-    /// Takes processes that are forked for ones that are not in the trace: then they need no memory.
-    pub fn without_children(mut self) -> Self {
-        if let Some(limits) = &mut self.limits {
-            limits.children = false;
-        }
-        self
-    }
-
     pub(crate) fn limits(&self) -> Option<&Limits> {
         self.limits.as_deref()
     }

@@ -26,6 +26,7 @@ pub fn reduce<S: Source>(
     let mut state = Progress {
         pass: 1,
         passes: 1,
+        earlier: None,
         accesses: 0,
     };
     while !feed.is_at_end() {

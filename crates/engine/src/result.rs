@@ -2,6 +2,7 @@
 
 use crate::cell::Cell;
 use crate::curve::Curve;
+use crate::limited::is_earlier;
 use crate::stream::Stream;
 use crate::team::Team;
 use crate::translation::Misses;
@@ -24,7 +25,7 @@ pub(crate) fn outcome(teams: &[Team<'_>], stream: &Stream, plan: &Plan) -> Outco
     Outcome {
         interim: Vec::new(),
         trace: TraceSummary {
-            pages: stream.spaces.touched_pages(),
+            pages: stream.touched_pages(),
             ..stream.summary.clone()
         },
         results: results.collect(),
@@ -77,10 +78,10 @@ pub(crate) fn of_memory(
         extra_zeroed_pages: totals.extra_zeroed_pages,
         extra_disk_read_pages: totals.extra_disk_read_pages,
         false_dirty_pages: totals.false_dirty_pages,
-        touched_pages: stream.spaces.touched_pages(),
+        touched_pages: stream.touched_pages(),
         resident_pages: counters.resident,
         peak_resident_pages: counters.peak_resident,
-        regions: stream.spaces.regions(),
+        regions: stream.regions(),
         refusals: refusals.iter().map(named).collect(),
         ..CellResult::default()
     }
@@ -114,6 +115,7 @@ pub(crate) fn notes(stream: &Stream) -> Vec<String> {
     let untold: Vec<String> = stream
         .spaces
         .untold()
+        .filter(|space| !is_earlier(*space))
         .map(|space| space.0.to_string())
         .collect();
     if !untold.is_empty() {

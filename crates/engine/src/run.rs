@@ -5,6 +5,7 @@ use crate::cell::{Cell, Promoted};
 use crate::events::tells_a_mapping;
 use crate::feed::{Fed, Feed};
 use crate::kept::{Keeping, Kept};
+use crate::limited::Sources;
 use crate::members::MOST_MEMBERS;
 use crate::pool::Pool;
 use crate::stream::{Refused, Stream, TooLate};
@@ -69,6 +70,8 @@ pub struct Progress {
     pub pass: u32,
     /// How many passes there will be, as far as is known.
     pub passes: u32,
+    /// Which of the traces that ran before is being read, from 0; `None` for the one that results are about.
+    pub earlier: Option<usize>,
     /// Accesses replayed in this pass.
     pub accesses: u64,
 }
@@ -101,12 +104,42 @@ pub fn run<S: Source>(
     plan: &Plan,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
-    let passes = if plan.foreseen().is_empty() { 1 } else { 2 };
+    run_after(&mut [], source, plan, progress)
+}
+
+/// The same in memory that earlier traces have used, one after the other: what they leave in it, and in the TLBs, is what the trace begins
+/// with. Nothing of them is counted. A process of theirs that has not ended goes on living; a file that two traces name by the same path is one.
+///
+/// # Errors
+/// As [`run`]; and where there are earlier traces and memory is not modelled down to the frame, or there are too many.
+pub fn run_after<S: Source>(
+    earlier: &mut [S],
+    source: &mut S,
+    plan: &Plan,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Error<S::Error>> {
+    if !earlier.is_empty() && plan.limits().is_none() {
+        return Err(Error::Memory(
+            "what ran before leaves nothing behind where memory is not limited".to_string(),
+        ));
+    }
+    if earlier.len() > limited::MOST_EARLIER {
+        return Err(Error::Memory(format!(
+            "at most {} traces may run before another",
+            limited::MOST_EARLIER
+        )));
+    }
+    let passes = if plan.foreseen().is_empty() {
+        1
+    } else {
+        2 + earlier.len() as u32
+    };
     let mut passes = Passes {
         progress,
         state: Progress {
             pass: 0,
             passes,
+            earlier: None,
             accesses: 0,
         },
         told: BTreeSet::new(),
@@ -116,7 +149,20 @@ pub fn run<S: Source>(
             reason,
         })?,
     };
-    let (foresight, kept) = foresee(&mut passes, source, plan)?;
+    let mut before = Foresight::new();
+    for (number, source) in earlier.iter_mut().enumerate() {
+        passes.state.earlier = Some(number);
+        let (foresight, _) = foresee(&mut passes, source, plan)?;
+        for (policy, promoted) in foresight {
+            let named = limited::named(promoted, number)?;
+            before.entry(policy).or_default().extend(named);
+        }
+    }
+    passes.state.earlier = None;
+    let (mut foresight, kept) = foresee(&mut passes, source, plan)?;
+    for (policy, promoted) in before {
+        foresight.entry(policy).or_default().extend(promoted);
+    }
     if let Some(limits) = plan.limits() {
         let Passes {
             progress,
@@ -124,7 +170,12 @@ pub fn run<S: Source>(
             pool,
             ..
         } = passes;
-        return limited::run(source, plan, limits, &foresight, &pool, state, progress);
+        let sources = Sources {
+            read: state.pass > 0,
+            earlier,
+            last: source,
+        };
+        return limited::run(sources, plan, limits, &foresight, &pool, state, progress);
     }
     let baseline = plan.baseline().name();
     let extra = (plan.policies().iter()).all(|policy| policy.name() != baseline);
@@ -205,6 +256,8 @@ fn foresee<S: Source>(
     if plan.foreseen().is_empty() {
         return Ok((Foresight::new(), None));
     }
+    // Spaces of other traces have the same names.
+    passes.told.clear();
     loop {
         let cells = (plan.foreseen().iter())
             .map(|policy| Cell::new(policy.as_ref(), None).remembering())

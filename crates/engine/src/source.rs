@@ -17,6 +17,11 @@ pub trait Source {
     /// The unit in which visits name places.
     fn grain(&self) -> Grain;
 
+    /// Whether the trace holds the processes that others fork. Where it does not, a child is not heard of again.
+    fn holds_children(&self) -> bool {
+        true
+    }
+
     /// Goes back to the start. Called before each pass but the first, when all parts were given back or are gone; most plans
     /// need one pass only.
     ///

@@ -42,11 +42,21 @@ const NOTHING: Recent = Recent {
     entered: false,
 };
 
+/// What was replayed before: accesses, and what they touched.
+#[derive(Clone, Copy, Debug, Default)]
+struct Earlier {
+    accesses: u64,
+    pages: u64,
+    regions: u64,
+}
+
 /// The trace as all cells see it.
 pub(crate) struct Stream {
     pub(crate) spaces: AddressSpaces,
     pub(crate) histories: Histories,
     pub(crate) summary: TraceSummary,
+    /// What was replayed before the trace that all this is about.
+    earlier: Earlier,
     /// Mappings that stand elsewhere in their block than the kernel would have put them.
     pub(crate) misplaced: u64,
     /// Whether any reference is to the upper half of the addresses, where the kernel lives.
@@ -66,6 +76,7 @@ impl Stream {
             spaces: AddressSpaces::new(told),
             histories: Histories::new(),
             summary: TraceSummary::default(),
+            earlier: Earlier::default(),
             misplaced: 0,
             kernel_references: false,
             running: SpaceId(0),
@@ -75,9 +86,36 @@ impl Stream {
         }
     }
 
-    /// Accesses so far.
+    /// Accesses so far, and those of what ran before.
     pub(crate) const fn now(&self) -> u64 {
-        self.summary.accesses
+        self.earlier.accesses.saturating_add(self.summary.accesses)
+    }
+
+    /// Accesses of the trace itself at that time.
+    pub(crate) const fn since_begun(&self, time: u64) -> u64 {
+        time.saturating_sub(self.earlier.accesses)
+    }
+
+    /// All that came so far ran before the trace that all this is about, which begins. Time goes on.
+    pub(crate) fn begin(&mut self) {
+        self.earlier = Earlier {
+            accesses: self.now(),
+            pages: self.spaces.touched_pages(),
+            regions: self.spaces.regions(),
+        };
+        self.summary = TraceSummary::default();
+        self.misplaced = 0;
+        self.kernel_references = false;
+    }
+
+    /// Distinct base pages that the trace touched.
+    pub(crate) fn touched_pages(&self) -> u64 {
+        self.spaces.touched_pages() - self.earlier.pages
+    }
+
+    /// Distinct blocks that the trace touched.
+    pub(crate) fn regions(&self) -> u64 {
+        self.spaces.regions() - self.earlier.regions
     }
 
     /// Another space runs.
@@ -118,7 +156,7 @@ impl Stream {
     /// count from what was taken in before; what they come to is to be told with [`Stream::pass`].
     pub(crate) fn take(&mut self, visits: &[Kept], batch: &mut Batch) -> Result<(), Refused> {
         batch.begin(self.running);
-        let begin = self.summary.accesses;
+        let begin = self.now();
         batch.extend(visits, begin);
         for visit in visits {
             let page = PageNumber(visit.page);

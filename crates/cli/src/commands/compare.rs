@@ -222,12 +222,6 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     } else {
         Trace::open_for(trace, reading, plan.machines())?
     };
-    let followed = trace.header().is_some_and(|header| header.options.children);
-    let plan = if limited && !followed {
-        plan.without_children()
-    } else {
-        plan
-    };
     let outcome = replay(&mut trace, &plan)?;
     trace.finish()?;
     if outcome.trace.accesses == 0 {

@@ -372,6 +372,10 @@ impl broadleaf_engine::Source for Trace {
         Self::grain(self)
     }
 
+    fn holds_children(&self) -> bool {
+        self.header().is_some_and(|header| header.options.children)
+    }
+
     fn rewind(&mut self) -> Result<(), ReadError> {
         self.finish()?;
         self.meter.restart();

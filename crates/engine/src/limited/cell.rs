@@ -65,6 +65,18 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// What comes from here on is counted; what came so far left memory and TLBs as they are.
+    pub(crate) fn begin(&mut self, now: u64) {
+        self.system.begin_counting();
+        self.second_hits = 0;
+        self.walks.fill(0);
+        self.samples.clear();
+        self.interval = FIRST_INTERVAL;
+        self.next_sample = now;
+        self.peak = Sample::default();
+        self.highest = 0;
+    }
+
     /// Replays visits, of one address space.
     pub(crate) fn replay(&mut self, steps: &Steps, stream: &Stream) {
         if self.ended.is_some() {

@@ -25,9 +25,6 @@ pub struct Limits {
     pub costs: Costs,
     /// Whether pages that instructions are fetched from are in this memory too, where a trace tells of them.
     pub code: bool,
-    /// Whether the trace holds the processes that others fork: then a child begins as a copy of its parent. Without, a child is not heard of again,
-    /// and is taken to need no memory.
-    pub children: bool,
 }
 
 impl Limits {
@@ -40,7 +37,6 @@ impl Limits {
             files: Files::default(),
             costs: Costs::default(),
             code: false,
-            children: true,
         }
     }
 

@@ -5,12 +5,16 @@
 //! policy and machine.
 
 mod cell;
+mod earlier;
 mod limits;
 mod result;
 mod steps;
 
 pub use limits::Limits;
 
+pub(crate) use earlier::{MOST_EARLIER, is_earlier};
+
+use crate::cell::Promoted;
 use crate::events::tells_a_mapping;
 use crate::pool::Pool;
 use crate::run::{Foresight, refused};
@@ -22,6 +26,7 @@ use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Advice, Event, Visit};
 use broadleaf_units::{PageNumber, SpaceId};
 use cell::Cell;
+use earlier::{Names, NoRoom};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use steps::Steps;
@@ -29,9 +34,26 @@ use steps::Steps;
 /// How many visits are replayed at a time.
 const BATCH: usize = 1 << 14;
 
-/// Replays a trace in limited memory.
+/// Traces that are replayed one after the other: what ran before, and the one that results are about.
+pub(crate) struct Sources<'s, S> {
+    pub(crate) earlier: &'s mut [S],
+    pub(crate) last: &'s mut S,
+    /// Whether any of them was read before.
+    pub(crate) read: bool,
+}
+
+impl<S: Source> Sources<'_, S> {
+    /// All of them in order, each with its number where it is an earlier one.
+    pub(crate) fn in_order(&mut self) -> impl Iterator<Item = (Option<usize>, &mut S)> {
+        let earlier = self.earlier.iter_mut().enumerate();
+        let earlier = earlier.map(|(number, source)| (Some(number), source));
+        earlier.chain([(None, &mut *self.last)])
+    }
+}
+
+/// Replays traces in limited memory.
 pub(crate) fn run<S: Source>(
-    source: &mut S,
+    mut sources: Sources<'_, S>,
     plan: &Plan,
     limits: &Limits,
     foresight: &Foresight,
@@ -40,42 +62,46 @@ pub(crate) fn run<S: Source>(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
     let mut told = BTreeSet::new();
-    loop {
-        let cells = cells(plan, limits, foresight).map_err(Error::Memory)?;
-        if state.pass > 0 {
-            source.rewind().map_err(Error::Source)?;
-        }
-        state.pass += 1;
-        state.passes = state.passes.max(state.pass);
+    'again: loop {
         let mut replay = Replay {
-            cells,
+            cells: cells(plan, limits, foresight).map_err(Error::Memory)?,
             stream: Stream::new(told.clone()),
+            names: Names::default(),
             steps: Steps::default(),
             pool,
-            shift: u32::from(GEOMETRY.base().shift() - source.grain().shift()),
+            shift: 0,
             code: limits.code,
-            children: limits.children,
+            children: true,
             plan,
             interim: Vec::new(),
         };
-        match replay.all(source, &mut state, progress)? {
-            Ended::AtItsEnd => {
-                replay.flush();
-                let Replay {
-                    mut cells,
-                    stream,
-                    interim,
-                    ..
-                } = replay;
-                cells.iter_mut().for_each(|cell| cell.pass(&stream));
-                return Ok(result::outcome(&cells, &stream, plan, interim));
-            }
-            Ended::ToBeginAgain(space) => {
-                told.insert(space);
+        if sources.read {
+            for (_, source) in sources.in_order() {
                 source.rewind().map_err(Error::Source)?;
-                told.extend(spaces_told(source)?);
             }
         }
+        sources.read = true;
+        state.pass += 1;
+        state.passes = state.passes.max(state.pass);
+        for (number, source) in sources.in_order() {
+            state.earlier = number;
+            replay.begin(number, source)?;
+            if let Ended::ToBeginAgain(space) = replay.all(source, &mut state, progress)? {
+                told.insert(space);
+                source.rewind().map_err(Error::Source)?;
+                told.extend(spaces_told(source, &replay.names)?);
+                continue 'again;
+            }
+        }
+        replay.flush();
+        let Replay {
+            mut cells,
+            stream,
+            interim,
+            ..
+        } = replay;
+        cells.iter_mut().for_each(|cell| cell.pass(&stream));
+        return Ok(result::outcome(&cells, &stream, plan, interim));
     }
 }
 
@@ -102,6 +128,22 @@ fn cells<'a>(
     Ok(cells)
 }
 
+/// What a policy promotes in an earlier trace, by the names that it has among others.
+pub(crate) fn named<E>(promoted: Promoted, earlier: usize) -> Result<Promoted, Error<E>> {
+    let mut names = Names::default();
+    names.begin(Some(earlier));
+    let named = promoted.into_iter();
+    named
+        .map(|(space, block)| Ok((names.space(space)?, block)))
+        .collect()
+}
+
+impl<E> From<NoRoom> for Error<E> {
+    fn from(error: NoRoom) -> Self {
+        Self::Memory(error.to_string())
+    }
+}
+
 /// How a pass ended.
 enum Ended {
     AtItsEnd,
@@ -110,12 +152,15 @@ enum Ended {
 }
 
 /// The spaces whose mappings a trace tells.
-fn spaces_told<S: Source>(source: &mut S) -> Result<BTreeSet<SpaceId>, Error<S::Error>> {
-    let (mut told, mut running) = (BTreeSet::new(), SpaceId(0));
+fn spaces_told<S: Source>(
+    source: &mut S,
+    names: &Names,
+) -> Result<BTreeSet<SpaceId>, Error<S::Error>> {
+    let (mut told, mut running) = (BTreeSet::new(), names.space(SpaceId(0))?);
     while let Some(mut part) = source.next_part().map_err(Error::Source)? {
         while let Some(piece) = part.next().map_err(Error::Source)? {
             match piece {
-                Piece::Event(Event::SpaceSwitch(space)) => running = *space,
+                Piece::Event(Event::SpaceSwitch(space)) => running = names.space(*space)?,
                 Piece::Event(event) if tells_a_mapping(event) => {
                     told.insert(running);
                 }
@@ -132,6 +177,7 @@ fn spaces_told<S: Source>(source: &mut S) -> Result<BTreeSet<SpaceId>, Error<S::
 struct Replay<'a> {
     cells: Vec<Cell<'a>>,
     stream: Stream,
+    names: Names,
     steps: Steps,
     pool: &'a Pool,
     /// How many low bits of a unit lie inside a base page.
@@ -146,6 +192,25 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
+    /// A trace begins: an earlier one, or the one that results are about.
+    fn begin<S: Source>(
+        &mut self,
+        earlier: Option<usize>,
+        source: &S,
+    ) -> Result<(), Error<S::Error>> {
+        self.end_spaces();
+        self.names.begin(earlier);
+        self.stream.switch(self.names.space(SpaceId(0))?);
+        self.shift = u32::from(GEOMETRY.base().shift() - source.grain().shift());
+        self.children = source.holds_children();
+        if earlier.is_none() && self.stream.now() > 0 {
+            self.stream.begin();
+            let now = self.stream.now();
+            self.cells.iter_mut().for_each(|cell| cell.begin(now));
+        }
+        Ok(())
+    }
+
     fn all<S: Source>(
         &mut self,
         source: &mut S,
@@ -164,7 +229,8 @@ impl Replay<'_> {
                         return Err(Error::Memory(why.to_string()));
                     }
                     Piece::Event(event) => {
-                        if self.event(event).is_err() {
+                        let event = self.names.of(event)?;
+                        if self.event(&event).is_err() {
                             return Ok(Ended::ToBeginAgain(self.stream.running));
                         }
                     }
@@ -209,9 +275,9 @@ impl Replay<'_> {
 
     /// Keeps what cells come to where the plan asks for that before what comes now.
     fn look_at_results(&mut self) {
-        while (self.plan.interim().get(self.interim.len()))
-            .is_some_and(|after| *after <= self.stream.now())
-        {
+        while (self.plan.interim().get(self.interim.len())).is_some_and(|after| {
+            !self.names.are_earlier() && *after <= self.stream.summary.accesses
+        }) {
             self.flush();
             self.cells
                 .iter_mut()

@@ -19,7 +19,7 @@ pub(crate) fn outcome(
     interim.resize(plan.interim().len(), results.clone());
     Outcome {
         trace: TraceSummary {
-            pages: stream.spaces.touched_pages(),
+            pages: stream.touched_pages(),
             ..stream.summary.clone()
         },
         results,
@@ -57,12 +57,13 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
         walk_cycles += count * cell.machine.costs.of(size).unwrap_or(0);
         page_sizes.insert(size.bytes(), totals.mappings[level]);
     }
-    let accesses = cell.ended.unwrap_or(stream.summary.accesses);
+    let ended = cell.ended.map(|time| stream.since_begun(time));
+    let accesses = ended.unwrap_or(stream.summary.accesses);
     let last = Sample {
-        time: accesses,
+        time: cell.ended.unwrap_or(stream.now()),
         ..cell.system.sample()
     };
-    let earlier = cell.samples.iter().filter(|sample| sample.time < accesses);
+    let earlier = cell.samples.iter().filter(|sample| sample.time < last.time);
     CellResult {
         policy: cell.policy.name(),
         machine: cell.machine.name.clone(),
@@ -94,9 +95,12 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
             daemon_cycles: counters.daemon_cycles,
             free_contiguity: by_order(&last.extents),
             in_swap_pages: totals.in_swap,
-            out_of_memory_after: cell.ended,
-            at_peak: sample_of(&cell.peak),
-            over_time: earlier.chain([&last]).map(sample_of).collect(),
+            out_of_memory_after: ended,
+            at_peak: sample_of(&cell.peak, stream),
+            over_time: earlier
+                .chain([&last])
+                .map(|sample| sample_of(sample, stream))
+                .collect(),
         }),
         ..of_memory(
             &counters.common(),
@@ -112,9 +116,9 @@ fn by_order(extents: &[u64]) -> BTreeMap<u8, u64> {
     (0..).zip(extents.iter().copied()).collect()
 }
 
-fn sample_of(sample: &Sample) -> MemorySample {
+fn sample_of(sample: &Sample, stream: &Stream) -> MemorySample {
     MemorySample {
-        time: sample.time,
+        time: stream.since_begun(sample.time),
         resident_pages: sample.resident,
         bloat_pages: sample.bloat,
         superpage_pages: sample.in_superpages,

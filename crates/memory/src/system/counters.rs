@@ -60,6 +60,17 @@ pub struct SystemCounters {
 }
 
 impl SystemCounters {
+    /// Nothing counted yet, where there is as much in memory as here.
+    pub(super) fn begun(&self) -> Self {
+        Self {
+            resident: self.resident,
+            peak_resident: self.resident,
+            in_superpages: self.in_superpages,
+            peak_in_superpages: self.in_superpages,
+            ..Self::default()
+        }
+    }
+
     /// What any memory counts.
     pub const fn common(&self) -> Counters {
         Counters {

@@ -189,6 +189,12 @@ impl<'a> System<'a> {
         }
     }
 
+    /// Counts from nothing: what happened so far left memory as it is. Peaks begin with what there is.
+    pub fn begin_counting(&mut self) {
+        self.counters = self.counters.begun();
+        self.refusals = Refusals::default();
+    }
+
     /// What was counted so far.
     pub const fn counters(&self) -> &SystemCounters {
         &self.counters

@@ -1,0 +1,189 @@
+//! What ran before: it leaves memory and TLBs as they are, and nothing of it is counted.
+
+mod common;
+
+use broadleaf_engine::{Error, Items, Limits, Outcome, Plan, Progress, run, run_after};
+use broadleaf_metrics::{CellResult, MemoryResult};
+use broadleaf_trace::{Backing, Event, Grain};
+use broadleaf_units::{FileId, SpaceId};
+use common::*;
+use std::ops::ControlFlow;
+
+const PAGE: u64 = 4096;
+
+fn plan(policies: &[&str], memory: u64) -> Plan {
+    let policies = policies
+        .iter()
+        .map(|name| broadleaf_policy::parse(name).expect("a policy"));
+    let machine = broadleaf_translation::machine("skylake").expect("a machine");
+    Plan::within(policies.collect(), vec![machine], Limits::new(memory)).expect("a plan")
+}
+
+fn on(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// A program that stores to so many pages of anonymous memory twice, and reads a file.
+fn program(space: u32, pages: u64, file: (u32, &str, u64), ends: bool) -> Items {
+    let mut items = Items::new(Grain::Page);
+    write(&mut items, space, pages, file, ends);
+    items
+}
+
+fn write(items: &mut Items, space: u32, pages: u64, file: (u32, &str, u64), ends: bool) {
+    let (id, path, file_pages) = file;
+    items.event(Event::SpaceSwitch(SpaceId(space)));
+    items.event(Event::SpaceStart {
+        pid: 100 + space,
+        parent: 1,
+        command: vec!["program".into()],
+    });
+    items.event(Event::File {
+        id: FileId(id),
+        size: file_pages * PAGE,
+        path: path.into(),
+    });
+    items.event(map(0, 4096, Backing::Anonymous));
+    let backing = Backing::File {
+        file: FileId(id),
+        offset: 0,
+    };
+    items.event(map(8192, file_pages, backing));
+    items.visits((0..2 * pages).map(|number| store(number % pages)));
+    items.visits((0..file_pages).map(|page| load(8192 + page)));
+    if ends {
+        items.event(Event::SpaceEnd { status: None });
+    }
+}
+
+fn memory(result: &CellResult) -> &MemoryResult {
+    result.memory.as_ref().expect("limited memory")
+}
+
+#[test]
+fn a_file_that_an_earlier_program_read_is_found_in_memory() {
+    let plan = plan(&["4k", "navarro"], 64 << 20);
+    let mut earlier = [program(0, 10, (3, "/data", 50), true)];
+    let mut same = program(0, 10, (7, "/data", 50), true);
+    let outcome = run_after(&mut earlier, &mut same, &plan, &mut on).expect("a replay");
+    for result in &outcome.results {
+        assert_eq!(memory(result).file_pages_read, 0, "{}", result.policy);
+        // Both programs fault in each page all the same.
+        assert!(result.page_faults >= 50, "{}", result.policy);
+    }
+    let mut other = program(0, 10, (3, "/other", 50), true);
+    let outcome = run_after(&mut earlier, &mut other, &plan, &mut on).expect("a replay");
+    for result in &outcome.results {
+        assert_eq!(memory(result).file_pages_read, 50, "{}", result.policy);
+    }
+}
+
+#[test]
+fn a_program_that_has_not_ended_keeps_its_memory() {
+    let plan = plan(&["4k"], 16 << 20);
+    let peak = |ends: bool| {
+        let mut earlier = [program(0, 3000, (0, "/a", 1), ends)];
+        let mut later = program(0, 2000, (0, "/b", 1), true);
+        let outcome = run_after(&mut earlier, &mut later, &plan, &mut on).expect("a replay");
+        memory(&outcome.results[0]).swapped_out_pages
+    };
+    // 4,096 frames hold 2,000 pages, and not 5,000.
+    assert_eq!(peak(true), 0);
+    assert!(peak(false) > 800, "{}", peak(false));
+}
+
+#[test]
+fn what_is_left_in_memory_is_in_the_way_of_extents() {
+    // A file as large as memory is read: its pages stay where they are until they are wanted.
+    let plan = plan(&["thp-always"], 64 << 20);
+    let alone = |earlier: &mut [Items]| {
+        let mut later = program(0, 4096, (0, "/b", 1), true);
+        let outcome = run_after(earlier, &mut later, &plan, &mut on).expect("a replay");
+        outcome.results[0].clone()
+    };
+    let fresh = alone(&mut []);
+    assert_eq!(memory(&fresh).extents_refused, 0);
+    let used = alone(&mut [program(5, 1000, (0, "/large", 15_000), false)]);
+    assert!(used.promotions < fresh.promotions, "{}", used.promotions);
+    assert!(memory(&used).extents_refused > 0);
+}
+
+#[test]
+fn what_is_counted_is_what_happens_after() {
+    let policies = ["4k", "navarro", "linux", "pop-64", "freebsd14"];
+    let plan = || plan(&policies, 12 << 20);
+    let mut earlier = [program(1, 2500, (0, "/a", 300), true)];
+    let mut second = program(2, 2400, (1, "/b", 500), true);
+    let after = run_after(&mut earlier, &mut second, &plan(), &mut on).expect("a replay");
+    let mut both = Items::new(Grain::Page);
+    write(&mut both, 1, 2500, (0, "/a", 300), true);
+    write(&mut both, 2, 2400, (1, "/b", 500), true);
+    let accesses = 2 * 2500 + 300;
+    let whole = plan().with_interim_results(vec![accesses]);
+    let whole = run(&mut both, &whole, &mut on).expect("a replay");
+    let sums = |outcome: &[CellResult]| -> Vec<Vec<u64>> {
+        let sums = |result: &CellResult| {
+            let memory = memory(result);
+            vec![
+                result.accesses,
+                result.l1_misses,
+                result.l2_misses,
+                result.walk_cycles,
+                result.page_faults,
+                result.promotions,
+                result.demotions,
+                memory.write_faults,
+                memory.swapped_out_pages,
+                memory.swapped_in_pages,
+                memory.file_pages_read,
+                memory.reservations,
+                memory.reservations_broken,
+                memory.extents_refused,
+                memory.copied_bytes,
+                memory.fault_cycles,
+                memory.daemon_cycles,
+            ]
+        };
+        outcome.iter().map(sums).collect()
+    };
+    let before = sums(&whole.interim[0]);
+    for (now, (all, before)) in sums(&after.results)
+        .iter()
+        .zip(sums(&whole.results).iter().zip(&before))
+    {
+        let left: Vec<u64> = all
+            .iter()
+            .zip(before)
+            .map(|(all, before)| all - before)
+            .collect();
+        assert_eq!(*now, left);
+    }
+    assert_eq!(after.trace.accesses, 2 * 2400 + 500);
+    assert_eq!(after.trace.pages, 2400 + 500);
+    let times = |outcome: &Outcome| -> Vec<u64> {
+        let over_time = &memory(&outcome.results[0]).over_time;
+        over_time.iter().map(|sample| sample.time).collect()
+    };
+    assert_eq!(times(&after).last(), Some(&after.trace.accesses));
+    assert!(times(&after).is_sorted());
+}
+
+#[test]
+fn memory_that_is_not_modelled_remembers_nothing() {
+    let policies = vec![broadleaf_policy::parse("4k").expect("a policy")];
+    let machine = broadleaf_translation::machine("skylake").expect("a machine");
+    let plan = Plan::new(policies, vec![machine]).expect("a plan");
+    let mut earlier = [program(0, 10, (0, "/a", 1), true)];
+    let mut later = program(0, 10, (0, "/a", 1), true);
+    let refused = run_after(&mut earlier, &mut later, &plan, &mut on);
+    assert!(matches!(refused, Err(Error::Memory(_))), "{refused:?}");
+}
+
+#[test]
+fn a_name_that_leaves_no_room_is_refused() {
+    let plan = plan(&["4k"], 16 << 20);
+    let mut earlier = [program(1 << 24, 10, (0, "/a", 1), true)];
+    let mut later = program(0, 10, (0, "/a", 1), true);
+    let refused = run_after(&mut earlier, &mut later, &plan, &mut on);
+    assert!(matches!(refused, Err(Error::Memory(_))), "{refused:?}");
+}
