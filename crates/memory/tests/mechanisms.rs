@@ -55,11 +55,15 @@ struct World<'a> {
 impl<'a> World<'a> {
     /// Of base pages and superpages of eight of them.
     fn new(policy: &'a dyn Policy, frames: u64, files: Files) -> Self {
+        Self::with_swap(policy, frames, files, 1 << 20)
+    }
+
+    fn with_swap(policy: &'a dyn Policy, frames: u64, files: Files, swap: u64) -> Self {
         let spec = Spec {
             base: PageSize::SIZE_4K,
             sizes: Sizes::new(&[0, 3]).expect("sizes"),
             start: Start::Empty.lay_out(frames, 3).expect("a layout"),
-            swap: 1 << 20,
+            swap,
             files,
             costs: Costs::default(),
         };
@@ -208,6 +212,30 @@ fn superpages_break_when_memory_is_short_so_that_only_what_is_used_of_them_stays
     }
     // Unbroken, they are used as a whole.
     assert!(resident[0] == 14 && resident[1] < 7, "{resident:?}");
+}
+
+#[test]
+fn what_was_broken_when_memory_was_short_is_a_superpage_again_when_it_is_used() {
+    let policy = parse("navarro").expect("a policy");
+    // Without a swap, only pages of the file leave.
+    let mut world = World::with_swap(policy.as_ref(), 64, Files::OnDisk, 0);
+    world.map(A, Backing::Anonymous, 0, 16);
+    world.map(A, FILE, 512, 4096);
+    world.touch(A, 0..16, true);
+    // Pages of a file come and go, and the daemon breaks both to see which of their pages are used: all are.
+    let mut broken = 0;
+    for page in 512..1512 {
+        world.touch(A, page..page + 1, false);
+        let level =
+            |world: &mut World<'_>, page| world.system.look(Place { space: A, page }, false);
+        broken += u32::from(level(&mut world, 0) != Some(1));
+        // The daemon may go on at the first of these references, and at no other.
+        world.touch(A, 0..16, false);
+        world.touch(A, 0..16, false);
+        let all: Vec<_> = (0..16).map(|page| level(&mut world, page)).collect();
+        assert_eq!(all, vec![Some(1); 16]);
+    }
+    assert!(broken > 4, "{broken}");
 }
 
 #[test]

@@ -220,7 +220,10 @@ fn shared_memory_stands_in_the_swap_once() {
     assert!(out >= 100 - 64, "memory holds 64: {out}");
     world.touch(CHILD, 0..100, false);
     let counters = *world.counters();
-    assert!(counters.swapped_in >= out, "found in the swap: {counters:?}");
+    assert!(
+        counters.swapped_in >= out,
+        "found in the swap: {counters:?}"
+    );
     assert_eq!(counters.zeroed, 100, "zeroes are given once");
     assert!(world.system.totals().in_swap <= 100);
     world.end(PARENT);

@@ -90,6 +90,7 @@ fn policy(random: &mut Random) -> Anything {
             wires_together: random.chance(50),
             scan,
             asked_when_short: random.chance(50),
+            asked_when_used_again: random.chance(50),
             fault_around: [0, 4][random.below(2) as usize],
             zero_page: random.chance(40),
             zeroed_ahead: random.below(2) * 50_000,

@@ -22,6 +22,9 @@ pub enum Point {
     /// The program said that it no longer needs what stands in some pages of a superpage (`MADV_FREE`). They are clean now, and stay resident until
     /// memory is short. Only of policies with [`Needs::asked_when_freed`].
     Freed,
+    /// A resident page of the block is referenced for the first time since its reference bit was cleared; `referenced` counts it. Only of policies
+    /// with [`Needs::asked_when_used_again`].
+    UsedAgain,
 }
 
 impl Point {
@@ -34,6 +37,7 @@ impl Point {
         Self::Scan,
         Self::Short,
         Self::Freed,
+        Self::UsedAgain,
     ];
 
     /// Whether a policy with these needs is asked at it.
@@ -44,6 +48,7 @@ impl Point {
             Self::Scan => needs.scan.is_some(),
             Self::Short => needs.asked_when_short,
             Self::Freed => needs.asked_when_freed,
+            Self::UsedAgain => needs.asked_when_used_again,
         }
     }
 }

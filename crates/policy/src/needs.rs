@@ -24,6 +24,8 @@ pub struct Needs {
     pub asked_when_short: bool,
     /// Ask at [`crate::Point::Freed`].
     pub asked_when_freed: bool,
+    /// Ask at [`crate::Point::UsedAgain`].
+    pub asked_when_used_again: bool,
     /// Into how many pages, the faulting one included, a fault in a file that is mapped looks for what is in memory already, to map it as well.
     /// 0 and 1 are none.
     pub fault_around: u32,

@@ -27,7 +27,13 @@ fn only_superpages_are_demoted_and_only_other_blocks_promoted() {
                 match policy.decide(point, view) {
                     Verdict::Promote | Verdict::Stay(_) => {
                         assert!(!view.promoted, "{}", policy.name());
-                        let made = [Point::Fault, Point::FirstStore, Point::Due, Point::Scan];
+                        let made = [
+                            Point::Fault,
+                            Point::FirstStore,
+                            Point::Due,
+                            Point::Scan,
+                            Point::UsedAgain,
+                        ];
                         assert!(made.contains(&point), "{}", policy.name());
                     }
                     Verdict::Demote => {

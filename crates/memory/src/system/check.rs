@@ -127,9 +127,9 @@ impl System<'_> {
         for frame in owners.keys() {
             assert!(taken.contains(frame), "a mapped frame that is not used");
         }
-        for frame in &self.movable {
-            assert!(taken.insert(*frame), "a frame has two uses");
-            assert!(!self.buddy.is_free(*frame));
+        for frame in self.movable.iter().flatten().map(Frame) {
+            assert!(taken.insert(frame), "a frame has two uses");
+            assert!(!self.buddy.is_free(frame));
         }
         let all = self.buddy.free_frames()
             + taken.len() as u64

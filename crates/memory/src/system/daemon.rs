@@ -10,13 +10,18 @@ use crate::AddressSpaces;
 use crate::frames::Frame;
 use broadleaf_policy::{PageDaemon, Point, Verdict};
 
+/// How many pages the daemon looks at before it lets the program go on: where hardly any can leave, it would come by all of them at each fault.
+const MOST_LOOKS: u64 = 4096;
+/// How many extents it looks at for one that a few pages stand in the way of.
+const MOST_EXTENTS: usize = 1024;
+
 impl System<'_> {
     /// What daemons do before a reference that faults, beside the program.
     pub(super) fn keep_frames_free(&mut self, spaces: &AddressSpaces) {
         if self.is_short() {
             let missing = self.high.saturating_sub(self.available());
             self.beside(|system| {
-                system.reclaim(spaces, missing);
+                system.take_pages_back(spaces, missing, MOST_LOOKS);
             });
         }
         if let Some(level) = self.wanted.take() {
@@ -60,6 +65,9 @@ impl System<'_> {
             if !seen.insert(first) {
                 continue;
             }
+            if seen.len() > MOST_EXTENTS {
+                return;
+            }
             let pages = first..first + (1 << order);
             let helps = pages.end <= self.buddy.frames()
                 && pages.clone().map(Frame).all(|frame| {
@@ -79,16 +87,21 @@ impl System<'_> {
         }
     }
 
-    /// Takes pages back until so many more frames are available. Answers whether any is.
+    /// Takes pages back until so many more frames are available, whatever it takes. Answers whether any is.
     pub(super) fn reclaim(&mut self, spaces: &AddressSpaces, frames: u64) -> bool {
+        // A page that can leave may be the last of the active ones, and referenced. It leaves after the others were looked at twice as active, for
+        // its reference and for its list, and each time as inactive, where they cannot leave.
+        let pages = self.frames.length(List::Active) + self.frames.length(List::Inactive);
+        self.take_pages_back(spaces, frames, 6 * pages + 6)
+    }
+
+    /// The same, with no more than so many looks at a page.
+    fn take_pages_back(&mut self, spaces: &AddressSpaces, frames: u64, looks: u64) -> bool {
         let before = self.available();
         if self.in_swap >= self.swap && !self.frames.holds_files() {
             return false;
         }
-        // A page that can leave may be the last of the active ones, and referenced. It leaves after the others were looked at twice as active, for
-        // its reference and for its list, and each time as inactive, where they cannot leave.
-        let mut looks =
-            6 * (self.frames.length(List::Active) + self.frames.length(List::Inactive)) + 6;
+        let mut looks = looks;
         while self.available() < before + frames && looks > 0 {
             looks -= 1;
             if self.frames.length(List::Inactive) <= self.frames.length(List::Active) / 2 {

@@ -299,7 +299,11 @@ impl System<'_> {
 
     /// What a page table says of a page that was found in memory.
     pub(super) fn found(&self, frame: Frame, behind: &Behind) -> u64 {
-        let content = if self.is_unsaved(frame) { Pte::CONTENT } else { 0 };
+        let content = if self.is_unsaved(frame) {
+            Pte::CONTENT
+        } else {
+            0
+        };
         behind.of_file() | content
     }
 

@@ -31,7 +31,7 @@ pub use sample::{Sample, Totals as SystemTotals};
 pub use spec::{Costs, Files, Spec};
 pub use table::Place;
 
-use crate::frames::{Buddy, Frame, Wired};
+use crate::frames::{Buddy, Frame, Runs, Wired};
 use crate::population::Sizes;
 use crate::reservations::{Key, ReservationId, Reservations};
 use crate::{AddressSpaces, Shootdown};
@@ -74,7 +74,7 @@ pub struct System<'a> {
     files: Files,
     buddy: Buddy,
     /// Frames that something stood in before the trace began and that can be moved.
-    movable: BTreeSet<Frame>,
+    movable: Runs,
     /// How many frames of that kind cannot.
     occupied: u64,
     /// Frames that page tables are in, which cannot either, and where they come from.
@@ -130,12 +130,12 @@ impl<'a> System<'a> {
         foreseen: Option<&'a BTreeSet<(SpaceId, broadleaf_units::BlockNumber)>>,
     ) -> Self {
         let needs = policy.needs();
-        let mut movable = BTreeSet::new();
+        let mut movable = Runs::new();
         let mut wired = 0;
         for occupied in &spec.start.occupied {
             let frames = occupied.first.0..occupied.first.0 + (1 << occupied.order);
             if occupied.movable {
-                movable.extend(frames.map(Frame));
+                movable.add(frames);
             } else {
                 wired += frames.end - frames.start;
             }

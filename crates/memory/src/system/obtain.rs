@@ -230,7 +230,7 @@ impl System<'_> {
     }
 
     fn state(&self, frame: Frame) -> State {
-        if self.movable.contains(&frame) {
+        if self.movable.contains(frame.0) {
             return State::Movable;
         }
         if self.frames.is_used(frame) {
@@ -253,8 +253,9 @@ impl System<'_> {
         self.counters.migrated += 1;
         self.fault_cycles += self.costs.migration;
         self.copy(1);
-        if self.movable.remove(&from) {
-            self.movable.insert(to);
+        if self.movable.contains(from.0) {
+            self.movable.remove(from.0..from.0 + 1);
+            self.movable.add(to.0..to.0 + 1);
             return;
         }
         self.replace_frame(from, to);

@@ -40,6 +40,7 @@ impl System<'_> {
     }
 
     fn refer(&mut self, spaces: &AddressSpaces, at: Place, store: bool) -> Result<(), OutOfMemory> {
+        let again = self.tables.get(at).is_present() && !self.tables.get(at).has(Pte::REFERENCED);
         if !self.tables.get(at).is_present() {
             self.fault(spaces, at, store)?;
         }
@@ -48,18 +49,20 @@ impl System<'_> {
         }
         let pte = self.tables.get(at);
         self.tables.set(at, pte.with(Pte::USED | Pte::REFERENCED));
-        if !store {
-            return Ok(());
+        if store {
+            if !self.tables.get(at).has(Pte::DIRTY) {
+                self.first_store(spaces, at);
+            }
+            let pte = self.tables.get(at);
+            self.tables.set(
+                at,
+                pte.with(Pte::DIRTY | Pte::CONTENT | Pte::UNSAVED)
+                    .without(Pte::READ),
+            );
         }
-        if !self.tables.get(at).has(Pte::DIRTY) {
-            self.first_store(spaces, at);
+        if again && self.needs.asked_when_used_again {
+            self.ask_upwards(spaces, at, Point::UsedAgain);
         }
-        let pte = self.tables.get(at);
-        self.tables.set(
-            at,
-            pte.with(Pte::DIRTY | Pte::CONTENT | Pte::UNSAVED)
-                .without(Pte::READ),
-        );
         Ok(())
     }
 

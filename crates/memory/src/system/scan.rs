@@ -78,18 +78,20 @@ impl System<'_> {
         let chunks_each = (self.pages(largest) / CHUNK).max(1);
         let (mut looked_at, mut promoted) = (0, 0);
         let mut candidates = Vec::new();
-        let all: Vec<(SpaceId, u64)> = {
-            let from = self.scan_from;
-            let ahead: Vec<_> = self.tables.chunks_from(from).collect();
-            let behind = self.tables.chunks_from((SpaceId(0), 0));
-            ahead
-                .into_iter()
-                .chain(behind.take_while(|at| *at < from))
-                .collect()
-        };
         let unborn: BTreeSet<SpaceId> = self.forked.values().map(|(unborn, _)| *unborn).collect();
         let mut last = None;
-        for (space, number) in all {
+        let from = self.scan_from;
+        let (mut next, mut round) = (from, false);
+        loop {
+            let found = self.tables.chunk_from(next);
+            let Some((space, number)) = found.filter(|at| !round || *at < from) else {
+                if round {
+                    break;
+                }
+                (next, round) = ((SpaceId(0), 0), true);
+                continue;
+            };
+            next = (space, number + 1);
             if unborn.contains(&space) {
                 continue;
             }

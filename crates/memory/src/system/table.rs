@@ -229,12 +229,9 @@ impl Tables {
         u64::from(chunk.counts.present)
     }
 
-    /// The numbers of the chunks from there on, over all address spaces.
-    pub(crate) fn chunks_from(
-        &self,
-        from: (SpaceId, u64),
-    ) -> impl Iterator<Item = (SpaceId, u64)> + '_ {
-        self.index.range(from..).map(|(at, _)| *at)
+    /// The first chunk from there on, over all address spaces.
+    pub(crate) fn chunk_from(&self, from: (SpaceId, u64)) -> Option<(SpaceId, u64)> {
+        self.index.range(from..).next().map(|(at, _)| *at)
     }
 
     /// The pages of a range that something is said of, in order.

@@ -2,7 +2,7 @@
 
 use super::filled::{filled, stored_to};
 use crate::parameter::Given;
-use crate::{Entry, Needs, PageDaemon, Parameter, Point, Policy, Sizes, Verdict, View};
+use crate::{Entry, Needs, PageDaemon, Parameter, Point, Policy, Refusal, Sizes, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -62,6 +62,7 @@ impl Policy for Navarro {
             files_stay: true,
             sizes: self.given.sizes("sizes"),
             asked_when_short: true,
+            asked_when_used_again: true,
             wires_together: self.given.word("daemon") == "contiguity",
             daemon: match self.given.word("daemon") {
                 "contiguity" => PageDaemon::ForContiguity,
@@ -76,6 +77,11 @@ impl Policy for Navarro {
             Point::Fault | Point::FirstStore => filled(point, view, self.demotes),
             Point::StoreToCleanSuperpage if self.demotes => stored_to(view),
             Point::Short => Verdict::demote_if(view.promoted),
+            // What was broken to see which of its pages are used becomes one again, step by step, when they all were.
+            Point::UsedAgain if !view.promoted && view.referenced < view.pages => {
+                Verdict::Stay(Refusal::RarelyReferenced)
+            }
+            Point::UsedAgain => filled(point, view, self.demotes),
             _ => Verdict::Pass,
         }
     }
@@ -85,6 +91,25 @@ impl Policy for Navarro {
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs};
     use crate::{PageDaemon, Placement, Point, Refusal, Sizes, Verdict, View};
+
+    #[test]
+    fn promotes_again_what_is_referenced_again_throughout() {
+        let piece = View {
+            populated: 512,
+            referenced: 512,
+            pages: 512,
+            ..RESERVED
+        };
+        let again = |view| decide("navarro", Point::UsedAgain, view);
+        assert_eq!(again(piece), Verdict::Promote);
+        let rarely = View {
+            referenced: 511,
+            ..piece
+        };
+        assert_eq!(again(rarely), Verdict::Stay(Refusal::RarelyReferenced));
+        let mixed = View { dirty: 3, ..piece };
+        assert_eq!(again(mixed), Verdict::Stay(Refusal::MixedDirty));
+    }
 
     #[test]
     fn promotes_full_pieces_of_any_size_that_agree() {
