@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use broadleaf_engine::Costs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::costs::costs;
 use crate::commands::memory::{Amount, part, swap};
 use crate::commands::offered;
 use crate::terminal::Color;
@@ -368,6 +370,14 @@ pub(crate) struct Memory {
         requires = "memory"
     )]
     pub(crate) files: FilesAt,
+
+    /// What things cost, in cycles, where it is not what they cost otherwise: disk=30000,fault=900 [default: fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,demotion=18000,migration=3000]
+    ///
+    /// A fault beside what follows; zeroing a KiB, and copying one; a page read from the disk or written there; a promotion beside zeroing, copying and
+    /// reading; a demotion; moving a page out of the way beside copying it. What is not named keeps its default, which is a round figure of a
+    /// processor of 3 GHz with a solid-state disk.
+    #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs, requires = "memory")]
+    pub(crate) costs: Option<Costs>,
 }
 
 /// Where pages of files are before they are used.

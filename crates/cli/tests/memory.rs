@@ -63,6 +63,7 @@ fn what_belongs_to_memory_needs_it() {
         "--seed=2",
         "--swap=1G",
         "--files=memory",
+        "--costs=disk=1",
         "--buddyinfo=/proc/buddyinfo",
         "--over-time",
     ] {
@@ -139,6 +140,89 @@ fn what_was_asked_for_stands_in_the_answer_and_in_its_hash() {
     let hash = |answer: &Value| answer["provenance"]["config_hash"].clone();
     assert_ne!(hash(&answer), hash(&unlimited));
     assert_ne!(hash(&without), hash(&unlimited));
+}
+
+#[test]
+fn costs_are_an_option_and_are_told() {
+    let usual = json(&["--memory=75%"]);
+    let changed = json(&["--memory=75%", "--costs=disk=0,promotion=7"]);
+    let same = json(&["--memory=75%", "--costs=disk=300000"]);
+    let costs = |answer: &Value| answer["memory"]["costs"].clone();
+    assert_eq!(
+        costs(&usual).as_object().map(serde_json::Map::len),
+        Some(7),
+        "{}",
+        costs(&usual)
+    );
+    assert_eq!(
+        (&costs(&usual), &usual["results"]),
+        (&costs(&same), &same["results"])
+    );
+    assert_eq!(
+        (&costs(&changed)["disk"], &costs(&changed)["promotion"]),
+        (&0.into(), &7.into())
+    );
+    let names = |answer: &Value| answer["memory"]["costs_changed"].clone();
+    assert_eq!(names(&changed), serde_json::json!(["disk", "promotion"]));
+    assert_eq!(names(&same), serde_json::json!([]));
+    let hash = |answer: &Value| answer["provenance"]["config_hash"].clone();
+    assert_ne!(hash(&usual), hash(&changed));
+    assert_eq!(hash(&usual), hash(&same));
+    // Cycles change by what was asked for, and nothing else does.
+    for (before, after) in (usual["results"].as_array().expect("results").iter())
+        .zip(changed["results"].as_array().expect("results"))
+    {
+        let count = |result: &Value, name: &str| result[name].as_u64().expect("a count");
+        for name in [
+            "page_faults",
+            "swapped_in_pages",
+            "promotions",
+            "walk_cycles",
+        ] {
+            assert_eq!(before[name], after[name], "{name}");
+        }
+        let cycles = |result| count(result, "fault_cycles") + count(result, "daemon_cycles");
+        let through_the_disk: u64 = [
+            "swapped_out_pages",
+            "swapped_in_pages",
+            "file_pages_read",
+            "file_pages_written",
+        ]
+        .iter()
+        .map(|name| count(before, name))
+        .sum();
+        assert!(through_the_disk > 0, "nothing to see");
+        let less = 300_000 * through_the_disk + 2993 * count(before, "promotions");
+        assert_eq!(cycles(before) - cycles(after), less);
+    }
+    let table = |costs: &[&str]| succeeded(&compare(&[&["--memory=75%"], costs].concat()));
+    let line = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("Memory: "));
+        line.expect("a line on memory").to_owned()
+    };
+    let told = line(&table(&["--costs", "disk=0,promotion=7"]));
+    assert!(
+        told.ends_with("; costs in cycles: disk=0, promotion=7."),
+        "{told}"
+    );
+    assert!(!line(&table(&[])).contains("costs"));
+}
+
+#[test]
+fn wrong_costs_are_refused_with_the_names() {
+    for (costs, says) in [
+        ("dsk=1", "nothing called \"dsk\" has a cost"),
+        ("disk", "\"disk\" is no cost: write NAME=CYCLES"),
+        ("disk=much", "disk=much: a cost is a whole number of cycles"),
+        ("disk=1,disk=2", "disk is given twice"),
+    ] {
+        let text = usage(&["--memory=75%", "--costs", costs]);
+        assert!(text.contains(says), "{text}");
+        assert!(
+            text.contains("zero-kib") && text.contains("migration"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -20,6 +20,10 @@ pub struct MemoryAsked {
     pub movable: f64,
     /// What the places of what was occupied were drawn from.
     pub seed: u64,
+    /// What things cost, in cycles, by the names that `--costs` knows.
+    pub costs: BTreeMap<String, u64>,
+    /// The names of those that are not what they are unless one says otherwise.
+    pub costs_changed: Vec<String>,
 }
 
 impl MemoryAsked {
@@ -47,13 +51,27 @@ impl MemoryAsked {
             Some(bytes) => format!("{} of swap", size(bytes)),
         };
         format!(
-            "Memory: {memory}, {start}; {swap}; files begin {}.",
+            "Memory: {memory}, {start}; {swap}; files begin {}{}.",
             if self.files == "memory" {
                 "in memory that is not counted"
             } else {
                 "on the disk"
-            }
+            },
+            self.changed_costs()
         )
+    }
+
+    /// What things cost, as far as that was asked for.
+    fn changed_costs(&self) -> String {
+        let of = |name: &String| {
+            let cycles = self.costs.get(name).copied().unwrap_or(0);
+            format!("{name}={cycles}")
+        };
+        let changed: Vec<String> = self.costs_changed.iter().map(of).collect();
+        if changed.is_empty() {
+            return String::new();
+        }
+        format!("; costs in cycles: {}", changed.join(", "))
     }
 }
 

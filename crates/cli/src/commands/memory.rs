@@ -6,7 +6,7 @@ use std::path::Path;
 use broadleaf_engine::{Buddyinfo, Files, Limits, Plan, Start};
 use broadleaf_metrics::MemoryAsked;
 
-use super::names;
+use super::{costs, names};
 use crate::args::{FilesAt, Memory};
 use crate::failure::Failure;
 use crate::source::origin::Passes;
@@ -122,6 +122,7 @@ pub(crate) fn limits(
         FilesAt::Disk => Files::OnDisk,
         FilesAt::Memory => Files::InMemory,
     };
+    limits.costs = asked.costs.unwrap_or_default();
     Ok(Some(limits))
 }
 
@@ -145,6 +146,8 @@ pub(crate) fn told(asked: &Memory, limits: &Limits) -> MemoryAsked {
         occupied,
         movable,
         seed,
+        costs: costs::by_name(&limits.costs),
+        costs_changed: costs::changed(&limits.costs),
     }
 }
 

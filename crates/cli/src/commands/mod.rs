@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod costs;
 pub(crate) mod demo;
 pub(crate) mod explain;
 mod formats;
