@@ -35,17 +35,24 @@ fn usage(arguments: &[&str]) -> String {
 #[test]
 fn bad_sizes_are_refused_with_what_would_be_good() {
     for (size, expected) in [
-        ("much", "\"much\" is no size: write it as 512M, 1.5G or 25%"),
+        (
+            "much",
+            "\"much\" is no size: write it as 512M, 1.5G, 25% or unlimited",
+        ),
         ("-5", "is no size"),
         ("1e30", "is no size"),
         ("nan", "is no size"),
         ("0%", "a percentage is more than 0"),
         ("nan%", "a percentage is more than 0"),
-        ("x%", "\"x\" is no number of percent"),
+        ("x%", "\"x\" is no number of percent: write 25%"),
+        ("75", "75 bytes hold no page; did you mean 75%?"),
+        ("12.5", "12.5 bytes hold no page; did you mean 12.5%?"),
     ] {
         let text = usage(&[&format!("--memory={size}")]);
         assert!(text.contains(expected), "{size}: {text}");
     }
+    let text = usage(&["--memory=1M", "--swap=50"]);
+    assert!(text.contains("did you mean 50%?"), "{text}");
     let text = usage(&["--memory=1M", "--occupied=120%"]);
     assert!(text.contains("is no part of a whole"), "{text}");
     for size in ["0", "4095"] {
@@ -111,6 +118,11 @@ fn a_broken_buddyinfo_is_refused_with_the_line() {
     let text = refused(&compare(&["--memory=64M", "--buddyinfo", "/nowhere"]));
     assert!(text.contains("/nowhere"), "{text}");
     let path = file(&folder, "good", good.as_bytes());
+    // It takes some 45 MiB, and what lies between.
+    let text = refused(&compare(&["--memory=16M", "--buddyinfo", &path]));
+    let (_, advised) = text.split_once("; --memory ").expect("advice");
+    let (size, _) = advised.split_once(" would do").expect("advice");
+    json(&["--memory", size, "--buddyinfo", &path]);
     let answer = json(&["--memory=64M", "--buddyinfo", &path]);
     assert_eq!(answer["memory"]["start"], "recorded");
 }

@@ -22,7 +22,7 @@ use crate::progress::Progress;
 use crate::provenance::provenance;
 use crate::source::origin::Passes;
 use crate::source::reduced::path_beside;
-use crate::source::{ReadError, Reading, Trace};
+use crate::source::{ReadError, Reading, Trace, Whole};
 use crate::terminal::glyphs;
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
@@ -217,8 +217,10 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
     let plan = if curves { plan.with_curves() } else { plan };
     // Curves want visits that change nothing on any machine of the plan, and limited memory notices those as well.
-    let mut trace = if curves || limited {
-        Trace::open(trace, reading)?
+    let mut trace = if limited {
+        Trace::open(trace, reading, Whole::Memory)?
+    } else if curves {
+        Trace::open(trace, reading, Whole::Curve)?
     } else {
         Trace::open_for(trace, reading, plan.machines())?
     };

@@ -31,20 +31,28 @@ impl std::str::FromStr for Amount {
             return Ok(Self::Unlimited);
         }
         if let Some(number) = text.strip_suffix('%') {
-            let percent: f64 = number
-                .parse()
-                .map_err(|_| format!("{number:?} is no number of percent"))?;
+            let percent: f64 = number.parse().map_err(|_| {
+                format!(
+                    "{number:?} is no number of percent: write 25%, a size as 512M, or unlimited"
+                )
+            })?;
             if !(percent > 0.0 && percent <= 1e6) {
                 return Err("a percentage is more than 0 and at most 1000000".into());
             }
             return Ok(Self::Percent(percent));
         }
-        bytes(text).map(Self::Bytes)
+        let bytes = bytes(text)?;
+        // A number without a unit that could be one of percent: no size is so small.
+        let is_bare = text.ends_with(|last: char| last.is_ascii_digit());
+        if is_bare && (1..=1000).contains(&bytes) {
+            return Err(format!("{text} bytes hold no page; did you mean {text}%?"));
+        }
+        Ok(Self::Bytes(bytes))
     }
 }
 
 /// A number of bytes: `512M`, `1.5G`, `4096`.
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+fn bytes(text: &str) -> Result<u64, String> {
     let number = text.trim_end_matches(['B', 'b', 'i']);
     let (digits, shift) = match number.as_bytes().last() {
         Some(b'k' | b'K') => (&number[..number.len() - 1], 10),
@@ -53,7 +61,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         Some(b't' | b'T') => (&number[..number.len() - 1], 40),
         _ => (number, 0),
     };
-    let wrong = || format!("{text:?} is no size: write it as 512M, 1.5G or 25%");
+    let wrong = || format!("{text:?} is no size: write it as 512M, 1.5G, 25% or unlimited");
     let amount: f64 = digits.parse().map_err(|_| wrong())?;
     let bytes = amount * (1u64 << shift) as f64;
     if !(0.0..=1e15).contains(&bytes) {
