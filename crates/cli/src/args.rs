@@ -216,6 +216,9 @@ pub(crate) enum TableOrJson {
 ///
 /// TRACE is a recording, a Lackey text, or `-` for either on standard input. A machine is a name of `broadleaf list
 /// machines` or a TOML file.
+///
+/// With --memory, a policy may use memory up. That is a result and no failure: a warning says how much would have done, and the exit status is 0, even
+/// if no policy got to the end of the trace.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 pub struct MemoryAsked {
     /// How large memory is, in bytes; `None` where it never runs short.
     pub bytes: Option<u64>,
+    /// What the program holds at its peak where all pages are base pages and there is as much memory as it wants, in bytes; `None` where nobody had to look.
+    pub footprint_bytes: Option<u64>,
     /// How large the swap is, in bytes; `None` where it is never full.
     pub swap_bytes: Option<u64>,
     /// Where pages of files are at first: `disk` or `memory`.

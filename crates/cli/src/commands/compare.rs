@@ -15,6 +15,7 @@ use broadleaf_report::{
 use broadleaf_translation::Machine;
 
 use super::names;
+use super::shortage::{Done, left_out};
 use crate::args::{Compare, CompareFormat, Memory};
 use crate::failure::Failure;
 use crate::output::{Output, refuse_input};
@@ -204,16 +205,24 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
             "curves are counted where memory is not limited: leave --memory or --curve out",
         ));
     }
-    let told = (limits.as_ref().zip(memory)).map(|(limits, memory)| {
+    let mut done = None;
+    let plan = if let (Some((limits, footprint)), Some(memory)) = (limits, memory) {
         // What stood in memory at first is part of what was asked, too.
         configuration.push_str(&format!("\n{limits:?}"));
-        super::memory::told(memory, limits)
-    });
-    let limited = told.is_some();
-    let plan = match limits {
-        Some(limits) => Plan::within(policies, machines, limits),
-        None => Plan::new(policies, machines),
+        done = Some(Done {
+            trace,
+            reading,
+            threads,
+            asked: super::memory::told(memory, &limits, footprint),
+            left_out: left_out(&policies[..asked.len()], &machines),
+            limits: limits.clone(),
+            machines: machines.clone(),
+        });
+        Plan::within(policies, machines, limits)
+    } else {
+        Plan::new(policies, machines)
     };
+    let limited = done.is_some();
     let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
     let plan = if curves { plan.with_curves() } else { plan };
     // Curves want visits that change nothing on any machine of the plan, and limited memory notices those as well.
@@ -224,9 +233,8 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     } else {
         Trace::open_for(trace, reading, plan.machines())?
     };
-    let followed = trace.header().is_some_and(|header| header.options.children);
-    let plan = if limited && !followed {
-        plan.without_children()
+    let plan = if limited {
+        with_children(plan, &trace)
     } else {
         plan
     };
@@ -253,7 +261,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     }
     let is_reference =
         |result: &CellResult| [BASELINE, REFERENCE].contains(&result.policy.as_str());
-    let references = outcome
+    let references: Vec<CellResult> = outcome
         .results
         .iter()
         .filter(|result| is_reference(result))
@@ -261,6 +269,10 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         .collect();
     let mut results = outcome.results;
     results.retain(|result| asked.contains(&result.policy));
+    let told = match done {
+        Some(done) => Some(done.told(&results, &references, summary.accesses, &mut notes)?),
+        None => None,
+    };
     let mut answer = Answer {
         comparison: Comparison::new(summary, results, notes, provenance(&configuration)),
         references,
@@ -272,7 +284,16 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     Ok(answer)
 }
 
-fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
+/// The plan with the processes that others fork, where the recording followed them, and else without.
+pub(super) fn with_children(plan: Plan, trace: &Trace) -> Plan {
+    if trace.header().is_some_and(|header| header.options.children) {
+        plan
+    } else {
+        plan.without_children()
+    }
+}
+
+pub(super) fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
     let work = trace.work();
     let meter = trace.meter();
     let mut shown: Option<(u32, Progress)> = None;

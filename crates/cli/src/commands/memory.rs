@@ -90,12 +90,12 @@ pub(crate) fn part(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{text:?} is no part of a whole: write it as 30% or 0.3"))
 }
 
-/// The limits that were asked for; `None` where memory is not to be modelled down to the frame.
+/// The limits that were asked for, and what the program holds where they are a part of that; `None` where memory is not to be modelled down to the frame.
 pub(crate) fn limits(
     asked: &Memory,
     trace: &Path,
     reading: &Reading,
-) -> Result<Option<Limits>, Failure> {
+) -> Result<Option<(Limits, Option<u64>)>, Failure> {
     let Some(amount) = asked.memory else {
         return Ok(None);
     };
@@ -109,11 +109,12 @@ pub(crate) fn limits(
             "a part of the footprint takes a second reading, and standard input can be read once: give a file, or a size",
         ));
     }
+    let mut held = None;
     let mut limits = match amount {
         Amount::Unlimited => Limits::none(),
         Amount::Bytes(bytes) => Limits::new(bytes),
         Amount::Percent(percent) => {
-            let footprint = footprint(trace, reading)?;
+            let footprint = *held.insert(footprint(trace, reading)?);
             Limits::new((footprint as f64 * percent / 100.0).ceil() as u64)
         }
     };
@@ -131,11 +132,11 @@ pub(crate) fn limits(
         FilesAt::Memory => Files::InMemory,
     };
     limits.costs = asked.costs.unwrap_or_default();
-    Ok(Some(limits))
+    Ok(Some((limits, held)))
 }
 
 /// The limits that were asked for, for whoever reads the results.
-pub(crate) fn told(asked: &Memory, limits: &Limits) -> MemoryAsked {
+pub(crate) fn told(asked: &Memory, limits: &Limits, footprint_bytes: Option<u64>) -> MemoryAsked {
     let unlimited = Limits::none();
     let (start, occupied, movable, seed) = match &limits.start {
         Start::Empty => ("empty", 0.0, 0.0, 0),
@@ -144,6 +145,7 @@ pub(crate) fn told(asked: &Memory, limits: &Limits) -> MemoryAsked {
     };
     MemoryAsked {
         bytes: (limits.memory != unlimited.memory).then_some(limits.memory),
+        footprint_bytes,
         swap_bytes: (limits.swap != unlimited.swap).then_some(limits.swap),
         files: match limits.files {
             Files::OnDisk => "disk",
@@ -186,7 +188,7 @@ fn start(asked: &Memory) -> Result<Start, Failure> {
 }
 
 /// What a program holds at its peak, in bytes, where every page is a base page.
-fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> {
+pub(super) fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> {
     let base = broadleaf_policy::base_pages();
     let machines = vec![names::machine("skylake")?];
     let plan = Plan::new(vec![base], machines).map_err(Failure::failed)?;

@@ -17,3 +17,4 @@ pub(crate) mod offered;
 pub(crate) mod paper;
 pub(crate) mod record;
 pub(crate) mod reduce;
+mod shortage;
