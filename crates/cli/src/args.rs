@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use broadleaf_engine::Costs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::costs::costs;
 use crate::commands::memory::{Amount, part, swap};
 use crate::commands::offered;
 use crate::terminal::Color;
@@ -214,6 +216,9 @@ pub(crate) enum TableOrJson {
 ///
 /// TRACE is a recording, a Lackey text, or `-` for either on standard input. A machine is a name of `broadleaf list
 /// machines` or a TOML file.
+///
+/// With --memory, a policy may use memory up. That is a result and no failure: a warning says how much would have done, and the exit status is 0, even
+/// if no policy got to the end of the trace.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -331,6 +336,13 @@ pub(crate) struct Memory {
     #[arg(long, value_name = "SIZE|PERCENT%|unlimited")]
     pub(crate) memory: Option<Amount>,
 
+    /// Let the program of TRACE run before, in the same memory; may be given several times
+    ///
+    /// What the earlier programs leave behind is what this one begins with: files that they read, pages in the way, processes that have not ended. Nothing of
+    /// them is counted. A percentage of --memory is of the trace itself.
+    #[arg(long, value_name = "TRACE", requires = "memory")]
+    pub(crate) after: Vec<PathBuf>,
+
     /// How much of memory is occupied before the program begins, in pieces of 1 to 16 pages
     #[arg(long, value_name = "PART", default_value = "0%", value_parser = part, requires = "memory")]
     pub(crate) occupied: f64,
@@ -368,6 +380,14 @@ pub(crate) struct Memory {
         requires = "memory"
     )]
     pub(crate) files: FilesAt,
+
+    /// What things cost, in cycles, where it is not what they cost otherwise: disk=30000,fault=900 [default: fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,demotion=18000,migration=3000]
+    ///
+    /// A fault beside what follows; zeroing a KiB, and copying one; a page read from the disk or written there; a promotion beside zeroing, copying and
+    /// reading; a demotion; moving a page out of the way beside copying it. What is not named keeps its default, which is a round figure of a
+    /// processor of 3 GHz with a solid-state disk.
+    #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs, requires = "memory")]
+    pub(crate) costs: Option<Costs>,
 }
 
 /// Where pages of files are before they are used.

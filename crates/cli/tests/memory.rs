@@ -35,17 +35,24 @@ fn usage(arguments: &[&str]) -> String {
 #[test]
 fn bad_sizes_are_refused_with_what_would_be_good() {
     for (size, expected) in [
-        ("much", "\"much\" is no size: write it as 512M, 1.5G or 25%"),
+        (
+            "much",
+            "\"much\" is no size: write it as 512M, 1.5G, 25% or unlimited",
+        ),
         ("-5", "is no size"),
         ("1e30", "is no size"),
         ("nan", "is no size"),
         ("0%", "a percentage is more than 0"),
         ("nan%", "a percentage is more than 0"),
-        ("x%", "\"x\" is no number of percent"),
+        ("x%", "\"x\" is no number of percent: write 25%"),
+        ("75", "75 bytes hold no page; did you mean 75%?"),
+        ("12.5", "12.5 bytes hold no page; did you mean 12.5%?"),
     ] {
         let text = usage(&[&format!("--memory={size}")]);
         assert!(text.contains(expected), "{size}: {text}");
     }
+    let text = usage(&["--memory=1M", "--swap=50"]);
+    assert!(text.contains("did you mean 50%?"), "{text}");
     let text = usage(&["--memory=1M", "--occupied=120%"]);
     assert!(text.contains("is no part of a whole"), "{text}");
     for size in ["0", "4095"] {
@@ -63,12 +70,44 @@ fn what_belongs_to_memory_needs_it() {
         "--seed=2",
         "--swap=1G",
         "--files=memory",
+        "--costs=disk=1",
         "--buddyinfo=/proc/buddyinfo",
+        "--after=other.bl",
         "--over-time",
     ] {
         let text = usage(&[option]);
         assert!(text.contains("--memory"), "{option}: {text}");
     }
+}
+
+#[test]
+fn what_ran_before_leaves_its_files_in_memory_and_is_named() {
+    let trace = golden("sort.bl");
+    let json = |arguments: &[&str]| -> Value {
+        let first = ["compare", &trace, "--memory=64M", "--format=json"];
+        let output = run(&[&first, arguments].concat());
+        serde_json::from_str(&succeeded(&output)).expect("the answer is JSON")
+    };
+    let alone = json(&[]);
+    let after = json(&["--after", &trace, "--after", &trace]);
+    let of = |answer: &Value, field: &str| answer["results"][0][field].as_u64().expect("a figure");
+    assert_eq!(of(&alone, "accesses"), of(&after, "accesses"));
+    assert_eq!(of(&alone, "page_faults"), of(&after, "page_faults"));
+    // What the program stored to of its files is its own, and no longer the file's.
+    let read = |answer: &Value| of(answer, "file_pages_read");
+    assert!(read(&after) > 0 && read(&after) < read(&alone) / 3);
+    let before = after["memory"]["after"].as_array().expect("a list");
+    assert_eq!(before.len(), 2);
+    assert_eq!(before[0]["path"], trace.as_str());
+    assert_eq!(before[0]["hash"], after["trace"]["hash"]);
+    assert_ne!(
+        alone["provenance"]["config_hash"],
+        after["provenance"]["config_hash"]
+    );
+    let text = succeeded(&compare(&["--memory=64M", "--after", &trace]));
+    assert!(text.contains(&format!(", after {trace};")), "{text}");
+    let text = refused(&compare(&["--memory=64M", "--after=/nowhere.bl"]));
+    assert!(text.contains("/nowhere.bl"), "{text}");
 }
 
 #[test]
@@ -110,6 +149,11 @@ fn a_broken_buddyinfo_is_refused_with_the_line() {
     let text = refused(&compare(&["--memory=64M", "--buddyinfo", "/nowhere"]));
     assert!(text.contains("/nowhere"), "{text}");
     let path = file(&folder, "good", good.as_bytes());
+    // It takes some 45 MiB, and what lies between.
+    let text = refused(&compare(&["--memory=16M", "--buddyinfo", &path]));
+    let (_, advised) = text.split_once("; --memory ").expect("advice");
+    let (size, _) = advised.split_once(" would do").expect("advice");
+    json(&["--memory", size, "--buddyinfo", &path]);
     let answer = json(&["--memory=64M", "--buddyinfo", &path]);
     assert_eq!(answer["memory"]["start"], "recorded");
 }
@@ -139,6 +183,89 @@ fn what_was_asked_for_stands_in_the_answer_and_in_its_hash() {
     let hash = |answer: &Value| answer["provenance"]["config_hash"].clone();
     assert_ne!(hash(&answer), hash(&unlimited));
     assert_ne!(hash(&without), hash(&unlimited));
+}
+
+#[test]
+fn costs_are_an_option_and_are_told() {
+    let usual = json(&["--memory=75%"]);
+    let changed = json(&["--memory=75%", "--costs=disk=0,promotion=7"]);
+    let same = json(&["--memory=75%", "--costs=disk=300000"]);
+    let costs = |answer: &Value| answer["memory"]["costs"].clone();
+    assert_eq!(
+        costs(&usual).as_object().map(serde_json::Map::len),
+        Some(7),
+        "{}",
+        costs(&usual)
+    );
+    assert_eq!(
+        (&costs(&usual), &usual["results"]),
+        (&costs(&same), &same["results"])
+    );
+    assert_eq!(
+        (&costs(&changed)["disk"], &costs(&changed)["promotion"]),
+        (&0.into(), &7.into())
+    );
+    let names = |answer: &Value| answer["memory"]["costs_changed"].clone();
+    assert_eq!(names(&changed), serde_json::json!(["disk", "promotion"]));
+    assert_eq!(names(&same), serde_json::json!([]));
+    let hash = |answer: &Value| answer["provenance"]["config_hash"].clone();
+    assert_ne!(hash(&usual), hash(&changed));
+    assert_eq!(hash(&usual), hash(&same));
+    // Cycles change by what was asked for, and nothing else does.
+    for (before, after) in (usual["results"].as_array().expect("results").iter())
+        .zip(changed["results"].as_array().expect("results"))
+    {
+        let count = |result: &Value, name: &str| result[name].as_u64().expect("a count");
+        for name in [
+            "page_faults",
+            "swapped_in_pages",
+            "promotions",
+            "walk_cycles",
+        ] {
+            assert_eq!(before[name], after[name], "{name}");
+        }
+        let cycles = |result| count(result, "fault_cycles") + count(result, "daemon_cycles");
+        let through_the_disk: u64 = [
+            "swapped_out_pages",
+            "swapped_in_pages",
+            "file_pages_read",
+            "file_pages_written",
+        ]
+        .iter()
+        .map(|name| count(before, name))
+        .sum();
+        assert!(through_the_disk > 0, "nothing to see");
+        let less = 300_000 * through_the_disk + 2993 * count(before, "promotions");
+        assert_eq!(cycles(before) - cycles(after), less);
+    }
+    let table = |costs: &[&str]| succeeded(&compare(&[&["--memory=75%"], costs].concat()));
+    let line = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("Memory: "));
+        line.expect("a line on memory").to_owned()
+    };
+    let told = line(&table(&["--costs", "disk=0,promotion=7"]));
+    assert!(
+        told.ends_with("; costs in cycles: disk=0, promotion=7."),
+        "{told}"
+    );
+    assert!(!line(&table(&[])).contains("costs"));
+}
+
+#[test]
+fn wrong_costs_are_refused_with_the_names() {
+    for (costs, says) in [
+        ("dsk=1", "nothing called \"dsk\" has a cost"),
+        ("disk", "\"disk\" is no cost: write NAME=CYCLES"),
+        ("disk=much", "disk=much: a cost is a whole number of cycles"),
+        ("disk=1,disk=2", "disk is given twice"),
+    ] {
+        let text = usage(&["--memory=75%", "--costs", costs]);
+        assert!(text.contains(says), "{text}");
+        assert!(
+            text.contains("zero-kib") && text.contains("migration"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -173,7 +173,13 @@ fn curves_are_counted_on_the_trace_itself() {
     reduce(&trace, &[]);
     assert_eq!(quietly(&trace, &more), without);
     let line = refused(&compare(&format!("{trace}.reduced"), &more));
-    assert!(line.contains("--curve"), "{line}");
+    assert!(line.contains("--curve needs the whole trace"), "{line}");
+    let limited = ["--policy", "4k", "--memory", "75%"];
+    let line = refused(&compare(&format!("{trace}.reduced"), &limited));
+    assert!(line.contains("--memory needs the whole trace"), "{line}");
+    assert!(line.contains("give the trace itself"), "{line}");
+    let line = refused(&run(&["info", &format!("{trace}.reduced")]));
+    assert!(line.contains("only `broadleaf compare` reads"), "{line}");
 }
 
 #[test]

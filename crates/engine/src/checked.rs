@@ -22,7 +22,12 @@ fn the_facts_agree_after_every_item() {
     let machines = broadleaf_translation::machine_names()
         .map(|name| broadleaf_translation::machine(name).expect("a machine"))
         // Others cannot be replayed without frames.
-        .filter(|machine| machine.design.sizes().contains(&PageSize::SIZE_2M))
+        .filter(|machine| {
+            let sizes = machine.design.sizes();
+            [PageSize::SIZE_4K, PageSize::SIZE_2M]
+                .iter()
+                .all(|size| sizes.contains(size))
+        })
         .collect();
     let plan = Plan::new(policies, machines).expect("a plan");
     for seed in 0..15 {

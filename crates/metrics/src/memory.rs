@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 pub struct MemoryAsked {
     /// How large memory is, in bytes; `None` where it never runs short.
     pub bytes: Option<u64>,
+    /// What the program holds at its peak where all pages are base pages and there is as much memory as it wants, in bytes; `None` where nobody had to look.
+    pub footprint_bytes: Option<u64>,
     /// How large the swap is, in bytes; `None` where it is never full.
     pub swap_bytes: Option<u64>,
     /// Where pages of files are at first: `disk` or `memory`.
@@ -20,6 +22,21 @@ pub struct MemoryAsked {
     pub movable: f64,
     /// What the places of what was occupied were drawn from.
     pub seed: u64,
+    /// The traces that were replayed before in the same memory, in order.
+    pub after: Vec<RanBefore>,
+    /// What things cost, in cycles, by the names that `--costs` knows.
+    pub costs: BTreeMap<String, u64>,
+    /// The names of those that are not what they are unless one says otherwise.
+    pub costs_changed: Vec<String>,
+}
+
+/// A trace that was replayed before another, in the same memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RanBefore {
+    /// Where it was read from.
+    pub path: String,
+    /// Its hash, as `broadleaf info` has it; empty where it has none.
+    pub hash: String,
 }
 
 impl MemoryAsked {
@@ -47,13 +64,37 @@ impl MemoryAsked {
             Some(bytes) => format!("{} of swap", size(bytes)),
         };
         format!(
-            "Memory: {memory}, {start}; {swap}; files begin {}.",
+            "Memory: {memory}, {start}{}; {swap}; files begin {}{}.",
+            self.what_ran(),
             if self.files == "memory" {
                 "in memory that is not counted"
             } else {
                 "on the disk"
-            }
+            },
+            self.changed_costs()
         )
+    }
+
+    /// What ran before, as far as there was anything.
+    fn what_ran(&self) -> String {
+        let names: Vec<&str> = self.after.iter().map(|trace| &*trace.path).collect();
+        if names.is_empty() {
+            return String::new();
+        }
+        format!(", after {}", names.join(", "))
+    }
+
+    /// What things cost, as far as that was asked for.
+    fn changed_costs(&self) -> String {
+        let of = |name: &String| {
+            let cycles = self.costs.get(name).copied().unwrap_or(0);
+            format!("{name}={cycles}")
+        };
+        let changed: Vec<String> = self.costs_changed.iter().map(of).collect();
+        if changed.is_empty() {
+            return String::new();
+        }
+        format!("; costs in cycles: {}", changed.join(", "))
     }
 }
 

@@ -263,16 +263,24 @@ mod tests {
             occupied: 0.3,
             movable: 0.505,
             seed: 7,
+            costs: [("disk".to_owned(), 5), ("fault".to_owned(), 6)].into(),
+            ..MemoryAsked::default()
         };
         let size = |bytes| format!("{bytes} B");
         assert_eq!(
             asked(None, "empty", None).sentence(size),
             "Memory: unlimited, empty at first; unlimited swap; files begin on the disk."
         );
-        let asked = asked(Some(4096), "seeded", Some(0));
+        let mut asked = asked(Some(4096), "seeded", Some(0));
         assert_eq!(
             asked.sentence(size),
             "Memory: 4096 B, 30% of it occupied at first (50.5% of that movable, seed 7); no swap; files begin on the disk."
+        );
+        asked.costs_changed = vec!["fault".to_owned()];
+        let sentence = asked.sentence(size);
+        assert!(
+            sentence.ends_with("files begin on the disk; costs in cycles: fault=6."),
+            "{sentence}"
         );
     }
 

@@ -1,7 +1,8 @@
 //! What to choose, and why, in one sentence.
 
-use broadleaf_metrics::CellResult;
+use broadleaf_metrics::{CellResult, MemoryAsked};
 
+use crate::disk::instead_of_page_sizes;
 use crate::number::{percent, ratio, short, size_signed};
 
 /// The policy that every other is measured against: no superpages.
@@ -74,11 +75,12 @@ pub fn added_share(result: &CellResult, baseline: &CellResult) -> f64 {
 
 /// Chooses among the results of one trace on one machine by [`RULE`], or [`RULE_OF_MEMORY`]. `can_be_run` says whether a policy could decide
 /// for a live program, which one that looks into the future could not. Where none of them keeps to the rule, the baseline
-/// does, asked for or not. `None` where there is nothing to choose from, or the baseline used memory up.
+/// does, asked for or not. `memory` is what was asked for of memory, where it was. `None` where there is nothing to choose from, or the baseline used memory up.
 pub fn advise(
     results: &[&CellResult],
     baseline: &CellResult,
     can_be_run: &dyn Fn(&str) -> bool,
+    memory: Option<&MemoryAsked>,
 ) -> Option<Advice> {
     if ended(baseline).is_some() {
         return None;
@@ -107,7 +109,8 @@ pub fn advise(
         .filter(|result| worth_while(result))
         .unwrap_or(baseline);
     let mut sentence = if !worth_while(fastest) {
-        hardly_matters(fastest, baseline)
+        let disk = memory.and_then(|asked| instead_of_page_sizes(baseline, asked));
+        disk.unwrap_or_else(|| hardly_matters(fastest, baseline))
     } else if chosen.policy == baseline.policy {
         let hundredth = if baseline.memory.is_some() {
             "of the cycles of walks and faults"
@@ -125,7 +128,7 @@ pub fn advise(
             cycles_of(chosen),
             short(lost_cycles(baseline)),
             ratio(lost_cycles(chosen), lost_cycles(baseline)),
-            memory(chosen, baseline),
+            added(chosen, baseline),
         )
     };
     if worth_while(fastest) && lost_cycles(fastest) < lost_cycles(chosen) {
@@ -133,7 +136,7 @@ pub fn advise(
             " {} would need {}, for {}.",
             fastest.policy,
             short(lost_cycles(fastest)),
-            memory(fastest, baseline),
+            added(fastest, baseline),
         ));
     }
     Some(Advice {
@@ -163,7 +166,7 @@ fn hardly_matters(fastest: &CellResult, baseline: &CellResult) -> String {
     format!("Page sizes hardly matter to this program: {most}. Stay with {BASELINE}.")
 }
 
-fn memory(result: &CellResult, baseline: &CellResult) -> String {
+fn added(result: &CellResult, baseline: &CellResult) -> String {
     match added_bytes(result, baseline) {
         0 => "no more memory".to_owned(),
         less if less < 0 => format!("{} less memory", size_signed(-less)),
@@ -192,7 +195,7 @@ mod tests {
 
     fn choose(results: &[CellResult]) -> Advice {
         let all: Vec<&CellResult> = results.iter().collect();
-        advise(&all, &results[0], &|policy| policy != "foresight").unwrap()
+        advise(&all, &results[0], &|policy| policy != "foresight", None).unwrap()
     }
 
     #[test]
@@ -239,7 +242,7 @@ mod tests {
     #[test]
     fn where_every_policy_adds_too_much_the_baseline_is_left() {
         let baseline = result("4k", 500_000, 1000);
-        let advise = |results: &[&CellResult]| advise(results, &baseline, &|_| true).unwrap();
+        let advise = |results: &[&CellResult]| advise(results, &baseline, &|_| true, None).unwrap();
         // Nobody asked for 4k.
         let advice = advise(&[&result("greedy", 10_000, 2000)]);
         assert_eq!(advice.policy, "4k");
@@ -323,7 +326,7 @@ mod tests {
              10.0k of 1.50M cycles of walks and faults (greedy), is less than a hundredth of them, or of a cycle an access. Stay with 4k."
         );
         let ended = limited("4k", 1, 1, Some(5));
-        assert_eq!(advise(&[&results[3]], &ended, &|_| true), None);
+        assert_eq!(advise(&[&results[3]], &ended, &|_| true, None), None);
         let only = choose(&results[..3]);
         assert!(
             only.sentence
@@ -338,7 +341,12 @@ mod tests {
         let baseline = result("4k", 1, 1);
         let foresight = result("foresight", 1, 1);
         assert_eq!(
-            advise(&[&foresight], &baseline, &|policy| policy != "foresight"),
+            advise(
+                &[&foresight],
+                &baseline,
+                &|policy| policy != "foresight",
+                None
+            ),
             None
         );
     }

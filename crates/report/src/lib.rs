@@ -7,6 +7,7 @@ mod advice;
 mod columns;
 mod csv;
 mod curve;
+mod disk;
 mod distance;
 mod figure;
 mod grid;
@@ -25,6 +26,7 @@ pub use advice::{
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
 pub use curve::{Glyphs, curves};
+pub use disk::is_mostly_disk;
 pub use grid::{Align, Cell, Grid, wrap};
 pub use headings::{HEADINGS, Heading, Meaning, heading_named};
 pub use nearest::nearest;

@@ -1,6 +1,6 @@
 //! The table of a comparison: what each policy saves, beside what it costs.
 
-use broadleaf_metrics::{CellResult, Comparison, Recommendation};
+use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation};
 use broadleaf_units::PageSize;
 
 use crate::advice::{
@@ -43,6 +43,7 @@ pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Re
             &of_machine(comparison, machine),
             context.reference(BASELINE, machine)?,
             context.can_be_run,
+            comparison.memory.as_ref(),
         )?;
         Some(Recommendation {
             machine: (*machine).to_owned(),
@@ -90,7 +91,7 @@ pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: Vi
             &of_machine(comparison, machine),
             context.reference(BASELINE, machine),
             context.reference(REFERENCE, machine),
-            context,
+            (context, comparison.memory.as_ref()),
             view,
         ));
     }
@@ -133,10 +134,11 @@ fn machine_table(
     results: &[&CellResult],
     baseline: Option<&CellResult>,
     reference: Option<&CellResult>,
-    context: &Context<'_>,
+    (context, memory): (&Context<'_>, Option<&MemoryAsked>),
     view: View,
 ) -> String {
-    let advice = baseline.and_then(|baseline| advise(results, baseline, context.can_be_run));
+    let advice =
+        baseline.and_then(|baseline| advise(results, baseline, context.can_be_run, memory));
     let chosen = advice.as_ref().map(|advice| advice.policy.as_str());
     // What ended before the trace did is no result to put beside others.
     let lasted = |result: &&CellResult| ended(result).is_none();
@@ -288,7 +290,7 @@ fn paragraph(text: &str, style: Style, view: View) -> String {
 mod tests {
     use super::*;
     use crate::Paint;
-    use broadleaf_metrics::{MemoryAsked, MemoryResult, MemorySample, Provenance, TraceSummary};
+    use broadleaf_metrics::{MemoryResult, MemorySample, Provenance, TraceSummary};
 
     fn result(policy: &str, walk_cycles: u64, peak: u64) -> CellResult {
         CellResult {

@@ -22,6 +22,18 @@ const MACHINES: &[(&str, &str)] = &[
         "alpha21264",
         include_str!("../../../machines/alpha21264.toml"),
     ),
+    (
+        "skylake-1g",
+        include_str!("../../../machines/skylake-1g.toml"),
+    ),
+    (
+        "neoverse-n1",
+        include_str!("../../../machines/neoverse-n1.toml"),
+    ),
+    (
+        "neoverse-n1-16k",
+        include_str!("../../../machines/neoverse-n1-16k.toml"),
+    ),
 ];
 
 /// Something that a catalogue lists.
@@ -55,7 +67,7 @@ pub const PAGE_TABLES: &[Described] = &[Described {
     summary: "the radix tree of x86-64, whose leaves are 4 KiB and 2 MiB pages",
     explanation: "A superpage is a leaf one level nearer to the root. What a walk costs comes from the machine's table of \
                   cycles for each page size; the tree's own memory references and the caches of its upper levels are in \
-                  that mean and are not modelled one by one. Leaves of 1 GiB are not made by any policy here.",
+                  that mean and are not modelled one by one. With --memory, leaves are of whichever sizes a machine has.",
     source: "Intel SDM volume 3, section 4.5; Zhu 2018, chapter 6",
 }];
 

@@ -22,18 +22,14 @@ fn every_built_in_machine_is_one() {
             .map(|size| size.short_name().to_string())
             .collect();
         let cycles: Vec<u64> = machine.costs.iter().map(|(_, cycles)| cycles).collect();
-        if name == "alpha21264" {
-            assert_eq!(
-                (sizes.join(" "), cycles),
-                ("8k 64k 512k 4m".to_string(), vec![50; 4])
-            );
-        } else {
-            assert_eq!(
-                (sizes.join(" "), cycles),
-                ("4k 2m".to_string(), vec![35, 21]),
-                "{name}"
-            );
-        }
+        let wanted: (&str, &[u64]) = match name {
+            "alpha21264" => ("8k 64k 512k 4m", &[50; 4]),
+            "skylake-1g" => ("4k 2m 1g", &[35, 21, 14]),
+            "neoverse-n1" => ("4k 16k 64k 2m", &[35, 35, 35, 21]),
+            "neoverse-n1-16k" => ("16k 2m 32m", &[35, 35, 21]),
+            _ => ("4k 2m", &[35, 21]),
+        };
+        assert_eq!((sizes.join(" ").as_str(), &*cycles), wanted, "{name}");
     }
     assert!(
         TLBS.iter()
@@ -57,6 +53,9 @@ fn structures_have_the_sets_of_the_thesis() {
     assert_eq!(sets("skylake-unified-64"), [16, 128]);
     assert_eq!(sets("skylake-unified-96"), [16, 128]);
     assert_eq!(sets("alpha21264"), [1]);
+    assert_eq!(sets("skylake-1g"), [8, 16, 1, 128, 4]);
+    assert_eq!(sets("neoverse-n1"), [1, 256]);
+    assert_eq!(sets("neoverse-n1-16k"), [1, 256]);
 }
 
 #[test]

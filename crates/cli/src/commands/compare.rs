@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use broadleaf_engine::{Error, Outcome, Plan};
-use broadleaf_metrics::{CellResult, Comparison};
+use broadleaf_metrics::{CellResult, Comparison, RanBefore};
 use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
     BASELINE, Context, Glyphs, REFERENCE, View, comparison_table, curves, over_time,
@@ -15,6 +15,7 @@ use broadleaf_report::{
 use broadleaf_translation::Machine;
 
 use super::names;
+use super::shortage::{Done, left_out};
 use crate::args::{Compare, CompareFormat, Memory};
 use crate::failure::Failure;
 use crate::output::{Output, refuse_input};
@@ -22,7 +23,7 @@ use crate::progress::Progress;
 use crate::provenance::provenance;
 use crate::source::origin::Passes;
 use crate::source::reduced::path_beside;
-use crate::source::{ReadError, Reading, Trace};
+use crate::source::{ReadError, Reading, Trace, Whole};
 use crate::terminal::glyphs;
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
@@ -31,7 +32,8 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         let beside = path_beside(&options.trace);
         let traces = [options.trace.as_path(), beside.as_path()];
         let machines = options.machine.iter().map(Path::new);
-        refuse_input(output, machines.chain(traces))?;
+        let earlier = options.memory.after.iter().map(PathBuf::as_path);
+        refuse_input(output, machines.chain(traces).chain(earlier))?;
     }
     let machines = machines(&options.machine)?;
     let policies = policies(&options.policy)?;
@@ -204,25 +206,39 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
             "curves are counted where memory is not limited: leave --memory or --curve out",
         ));
     }
-    let told = (limits.as_ref().zip(memory)).map(|(limits, memory)| {
+    let mut done = None;
+    let plan = if let (Some((limits, footprint)), Some(memory)) = (limits, memory) {
         // What stood in memory at first is part of what was asked, too.
-        configuration.push_str(&format!("\n{limits:?}"));
-        super::memory::told(memory, limits)
-    });
-    let limited = told.is_some();
-    let plan = match limits {
-        Some(limits) => Plan::within(policies, machines, limits),
-        None => Plan::new(policies, machines),
+        configuration.push_str(&format!("\n{limits:?}\n{:?}", memory.after));
+        done = Some(Done {
+            trace,
+            reading,
+            threads,
+            asked: super::memory::told(memory, &limits, footprint),
+            left_out: left_out(&policies[..asked.len()], &machines),
+            limits: limits.clone(),
+            machines: machines.clone(),
+        });
+        Plan::within(policies, machines, limits)
+    } else {
+        Plan::new(policies, machines)
     };
+    let limited = done.is_some();
     let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
     let plan = if curves { plan.with_curves() } else { plan };
     // Curves want visits that change nothing on any machine of the plan, and limited memory notices those as well.
-    let mut trace = if curves || limited {
-        Trace::open(trace, reading)?
+    let mut trace = if limited {
+        Trace::open(trace, reading, Whole::Memory)?
+    } else if curves {
+        Trace::open(trace, reading, Whole::Curve)?
     } else {
         Trace::open_for(trace, reading, plan.machines())?
     };
-    let outcome = replay(&mut trace, &plan)?;
+    let mut earlier = Vec::new();
+    for path in memory.iter().flat_map(|memory| &memory.after) {
+        earlier.push(Trace::open(path, reading, Whole::Memory)?);
+    }
+    let outcome = replay(&mut earlier, &mut trace, &plan)?;
     trace.finish()?;
     if outcome.trace.accesses == 0 {
         let name = trace.name();
@@ -235,17 +251,33 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
             None => format!("{name}: holds no load and no store, so there is nothing to compare"),
         }));
     }
+    if let Some(done) = &mut done {
+        for trace in &mut earlier {
+            trace.finish()?;
+            done.asked.after.push(RanBefore {
+                path: trace.name().to_owned(),
+                hash: trace.hash().unwrap_or_default(),
+            });
+        }
+    }
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
     let mut notes = outcome.notes;
+    for trace in &earlier {
+        if let Some(note) = trace.note() {
+            let note = format!("{}: {note}", trace.name());
+            eprintln!("broadleaf: {note}");
+            notes.push(note);
+        }
+    }
     if let Some(note) = trace.note() {
         eprintln!("broadleaf: {}: {note}", trace.name());
         notes.push(note);
     }
     let is_reference =
         |result: &CellResult| [BASELINE, REFERENCE].contains(&result.policy.as_str());
-    let references = outcome
+    let references: Vec<CellResult> = outcome
         .results
         .iter()
         .filter(|result| is_reference(result))
@@ -253,6 +285,10 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         .collect();
     let mut results = outcome.results;
     results.retain(|result| asked.contains(&result.policy));
+    let told = match done {
+        Some(done) => Some(done.told(&results, &references, summary.accesses, &mut notes)?),
+        None => None,
+    };
     let mut answer = Answer {
         comparison: Comparison::new(summary, results, notes, provenance(&configuration)),
         references,
@@ -264,25 +300,34 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     Ok(answer)
 }
 
-fn replay(trace: &mut Trace, plan: &Plan) -> Result<Outcome, Failure> {
-    let work = trace.work();
-    let meter = trace.meter();
-    let mut shown: Option<(u32, Progress)> = None;
+/// Replays a trace in memory that others have used before.
+pub(super) fn replay(
+    earlier: &mut [Trace],
+    trace: &mut Trace,
+    plan: &Plan,
+) -> Result<Outcome, Failure> {
+    let all: Vec<_> = (earlier.iter().chain([&*trace]))
+        .map(|trace| (trace.name().to_owned(), trace.work(), trace.meter()))
+        .collect();
+    let mut shown = None;
     let mut show = |state: broadleaf_engine::Progress| {
-        if shown.as_ref().is_none_or(|(pass, _)| *pass != state.pass) {
-            let doing = if state.passes > 1 {
-                format!("pass {} of {}", state.pass, state.passes)
-            } else {
-                "comparing".to_owned()
+        let number = state.earlier.unwrap_or(all.len() - 1);
+        let (name, work, meter) = &all[number];
+        let reading = (state.pass, number);
+        if shown.as_ref().is_none_or(|(known, _)| *known != reading) {
+            let doing = match (state.earlier, state.passes) {
+                (Some(_), _) => format!("before it: {name}"),
+                (None, 2..) => format!("pass {} of {}", state.pass, state.passes),
+                (None, _) => "comparing".to_owned(),
             };
-            shown = Some((state.pass, Progress::new(&doing, work)));
+            shown = Some((reading, Progress::new(&doing, *work)));
         }
         if let Some((_, bar)) = &shown {
             bar.set(meter.bytes(), state.accesses);
         }
         ControlFlow::Continue(())
     };
-    let outcome = broadleaf_engine::run(trace, plan, &mut show);
+    let outcome = broadleaf_engine::run_after(earlier, trace, plan, &mut show);
     drop(shown);
     outcome.map_err(|error| failure(error, trace))
 }

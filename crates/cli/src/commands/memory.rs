@@ -6,7 +6,7 @@ use std::path::Path;
 use broadleaf_engine::{Buddyinfo, Files, Limits, Plan, Start};
 use broadleaf_metrics::MemoryAsked;
 
-use super::names;
+use super::{costs, names};
 use crate::args::{FilesAt, Memory};
 use crate::failure::Failure;
 use crate::source::origin::Passes;
@@ -31,20 +31,28 @@ impl std::str::FromStr for Amount {
             return Ok(Self::Unlimited);
         }
         if let Some(number) = text.strip_suffix('%') {
-            let percent: f64 = number
-                .parse()
-                .map_err(|_| format!("{number:?} is no number of percent"))?;
+            let percent: f64 = number.parse().map_err(|_| {
+                format!(
+                    "{number:?} is no number of percent: write 25%, a size as 512M, or unlimited"
+                )
+            })?;
             if !(percent > 0.0 && percent <= 1e6) {
                 return Err("a percentage is more than 0 and at most 1000000".into());
             }
             return Ok(Self::Percent(percent));
         }
-        bytes(text).map(Self::Bytes)
+        let bytes = bytes(text)?;
+        // A number without a unit that could be one of percent: no size is so small.
+        let is_bare = text.ends_with(|last: char| last.is_ascii_digit());
+        if is_bare && (1..=1000).contains(&bytes) {
+            return Err(format!("{text} bytes hold no page; did you mean {text}%?"));
+        }
+        Ok(Self::Bytes(bytes))
     }
 }
 
 /// A number of bytes: `512M`, `1.5G`, `4096`.
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+fn bytes(text: &str) -> Result<u64, String> {
     let number = text.trim_end_matches(['B', 'b', 'i']);
     let (digits, shift) = match number.as_bytes().last() {
         Some(b'k' | b'K') => (&number[..number.len() - 1], 10),
@@ -53,7 +61,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         Some(b't' | b'T') => (&number[..number.len() - 1], 40),
         _ => (number, 0),
     };
-    let wrong = || format!("{text:?} is no size: write it as 512M, 1.5G or 25%");
+    let wrong = || format!("{text:?} is no size: write it as 512M, 1.5G, 25% or unlimited");
     let amount: f64 = digits.parse().map_err(|_| wrong())?;
     let bytes = amount * (1u64 << shift) as f64;
     if !(0.0..=1e15).contains(&bytes) {
@@ -82,12 +90,12 @@ pub(crate) fn part(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{text:?} is no part of a whole: write it as 30% or 0.3"))
 }
 
-/// The limits that were asked for; `None` where memory is not to be modelled down to the frame.
+/// The limits that were asked for, and what the program holds where they are a part of that; `None` where memory is not to be modelled down to the frame.
 pub(crate) fn limits(
     asked: &Memory,
     trace: &Path,
     reading: &Reading,
-) -> Result<Option<Limits>, Failure> {
+) -> Result<Option<(Limits, Option<u64>)>, Failure> {
     let Some(amount) = asked.memory else {
         return Ok(None);
     };
@@ -101,11 +109,12 @@ pub(crate) fn limits(
             "a part of the footprint takes a second reading, and standard input can be read once: give a file, or a size",
         ));
     }
+    let mut held = None;
     let mut limits = match amount {
         Amount::Unlimited => Limits::none(),
         Amount::Bytes(bytes) => Limits::new(bytes),
         Amount::Percent(percent) => {
-            let footprint = footprint(trace, reading)?;
+            let footprint = *held.insert(footprint(trace, reading)?);
             Limits::new((footprint as f64 * percent / 100.0).ceil() as u64)
         }
     };
@@ -122,11 +131,12 @@ pub(crate) fn limits(
         FilesAt::Disk => Files::OnDisk,
         FilesAt::Memory => Files::InMemory,
     };
-    Ok(Some(limits))
+    limits.costs = asked.costs.unwrap_or_default();
+    Ok(Some((limits, held)))
 }
 
 /// The limits that were asked for, for whoever reads the results.
-pub(crate) fn told(asked: &Memory, limits: &Limits) -> MemoryAsked {
+pub(crate) fn told(asked: &Memory, limits: &Limits, footprint_bytes: Option<u64>) -> MemoryAsked {
     let unlimited = Limits::none();
     let (start, occupied, movable, seed) = match &limits.start {
         Start::Empty => ("empty", 0.0, 0.0, 0),
@@ -135,6 +145,7 @@ pub(crate) fn told(asked: &Memory, limits: &Limits) -> MemoryAsked {
     };
     MemoryAsked {
         bytes: (limits.memory != unlimited.memory).then_some(limits.memory),
+        footprint_bytes,
         swap_bytes: (limits.swap != unlimited.swap).then_some(limits.swap),
         files: match limits.files {
             Files::OnDisk => "disk",
@@ -145,6 +156,9 @@ pub(crate) fn told(asked: &Memory, limits: &Limits) -> MemoryAsked {
         occupied,
         movable,
         seed,
+        after: Vec::new(),
+        costs: costs::by_name(&limits.costs),
+        costs_changed: costs::changed(&limits.costs),
     }
 }
 
@@ -175,7 +189,7 @@ fn start(asked: &Memory) -> Result<Start, Failure> {
 }
 
 /// What a program holds at its peak, in bytes, where every page is a base page.
-fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> {
+pub(super) fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> {
     let base = broadleaf_policy::base_pages();
     let machines = vec![names::machine("skylake")?];
     let plan = Plan::new(vec![base], machines).map_err(Failure::failed)?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod costs;
 pub(crate) mod demo;
 pub(crate) mod explain;
 mod formats;
@@ -16,3 +17,4 @@ pub(crate) mod offered;
 pub(crate) mod paper;
 pub(crate) mod record;
 pub(crate) mod reduce;
+mod shortage;

@@ -17,7 +17,7 @@ use crate::output::{Output, refuse_input};
 use crate::progress::Progress;
 use crate::source::origin::Passes;
 use crate::source::reduced::{family, hash, path_beside};
-use crate::source::{ReadError, Reading, Trace};
+use crate::source::{ReadError, Reading, Trace, Whole};
 
 pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let path = output_path(options)?;
@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
         passes: Passes::One,
         ..Reading::default()
     };
-    let mut trace = Trace::open(&options.trace, reading)?;
+    let mut trace = Trace::open(&options.trace, reading, Whole::Work)?;
     let name = trace.name().to_owned();
     // The head has it, so that a reader sees at once whether this was made of the trace that stands beside it.
     let hash = File::open(&options.trace)

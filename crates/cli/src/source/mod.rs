@@ -93,6 +93,31 @@ pub(crate) struct Reading {
     pub(crate) fetches: bool,
 }
 
+/// What needs all visits of a trace, so that its reduced form does not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whole {
+    /// The work itself.
+    Work,
+    /// `compare --curve`.
+    Curve,
+    /// `compare --memory`.
+    Memory,
+}
+
+impl Whole {
+    const fn why(self) -> &'static str {
+        match self {
+            Self::Work => "which only `broadleaf compare` reads",
+            Self::Curve => {
+                "and --curve needs the whole trace, since other TLBs miss on other visits"
+            }
+            Self::Memory => {
+                "and --memory needs the whole trace, since limited memory notices each visit"
+            }
+        }
+    }
+}
+
 /// What kind of trace it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -144,12 +169,13 @@ impl Trace {
     ///
     /// # Errors
     /// Where there is no such file, or it is no trace.
-    pub(crate) fn open(path: &Path, reading: Reading) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path, reading: Reading, whole: Whole) -> Result<Self, Failure> {
         let origin = Origin::open(path, reading.passes)?;
         if kind(path, &origin)? == Kind::Reduced {
             return Err(Failure::Wrong(format!(
-                "{}: is the reduced form of a trace, which only `broadleaf compare` reads, and without --curve: give the trace itself",
-                origin.name()
+                "{}: is the reduced form of a trace, {}: give the trace itself",
+                origin.name(),
+                whole.why()
             )));
         }
         Self::of(path, origin, reading, None)

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::source::origin::Passes;
-use crate::source::{Reading, Trace};
+use crate::source::{Reading, Trace, Whole};
 use gather::{Gathered, Process};
 
 /// The name and version of the shape of the JSON answer.
@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
         keep_going: options.keep_going,
         fetches: true,
     };
-    let mut trace = Trace::open(&options.trace, reading)?;
+    let mut trace = Trace::open(&options.trace, reading, Whole::Work)?;
     let mut gathered = Gathered::new(trace.grain());
     let bar = Progress::new("reading", trace.work());
     let meter = trace.meter();

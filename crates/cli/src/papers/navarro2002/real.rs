@@ -13,7 +13,7 @@ use crate::commands::record::{made_by, record};
 use crate::failure::{Failure, reason};
 use crate::papers::{Setting, Table};
 use crate::source::origin::Passes;
-use crate::source::{Reading, Trace};
+use crate::source::{Reading, Trace, Whole};
 
 /// A program, and what it is given to do in a folder where `input` is a text of half a megabyte.
 struct Real {
@@ -124,7 +124,7 @@ fn one(setting: &Setting, real: &Real, work: &Path) -> Result<(Row, u64), Failur
         keep_going: false,
         fetches: false,
     };
-    let mut trace = Trace::open(&path, reading)?;
+    let mut trace = Trace::open(&path, reading, Whole::Work)?;
     let accesses = match trace.work() {
         crate::progress::Work::Accesses(accesses) => accesses,
         _ => 0,

@@ -1,0 +1,223 @@
+//! `compare --memory` where memory runs short: what is warned of, noted and advised, and what would do.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::{file, folder, run, stderr, succeeded};
+
+fn golden(name: &str) -> String {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let path = path.join(name);
+    path.to_str().expect("the path is UTF-8").to_owned()
+}
+
+/// What of standard error tells that memory was used up: the policy and machine, and the rest.
+fn used_up(output: &std::process::Output) -> Vec<(String, String)> {
+    let text = stderr(output);
+    let lines = text.lines().filter_map(|line| {
+        let told = line.strip_prefix("broadleaf: ")?;
+        let (who, what) = told.split_once(": memory was used up after ")?;
+        Some((who.to_owned(), what.to_owned()))
+    });
+    lines.collect()
+}
+
+#[test]
+fn memory_that_is_used_up_is_warned_of_with_what_would_do() {
+    let trace = golden("blocks.bl");
+    let policies = "4k,greedy,two-stage,navarro";
+    let with = |memory: &[&str]| {
+        let first = ["compare", &trace, "--policy", policies, "--format", "csv"];
+        run(&[&first, memory].concat())
+    };
+    for more in [
+        &["--files=memory"][..],
+        &["--occupied=30%", "--movable=0%"],
+        &["--machine=neoverse-n1", "--machine=alpha21264"],
+    ] {
+        let swap = ["--swap=0%"];
+        let output = with(&[&["--memory=60%"], &swap[..], more].concat());
+        let warned = used_up(&output);
+        let machines = if more.len() == 2 && more[0].starts_with("--machine") {
+            2
+        } else {
+            1
+        };
+        assert_eq!(warned.len(), 4 * machines, "{}", stderr(&output));
+        // The work was done: that a policy needs more is what came of it.
+        succeeded(&output);
+        for (who, what) in warned {
+            let (policy, machine) = who.split_once(" on ").expect("who it was");
+            assert!(policies.split(',').any(|name| name == policy), "{who}");
+            let (_, advised) = what.split_once(" at its peak: --memory ").expect("advice");
+            let (size, rest) = advised.split_once(" would do").expect("advice");
+            assert_eq!(rest, ", or more swap");
+            let enough = [
+                "compare",
+                &trace,
+                "--policy",
+                policy,
+                "--memory",
+                size,
+                "--swap=0%",
+            ];
+            let machine = ["--machine", machine];
+            let more = more
+                .iter()
+                .filter(|option| !option.starts_with("--machine"));
+            let more: Vec<&str> = more.copied().collect();
+            let output = run(&[&enough[..], &machine, &more].concat());
+            let ended = used_up(&output);
+            assert!(
+                !ended.iter().any(|(again, _)| *again == who),
+                "{who}: {what}"
+            );
+        }
+    }
+    // Standard input cannot be read again.
+    let bytes = std::fs::read(&trace).expect("a recording");
+    let arguments = ["compare", "-", "--policy=4k", "--memory=8M", "--swap=0%"];
+    let output = support::run_with(&arguments, &bytes);
+    let warned = used_up(&output);
+    assert!(
+        warned[0]
+            .1
+            .ends_with("; give it more memory, with --memory, or more swap"),
+        "{warned:?}"
+    );
+    assert!(used_up(&with(&["--memory=60%"])).is_empty());
+}
+
+#[test]
+fn where_the_disk_is_all_that_matters_page_sizes_are_not_blamed() {
+    let trace = golden("sort.bl");
+    let advised = |memory: &[&str]| {
+        let first = [
+            "compare",
+            &trace,
+            "--policy",
+            "4k,greedy",
+            "--format",
+            "json",
+        ];
+        let output = succeeded(&run(&[&first, memory].concat()));
+        let answer: Value = serde_json::from_str(&output).expect("JSON");
+        let sentence = answer["advice"][0]["sentence"]
+            .as_str()
+            .expect("a sentence");
+        (
+            sentence.to_owned(),
+            answer["memory"]["footprint_bytes"].as_u64(),
+        )
+    };
+    let (half, footprint) = advised(&["--memory=50%"]);
+    assert!(
+        half.starts_with("Memory is too small for this program: 4k holds "),
+        "{half}"
+    );
+    assert!(half.ends_with("Stay with 4k."), "{half}");
+    let size = footprint.expect("it was looked at") / 2;
+    // The same amount, named by its size.
+    let (sized, again) = advised(&["--memory", &format!("{size}")]);
+    assert_eq!((&sized, again), (&half, footprint));
+    // There is enough, and all that is waited for are first reads.
+    let (enough, looked) = advised(&["--memory=1G"]);
+    assert!(
+        enough.starts_with("The disk outweighs page sizes here: "),
+        "{enough}"
+    );
+    assert_eq!(looked, footprint);
+    let (unlimited, looked) = advised(&["--memory=unlimited"]);
+    assert_eq!((&unlimited, looked), (&enough, None));
+    let (none, looked) = advised(&["--memory=1G", "--files=memory"]);
+    assert!(
+        !none.contains("disk") && none.starts_with("Page sizes hardly matter"),
+        "{none}"
+    );
+    assert_eq!(looked, None);
+}
+
+#[test]
+fn sizes_that_a_machine_lacks_are_noted() {
+    let noted = |policies: &str, machine: &str| {
+        let trace = golden("blocks.bl");
+        let asked = ["compare", &trace, "--memory=unlimited", "--format=json"];
+        let on = ["--policy", policies, "--machine", machine];
+        let output = succeeded(&run(&[&asked[..], &on].concat()));
+        let answer: Value = serde_json::from_str(&output).expect("JSON");
+        let notes = answer["notes"].as_array().expect("notes").clone();
+        let notes = notes.iter().filter_map(Value::as_str);
+        let lacking = notes.filter(|note| note.contains("has no pages"));
+        lacking.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let policies = "4k,greedy,navarro,two-stage,freebsd14";
+    assert_eq!(
+        noted(policies, "skylake"),
+        ["skylake has no pages of 64k: left out under two-stage"]
+    );
+    assert_eq!(
+        noted(policies, "alpha21264"),
+        ["alpha21264 has no pages of 2m: left out under two-stage, freebsd14"]
+    );
+    assert_eq!(noted(policies, "neoverse-n1"), [""; 0]);
+    assert_eq!(noted("4k,linux,navarro", "skylake-1g"), [""; 0]);
+}
+
+/// A recording of a process that stores to 64 pages, and of its child, which loads them all.
+fn forked() -> Vec<u8> {
+    use broadleaf_trace::{Encoder, Event, Grain, Header, Options, Visit};
+    use broadleaf_units::SpaceId;
+    let mut header = Header::new(Grain::Page);
+    header.options = Options {
+        events: true,
+        children: true,
+        ..Options::default()
+    };
+    let mut encoder = Encoder::new(Vec::new(), &header).expect("a head");
+    let visits = |stores: u32| -> Vec<Visit> {
+        let visit = |page: u64| Visit {
+            unit: 0x1000 + page,
+            loads: 1 - stores,
+            stores,
+            loads_before_store: 1 - stores,
+            ..Visit::default()
+        };
+        (0..64_u64).map(visit).collect()
+    };
+    encoder.visits(&visits(1)).expect("visits");
+    let events = [
+        Event::Fork { child: 2 },
+        Event::SpaceSwitch(SpaceId(1)),
+        Event::SpaceStart {
+            pid: 2,
+            parent: 1,
+            command: Vec::new(),
+        },
+    ];
+    for event in &events {
+        encoder.event(event).expect("an event");
+    }
+    encoder.visits(&visits(0)).expect("visits");
+    encoder.finish().expect("a trace")
+}
+
+#[test]
+fn a_peak_above_memory_is_explained() {
+    let trace = file(&folder("forked"), "forked.bl", &forked());
+    let noted = |memory: &str| {
+        let asked = ["compare", &trace, "--policy=4k", "--memory", memory];
+        let text = succeeded(&run(&asked));
+        let mut notes = text.lines().filter_map(|line| line.strip_prefix("Note: "));
+        let noted = notes.find(|note| note.contains("several processes map"));
+        noted.map(str::to_owned)
+    };
+    // 64 frames, which two processes map.
+    let note = noted("400K").expect("a note");
+    assert!(
+        note.ends_with(" more than memory, 512 KiB under 4k"),
+        "{note}"
+    );
+    assert_eq!(noted("600K"), None);
+}
