@@ -296,6 +296,20 @@ fn samples_reach_from_the_peak_to_the_end() {
 }
 
 #[test]
+fn what_stands_in_memory_is_not_read_from_the_disk() {
+    let with = |files: &str| json(&["--memory=unlimited", files])["results"][1].clone();
+    let (disk, memory) = (with("--files=disk"), with("--files=memory"));
+    let read = disk["extra_disk_read_pages"].as_u64();
+    assert!(read.is_some_and(|pages| pages > 0), "nothing to see");
+    assert_eq!(memory["extra_disk_read_pages"], 0);
+    assert_eq!(memory["file_pages_read"], 0);
+    // Pages are filled as before, and not taken for zeroed ones.
+    for same in ["extra_zeroed_pages", "peak_resident_pages", "promotions"] {
+        assert_eq!(disk[same], memory[same], "{same}");
+    }
+}
+
+#[test]
 fn memory_that_is_used_up_is_a_line_and_no_row() {
     let enough_for_one = ["--memory=101%", "--swap=0%", "--files=memory"];
     let trace = golden("blocks.bl");

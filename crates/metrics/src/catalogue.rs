@@ -102,7 +102,7 @@ pub const METRICS: &[Metric] = &[
     cost(
         "extra_disk_read_pages",
         "base pages",
-        "File-backed pages that a promotion filled and that were not touched before they went or the trace ended.",
+        "File-backed pages that a promotion filled and that were not touched before they went or the trace ended; none where --files memory says that they stand in memory.",
     ),
     cost(
         "false_dirty_pages",

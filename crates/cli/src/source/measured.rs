@@ -35,9 +35,13 @@ impl Meter {
         }
     }
 
-    /// The next bytes are the first again.
+    /// The next bytes are the first again. A pass that did not come to its end does not count as the first.
     pub(crate) fn restart(&self) {
-        self.state().bytes = 0;
+        let mut state = self.state();
+        state.bytes = 0;
+        if state.hash.is_none() {
+            state.hasher.reset();
+        }
     }
 
     fn add(&self, bytes: &[u8]) {

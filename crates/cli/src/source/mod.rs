@@ -135,6 +135,8 @@ pub(crate) struct Trace {
     reading: Reading,
     decoder: Decoder,
     meter: Meter,
+    /// Whether it was read to its end, or to where it is damaged.
+    ended: bool,
     /// Where reading stopped, with `keep_going`.
     damage: Option<Damage>,
     /// How many bytes it has and how many accesses are known to stand behind the damage; known after [`Trace::finish`].
@@ -220,6 +222,7 @@ impl Trace {
             reading,
             decoder,
             meter,
+            ended: false,
             damage: None,
             bytes: 0,
             lost: None,
@@ -403,7 +406,10 @@ impl broadleaf_engine::Source for Trace {
     }
 
     fn rewind(&mut self) -> Result<(), ReadError> {
-        self.finish()?;
+        // What was not read to its end cannot be said to be whole or not.
+        if std::mem::take(&mut self.ended) {
+            self.finish()?;
+        }
         self.meter.restart();
         self.damage = None;
         self.decoder = decode(self.kind, self.reading, &mut self.origin, &self.meter)?;
@@ -421,6 +427,7 @@ impl broadleaf_engine::Source for Trace {
             Decoder::Reduced(reader) => {
                 let part = reader.next_part();
                 let part = part.map_err(|error| ReadError::reduced(self.origin.name(), error))?;
+                self.ended = part.is_none();
                 return Ok(part.map(|part| {
                     let mut reader = self.reduced_readers.pop().unwrap_or_default();
                     reader.begin(part);
@@ -442,9 +449,13 @@ impl broadleaf_engine::Source for Trace {
                 reader.begin(part);
                 Ok(Some(TracePart::recording(reader, name, self.reading)))
             }
-            Ok(None) => Ok(None),
+            Ok(None) => {
+                self.ended = true;
+                Ok(None)
+            }
             Err(error) => match error.into() {
                 Stop::Damage(damage) if self.reading.keep_going => {
+                    self.ended = true;
                     self.damage = Some(damage);
                     Ok(None)
                 }
@@ -480,6 +491,7 @@ impl broadleaf_engine::Source for Trace {
             return Ok(ControlFlow::Continue(()));
         }
         // What was found behind it counts for nothing.
+        self.ended |= damage.is_some();
         self.damage = damage;
         Ok(ControlFlow::Break(()))
     }

@@ -1,6 +1,6 @@
 //! Promotion: a piece of memory becomes one page.
 
-use super::{Piece, Place, Pte, System};
+use super::{Files, Piece, Place, Pte, System};
 use crate::AddressSpaces;
 use crate::frames::Frame;
 use broadleaf_policy::{Effort, Refusal, View};
@@ -120,7 +120,7 @@ impl System<'_> {
         } else {
             self.content(at, &behind, of_file.is_some())
         };
-        if of_file.is_some() && behind.is_on_disk() {
+        if of_file.is_some() && behind.is_on_disk() && self.files == Files::OnDisk {
             flags |= Pte::READ;
         }
         self.map(at, frame, flags);
