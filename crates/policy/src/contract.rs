@@ -1,6 +1,6 @@
 //! What a policy is, what it answers, and when it is asked.
 
-use crate::{Effort, Needs, Refusal, View};
+use crate::{Charges, Effort, Needs, Refusal, View};
 use alloc::string::String;
 
 /// The moment at which a policy is asked.
@@ -25,6 +25,9 @@ pub enum Point {
     /// A resident page of the block is referenced for the first time since its reference bit was cleared; `referenced` counts it. Only of policies
     /// with [`Needs::asked_when_used_again`].
     UsedAgain,
+    /// A TLB missed, and the block was charged for it: its charges count that. The entry is not loaded yet. Blocks are asked of smallest first. Only of
+    /// policies with [`Needs::charges`].
+    Miss,
 }
 
 impl Point {
@@ -38,6 +41,7 @@ impl Point {
         Self::Short,
         Self::Freed,
         Self::UsedAgain,
+        Self::Miss,
     ];
 
     /// Whether a policy with these needs is asked at it.
@@ -49,6 +53,7 @@ impl Point {
             Self::Short => needs.asked_when_short,
             Self::Freed => needs.asked_when_freed,
             Self::UsedAgain => needs.asked_when_used_again,
+            Self::Miss => !matches!(needs.charges, Charges::None),
         }
     }
 }

@@ -26,6 +26,11 @@ pub struct Needs {
     pub asked_when_freed: bool,
     /// Ask at [`crate::Point::UsedAgain`].
     pub asked_when_used_again: bool,
+    /// What blocks are charged with at TLB misses, and the policy asked of at [`crate::Point::Miss`].
+    pub charges: Charges,
+    /// Not to ask at misses before walks have taken so many cycles of a thousand instructions since the trace began (Romer 1995, section 5, on policies that
+    /// begin when there is something to win). 0 is from the start.
+    pub idle_below: u64,
     /// Into how many pages, the faulting one included, a fault in a file that is mapped looks for what is in memory already, to map it as well.
     /// 0 and 1 are none.
     pub fault_around: u32,
@@ -50,6 +55,20 @@ impl Needs {
         };
         *self != without
     }
+}
+
+/// What a block that is no superpage is charged with at TLB misses (Romer 1995, section 3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Charges {
+    /// Nothing: misses are not told.
+    #[default]
+    None,
+    /// Every miss of a page in it ([`crate::View::misses`]).
+    Misses,
+    /// The same, and prefetch charges ([`crate::View::prefetch_charge`]).
+    Prefetch,
+    /// The same, and capacity charges ([`crate::View::capacity_charge`]).
+    PrefetchAndCapacity,
 }
 
 /// Where frames come from at a fault.

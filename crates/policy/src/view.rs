@@ -43,6 +43,16 @@ pub struct View {
     pub memory_short: bool,
     /// Whether the policy of [`Needs::foresight_of`] promotes this block sooner or later; `false` where nobody can know.
     pub foreseen: bool,
+    /// TLB misses of pages in the block since it last was or ceased to be a superpage. This and the two that follow are 0 unless [`Needs::charges`] asks for them.
+    pub misses: u64,
+    /// Those of them at which another page of the block was in the TLB: as one page it would have been there too.
+    pub prefetch_charge: u64,
+    /// Misses of pages elsewhere that would have stayed in the TLB if the block had taken one entry of it.
+    pub capacity_charge: u64,
+    /// Cycles of a walk that finds a base page.
+    pub miss_cycles: u64,
+    /// Cycles that it takes to make one page of the block by copying all of it.
+    pub copy_cycles: u64,
 }
 
 impl View {
@@ -68,6 +78,11 @@ impl View {
         extent_free: true,
         memory_short: false,
         foreseen: false,
+        misses: 0,
+        prefetch_charge: 0,
+        capacity_charge: 0,
+        miss_cycles: 0,
+        copy_cycles: 0,
     };
 
     /// The size of the block in bytes.

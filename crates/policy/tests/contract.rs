@@ -33,6 +33,7 @@ fn only_superpages_are_demoted_and_only_other_blocks_promoted() {
                             Point::Due,
                             Point::Scan,
                             Point::UsedAgain,
+                            Point::Miss,
                         ];
                         assert!(made.contains(&point), "{}", policy.name());
                     }

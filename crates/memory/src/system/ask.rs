@@ -34,6 +34,8 @@ impl System<'_> {
             extent_free: reservation.is_some() || self.has_extent(order),
             memory_short: self.is_short(),
             foreseen: self.is_foreseen(piece),
+            copy_cycles: self.costs.copy(self.base, pages),
+            ..View::BLANK
         }
     }
 
