@@ -43,7 +43,8 @@ pub struct View {
     pub memory_short: bool,
     /// Whether the policy of [`Needs::foresight_of`] promotes this block sooner or later; `false` where nobody can know.
     pub foreseen: bool,
-    /// TLB misses of pages in the block since it last was or ceased to be a superpage. This and the two that follow are 0 unless [`Needs::charges`] asks for them.
+    /// TLB misses of pages in the block since it last was or ceased to be a superpage. This and the two that follow are
+    /// known at [`Point::Miss`], as far as [`Needs::charges`] asks for them, and 0 at any other point.
     pub misses: u64,
     /// Those of them at which another page of the block was in the TLB: as one page it would have been there too.
     pub prefetch_charge: u64,
