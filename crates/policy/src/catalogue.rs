@@ -45,6 +45,10 @@ const CATALOGUE: &[Entry] = &[
     policies::linux::ENTRY,
     policies::ingens::ENTRY,
     policies::hawkeye::ENTRY,
+    policies::fixed::ENTRY,
+    policies::asap::ENTRY,
+    policies::online::APPROXIMATE,
+    policies::online::ENTRY,
 ];
 
 /// Every policy that there is, in the order in which they are listed.

@@ -50,6 +50,7 @@ refusals! {
     MemoryShort = "memory_short", "Memory is short, and the superpage would fill pages.";
     NoExtent = "no_extent", "No extent of frames of that size is free or can be had with the effort that the policy allows.";
     NotInPlace = "not_in_place", "Base pages lie in other frames than the reservation's, and the policy does not copy.";
+    TooFewMisses = "too_few_misses", "TLB misses have not paid for a superpage yet.";
     Disabled = "disabled", "The policy's settings allow no superpages of this size.";
 }
 

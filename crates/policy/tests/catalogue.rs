@@ -154,7 +154,8 @@ fn the_others_follow_and_need_frames_but_for_zhu_s_advice() {
         format!(
             "{NINETEEN} advice advice(counted=dirty) two-stage two-stage(sizes=16k+2m) navarro navarro(dirty=ignore) navarro(daemon=cache) \
              freebsd14 freebsd14(freed=keep) linux linux(enabled=madvise) linux(enabled=never) linux(defrag=defer) linux(defrag=defer+madvise) \
-             linux(max_ptes_none=0) linux(sizes=64k+2m) ingens hawkeye hawkeye(order=fair)"
+             linux(max_ptes_none=0) linux(sizes=64k+2m) ingens hawkeye hawkeye(order=fair) \
+             fixed fixed(size=2m) asap asap(sizes=64k,part=50) approx-online online"
         )
     );
     let by_default = |entry: &Entry| entry.by_default || entry.name == "advice";

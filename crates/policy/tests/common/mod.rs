@@ -42,7 +42,7 @@ fn blocks() -> Vec<View> {
 }
 
 /// The block as a host with limited memory may show it.
-fn in_limited_memory(block: View) -> [View; 6] {
+fn in_limited_memory(block: View) -> [View; 9] {
     let full = block.populated == block.pages;
     [
         block,
@@ -68,6 +68,27 @@ fn in_limited_memory(block: View) -> [View; 6] {
             memory_short: true,
             advised_for: true,
             referenced: block.populated,
+            ..block
+        },
+        // Charged: a little, enough to pay for a superpage, and enough for any limit.
+        View {
+            misses: 2,
+            prefetch_charge: 1,
+            miss_cycles: 30,
+            copy_cycles: 100_000,
+            ..block
+        },
+        View {
+            misses: 3000,
+            prefetch_charge: 2500,
+            miss_cycles: 30,
+            copy_cycles: 100_000,
+            ..block
+        },
+        View {
+            capacity_charge: 2_500_000,
+            miss_cycles: 30,
+            copy_cycles: 100_000,
             ..block
         },
         View {

@@ -1,0 +1,95 @@
+//! `asap`: a superpage as soon as all of it, or enough of it, was referenced.
+
+use crate::parameter::Given;
+use crate::{Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict, View};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "asap",
+    syntax: "asap(...)",
+    summary: "promote a piece, by copying, as soon as every base page of it was referenced",
+    explanation: "The fault that brings the last page of a piece in copies its pages together into the largest piece of which all pages are there. It knows nothing of TLB misses: what is used once \
+                  is copied as what is used for ever, and memory that fills from one end to the other is copied again at each size. With a smaller part, pages are filled in that nobody asked for: \
+                  asap(sizes=64k,part=50) is Romer's ASAP-4-64.",
+    source: "Romer 1995, section 7.1 (ASAP, ASAP-4-64)",
+    parameters: &[
+        Parameter::sizes(
+            "sizes",
+            Sizes::All,
+            "Which superpages there are, of those that the machine has.",
+        ),
+        Parameter::number(
+            "part",
+            "percent",
+            (1, 100),
+            100,
+            "How much of a piece has to have been referenced.",
+        ),
+    ],
+    examples: &["asap", "asap(sizes=64k,part=50)"],
+    by_default: false,
+    build: |given| {
+        Box::new(Asap {
+            part: given.number("part"),
+            given,
+        })
+    },
+};
+
+struct Asap {
+    given: Given,
+    part: u64,
+}
+
+impl Policy for Asap {
+    fn name(&self) -> String {
+        self.given.name()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            placement: Placement::AtFault,
+            copies: true,
+            sizes: self.given.sizes("sizes"),
+            ..Needs::default()
+        }
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        if point != Point::Fault || view.promoted {
+            return Verdict::Pass;
+        }
+        if let Some(reason) = view.coverage.refusal() {
+            return Verdict::Stay(reason);
+        }
+        let (populated, pages) = (u64::from(view.populated), u64::from(view.pages));
+        Verdict::promote_if(
+            populated * 100 >= self.part * pages,
+            Refusal::TooFewResident,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policies::testing::decide;
+    use crate::{Point, Refusal, Verdict, View};
+
+    #[test]
+    fn all_pages_or_the_part_that_was_asked_for() {
+        for (name, least) in [("asap", 16), ("asap(sizes=64k,part=50)", 8)] {
+            let with = |populated| {
+                let view = View {
+                    populated,
+                    pages: 16,
+                    ..View::BLANK
+                };
+                decide(name, Point::Fault, view)
+            };
+            assert_eq!(with(least), Verdict::Promote, "{name}");
+            let few = Verdict::Stay(Refusal::TooFewResident);
+            assert_eq!(with(least - 1), few, "{name}");
+        }
+    }
+}

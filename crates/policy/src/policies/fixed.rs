@@ -1,0 +1,78 @@
+//! `fixed`: pages of one size wherever they fit.
+
+use crate::parameter::Given;
+use crate::{Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict, View};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "fixed",
+    syntax: "fixed(...)",
+    summary: "use one page size for everything, whatever of it is needed",
+    explanation: "The first reference to a piece of that size brings all of it in as one page. What does not fill a piece, at the ends of mappings, stays in base pages. It is what a system does that has \
+                  larger pages and one size of them: nothing is copied and nothing is decided, and memory is paid for that is never used. With several sizes a fault takes the largest that fits.",
+    source: "Romer 1995, section 7.1 (FIXED)",
+    parameters: &[Parameter::sizes(
+        "size",
+        Sizes::These(1 << 16),
+        "The page size, of those that the machine has.",
+    )],
+    examples: &["fixed", "fixed(size=2m)"],
+    by_default: false,
+    build: |given| Box::new(Fixed { given }),
+};
+
+struct Fixed {
+    given: Given,
+}
+
+impl Policy for Fixed {
+    fn name(&self) -> String {
+        self.given.name()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            placement: Placement::AtFault,
+            sizes: self.given.sizes("size"),
+            ..Needs::default()
+        }
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        match point {
+            Point::Fault if view.promoted => Verdict::Pass,
+            Point::Fault => match view.coverage.refusal() {
+                Some(reason) => Verdict::Stay(reason),
+                None => Verdict::promote_if(view.was_empty(), Refusal::AlreadyPopulated),
+            },
+            _ => Verdict::Pass,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policies::testing::decide;
+    use crate::{Coverage, Point, Refusal, Verdict, View};
+
+    #[test]
+    fn the_first_page_of_a_piece_brings_all_of_it() {
+        let first = View {
+            populated: 1,
+            ..View::BLANK
+        };
+        let at_fault = |view| decide("fixed", Point::Fault, view);
+        assert_eq!(at_fault(first), Verdict::Promote);
+        let second = View {
+            populated: 2,
+            ..first
+        };
+        assert_eq!(at_fault(second), Verdict::Stay(Refusal::AlreadyPopulated));
+        let edge = View {
+            coverage: Coverage::NotCovered,
+            ..first
+        };
+        assert_eq!(at_fault(edge), Verdict::Stay(Refusal::NotCovered));
+    }
+}

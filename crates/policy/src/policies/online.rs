@@ -1,0 +1,201 @@
+//! `online` and `approx-online`: superpages that TLB misses have paid for.
+
+use crate::parameter::Given;
+use crate::{
+    Charges, Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict, View,
+};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+/// Of what a promotion costs in TLB misses: Romer's thresholds, in thousandths (1995, section 7.2).
+const PREFETCH: u64 = 125;
+const CAPACITY: u64 = 625;
+
+const PREFETCH_LIMIT: Parameter = Parameter::number(
+    "prefetch",
+    "thousandths of R",
+    (0, 1_000_000),
+    PREFETCH,
+    "For how many prefetch charges a piece is promoted, in thousandths of R, the misses that cost as much as its promotion.",
+);
+const SIZES: Parameter = Parameter::sizes(
+    "sizes",
+    Sizes::All,
+    "Which superpages there are, of those that the machine has.",
+);
+const BY: Parameter = Parameter::word(
+    "by",
+    &["copying", "reserving"],
+    "copying",
+    "Whether a piece is copied together when it is promoted; or memory is reserved for it at the first fault, and what is missing is filled in when it is promoted.",
+);
+const IDLE: Parameter = Parameter::number(
+    "idle_below",
+    "cycles per thousand instructions",
+    (0, 1_000_000),
+    0,
+    "Promote nothing before walks have taken that many cycles of a thousand instructions since the trace began.",
+);
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "online",
+    syntax: "online(...)",
+    summary: "promote a piece when the TLB misses that it would have spared, of either kind, have paid for it",
+    explanation: "Each TLB miss is charged to the pieces that would have spared it if they had been superpages by then. A piece that holds the missing page and another that is in the TLB gets a prefetch charge; one that \
+                  holds enough of the pages that pushed the missing one out gets a capacity charge. A piece whose charges of either kind exceed a part of what copying it costs is promoted, \
+                  smallest first; then larger ones that hold it lose what it was charged, and all capacity charges begin at nothing. Waiting until the charges equal the cost would never cost more than twice the \
+                  best choice for that one piece; Romer found that waiting less is better. The bookkeeping is dear: 2,600 cycles for each miss in software.",
+    source: "Romer 1995, sections 3 (charges), 4 (thresholds) and 7 (ONLINE)",
+    parameters: &[
+        PREFETCH_LIMIT,
+        Parameter::number(
+            "capacity",
+            "thousandths of R",
+            (0, 1_000_000),
+            CAPACITY,
+            "The same for capacity charges.",
+        ),
+        SIZES,
+        BY,
+        IDLE,
+    ],
+    examples: &["online"],
+    by_default: false,
+    build: |given| {
+        Box::new(Online {
+            prefetch: given.number("prefetch"),
+            capacity: Some(given.number("capacity")),
+            given,
+        })
+    },
+};
+
+pub(crate) const APPROXIMATE: Entry = Entry {
+    name: "approx-online",
+    syntax: "approx-online(...)",
+    summary: "promote a piece when the TLB misses of its own pages that it would have spared have paid for it",
+    explanation: "As online, with prefetch charges alone, which take little more than counters: 130 cycles for each miss in software. A piece is promoted when its charges reach a part of what copying it costs, and larger ones \
+                  that hold it lose as many. It is the policy of its authors' choice: nearly as good as online, and cheaper.",
+    source: "Romer 1995, section 7 (APPROX-ONLINE) and appendix A",
+    parameters: &[PREFETCH_LIMIT, SIZES, BY, IDLE],
+    examples: &["approx-online"],
+    by_default: false,
+    build: |given| {
+        Box::new(Online {
+            prefetch: given.number("prefetch"),
+            capacity: None,
+            given,
+        })
+    },
+};
+
+struct Online {
+    given: Given,
+    prefetch: u64,
+    /// Where capacity charges count too.
+    capacity: Option<u64>,
+}
+
+/// What charges have cost, and so many thousandths of a promotion, in the same unit.
+fn weighed(charge: u64, limit: u64, view: &View) -> (u128, u128) {
+    let paid = u128::from(charge) * u128::from(view.miss_cycles) * 1000;
+    (paid, u128::from(limit) * u128::from(view.copy_cycles))
+}
+
+impl Policy for Online {
+    fn name(&self) -> String {
+        self.given.name()
+    }
+
+    fn needs(&self) -> Needs {
+        let copies = self.given.word("by") == "copying";
+        Needs {
+            placement: if copies {
+                Placement::AtFault
+            } else {
+                Placement::Reserved
+            },
+            copies,
+            sizes: self.given.sizes("sizes"),
+            charges: match self.capacity {
+                Some(_) => Charges::PrefetchAndCapacity,
+                None => Charges::Prefetch,
+            },
+            idle_below: self.given.number("idle_below"),
+            ..Needs::default()
+        }
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        if point != Point::Miss || view.promoted {
+            return Verdict::Pass;
+        }
+        if let Some(reason) = view.coverage.refusal() {
+            return Verdict::Stay(reason);
+        }
+        let (prefetched, worth) = weighed(view.prefetch_charge, self.prefetch, view);
+        let reached = match self.capacity {
+            // A limit is exceeded there, and reached here (decisions of the paper's own).
+            Some(limit) => {
+                let (kept, worth_keeping) = weighed(view.capacity_charge, limit, view);
+                prefetched > worth || kept > worth_keeping
+            }
+            None => prefetched >= worth,
+        };
+        Verdict::promote_if(reached, Refusal::TooFewMisses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policies::testing::{decide, needs};
+    use crate::{Charges, Placement, Point, Refusal, Verdict, View};
+
+    /// A piece of that many base pages with such charges, on the machine of the paper: 3,000 cycles to copy a KiB, 30 for a miss.
+    fn charged(pages: u32, prefetch_charge: u64, capacity_charge: u64) -> View {
+        View {
+            pages,
+            prefetch_charge,
+            capacity_charge,
+            miss_cycles: 30,
+            copy_cycles: u64::from(pages) * 4 * 3000,
+            ..View::BLANK
+        }
+    }
+
+    #[test]
+    fn the_papers_thresholds() {
+        let too_few = Verdict::Stay(Refusal::TooFewMisses);
+        // 8 KiB, 64 KiB, 128 KiB and 8 MiB.
+        for (pages, limit) in [(2, 100), (16, 800), (32, 1600), (2048, 102_400)] {
+            let at = |name, view| decide(name, Point::Miss, view);
+            assert_eq!(at("approx-online", charged(pages, limit - 1, 0)), too_few);
+            assert_eq!(
+                at("approx-online", charged(pages, limit, 0)),
+                Verdict::Promote
+            );
+            assert_eq!(at("online", charged(pages, limit, 5 * limit)), too_few);
+            assert_eq!(at("online", charged(pages, limit + 1, 0)), Verdict::Promote);
+            assert_eq!(
+                at("online", charged(pages, 0, 5 * limit + 1)),
+                Verdict::Promote
+            );
+            let only_prefetch = charged(pages, 0, u64::MAX);
+            assert_eq!(at("approx-online", only_prefetch), too_few);
+        }
+    }
+
+    #[test]
+    fn what_they_need() {
+        assert_eq!(needs("online").charges, Charges::PrefetchAndCapacity);
+        assert_eq!(needs("approx-online").charges, Charges::Prefetch);
+        let reserving = needs("approx-online(by=reserving,idle_below=50)");
+        assert_eq!(
+            (reserving.placement, reserving.copies, reserving.idle_below),
+            (Placement::Reserved, false, 50)
+        );
+        assert!(needs("online").copies);
+        let elsewhere = decide("online", Point::Fault, charged(2, 1000, 0));
+        assert_eq!(elsewhere, Verdict::Pass);
+    }
+}
