@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod catalogue;
+pub mod charges;
 mod design;
 mod error;
 mod family;
@@ -28,4 +29,4 @@ pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
 pub use machine::{Machine, WalkCosts};
 pub use recency::Recency;
 pub use stacks::{GeometryMisses, Stacks};
-pub use tlb::{Lookup, SpaceTag, Tlb};
+pub use tlb::{Evicted, Lookup, SpaceTag, Tlb};

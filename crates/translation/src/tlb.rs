@@ -3,10 +3,13 @@
 //! Entries of a set stand in the order of their last use, newest first, so that exact LRU needs no ages: a hit moves its
 //! entry to the front, a fill pushes the last one out, and empty entries stand at the end.
 
+mod evicting;
+
 use crate::Design;
 use crate::index::Compiled;
 use crate::set;
 use broadleaf_units::{PageNumber, PageSize};
+pub use evicting::Evicted;
 
 /// What tells address spaces apart in a TLB, as a PCID does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,9 +32,18 @@ impl SpaceTag {
     /// How many different tags there are.
     pub const COUNT: usize = 1 << TAG_BITS;
 
+    /// The first one.
+    pub(crate) const ZERO: Self = Self(0);
+
     /// The tag of that number, or `None` where it is not below [`SpaceTag::COUNT`].
     pub fn new(number: usize) -> Option<Self> {
         (number < Self::COUNT).then_some(Self(number as u16))
+    }
+
+    /// Its number.
+    #[inline]
+    pub(crate) const fn number(self) -> usize {
+        self.0 as usize
     }
 }
 

@@ -1,0 +1,183 @@
+//! The sizes that candidates have, and where a candidate stands among those of its region.
+
+/// The most sizes that a ladder may have: Romer's has 12.
+const MOST_LEVELS: usize = 16;
+
+/// The largest order that a size may have: 1 GiB of 4 KiB pages.
+const LARGEST_ORDER: u8 = 18;
+
+/// The base page and the sizes of candidates, each as an *order*, the base-two logarithm of its number of base pages. A size is named by
+/// its *level*, its place among them. The *children* of a candidate are the pieces of the next smaller size that it is made of: two on
+/// Romer's ladder, more where sizes lie further apart.
+///
+/// Every size that the TLB holds and that is not larger than the largest candidate has to be on the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ladder {
+    orders: [u8; MOST_LEVELS],
+    /// Where the candidates of a level begin among those of a region: the largest first, as in a heap.
+    offsets: [u32; MOST_LEVELS],
+    largest: u8,
+}
+
+/// Why some orders are no ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LadderError {
+    /// There are none, or the first is not 0.
+    #[error("the first size has to be the base page, whose order is 0")]
+    NoBasePage,
+    /// There is nothing that could become a superpage.
+    #[error("there is no size above that of the base page")]
+    NoCandidates,
+    /// An order that does not exceed the one before it.
+    #[error("sizes have to ascend, and order {0} does not exceed the one before it")]
+    NotAscending(u8),
+    /// An order that is too large.
+    #[error("order {0} is more than {LARGEST_ORDER}")]
+    TooLarge(u8),
+    /// Too many of them.
+    #[error("{0} sizes are more than {MOST_LEVELS}")]
+    TooMany(usize),
+}
+
+impl Ladder {
+    /// The orders of Romer's: every power of two from two base pages to 2048 of them, 8 KiB to 8 MiB (1995, section 6).
+    pub const ROMER: [u8; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+
+    /// The base page and candidates of these orders; the base page's, 0, is the first.
+    ///
+    /// # Errors
+    /// Where they are too few or too many, one is too large, they do not ascend, or the first is not 0.
+    pub fn new(orders: &[u8]) -> Result<Self, LadderError> {
+        match orders {
+            [0] => return Err(LadderError::NoCandidates),
+            [0, ..] => {}
+            _ => return Err(LadderError::NoBasePage),
+        }
+        if orders.len() > MOST_LEVELS {
+            return Err(LadderError::TooMany(orders.len()));
+        }
+        for pair in orders.windows(2) {
+            if pair[1] <= pair[0] {
+                return Err(LadderError::NotAscending(pair[1]));
+            }
+            if pair[1] > LARGEST_ORDER {
+                return Err(LadderError::TooLarge(pair[1]));
+            }
+        }
+        let mut ladder = Self {
+            orders: [0; MOST_LEVELS],
+            offsets: [0; MOST_LEVELS],
+            largest: orders.len() as u8 - 1,
+        };
+        ladder.orders[..orders.len()].copy_from_slice(orders);
+        for level in (1..ladder.largest()).rev() {
+            ladder.offsets[level] = ladder.candidates_from(level + 1) as u32;
+        }
+        Ok(ladder)
+    }
+
+    /// The level of the largest candidates.
+    #[inline]
+    pub const fn largest(&self) -> usize {
+        self.largest as usize
+    }
+
+    /// The order of the size of that level. There is none above the largest, whose order is given instead.
+    #[inline]
+    pub fn order(&self, level: usize) -> u8 {
+        self.orders[level.min(self.largest())]
+    }
+
+    /// How many base pages a candidate of that level has.
+    #[inline]
+    pub fn pages(&self, level: usize) -> u64 {
+        1 << self.order(level)
+    }
+
+    /// The level of the size of that order, if it is on the ladder.
+    pub fn level_of_order(&self, order: u8) -> Option<usize> {
+        self.orders[..=self.largest()].binary_search(&order).ok()
+    }
+
+    /// The first page of the candidate of that level that a page lies in.
+    #[inline]
+    pub fn first_of(&self, level: usize, page: u64) -> u64 {
+        page & !(self.pages(level) - 1)
+    }
+
+    /// The number of the largest candidate that a page lies in. What it holds is called a region.
+    #[inline]
+    pub(super) fn region(&self, page: u64) -> u64 {
+        page >> self.order(self.largest())
+    }
+
+    /// A page's place in its region.
+    #[inline]
+    pub(super) fn within(&self, page: u64) -> u64 {
+        page & (self.pages(self.largest()) - 1)
+    }
+
+    /// The place, among the candidates of a region, of the one of that level that a page of it lies in.
+    #[inline]
+    pub(super) fn candidate(&self, level: usize, within: u64) -> usize {
+        let level = level % MOST_LEVELS;
+        self.offsets[level] as usize + (within >> self.orders[level]) as usize
+    }
+
+    /// Where the candidates of a level stand among those of a region.
+    pub(super) fn candidates(&self, level: usize) -> std::ops::Range<usize> {
+        let start = self.offsets[level] as usize;
+        start..start + (1 << (self.order(self.largest()) - self.order(level)))
+    }
+
+    /// The first page in its region of the candidate of that level that stands there.
+    #[inline]
+    pub(super) fn first_within(&self, level: usize, candidate: usize) -> u64 {
+        ((candidate - self.offsets[level] as usize) as u64) << self.orders[level]
+    }
+
+    /// How many candidates of that level and larger ones a region has.
+    pub(super) fn candidates_from(&self, level: usize) -> usize {
+        if level > self.largest() {
+            return 0;
+        }
+        self.candidates(level).end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_ladder() {
+        let romer = Ladder::new(&Ladder::ROMER).unwrap();
+        assert_eq!((romer.largest(), romer.pages(11)), (11, 2048));
+        assert_eq!(romer.candidates_from(1), 2047);
+        let sparse = Ladder::new(&[0, 4, 9]).unwrap();
+        assert_eq!((sparse.order(1), sparse.pages(2)), (4, 512));
+        assert_eq!(sparse.level_of_order(9), Some(2));
+        assert_eq!(sparse.level_of_order(5), None);
+        assert_eq!(sparse.first_of(1, 700), 688);
+        assert_eq!((sparse.region(700), sparse.within(700)), (1, 188));
+        assert_eq!((sparse.candidates(2), sparse.candidates(1)), (0..1, 1..33));
+        assert_eq!(sparse.candidate(1, 188), 12);
+        assert_eq!(sparse.first_within(1, 12), 176);
+    }
+
+    #[test]
+    fn what_is_not() {
+        for (orders, error) in [
+            (&[][..], LadderError::NoBasePage),
+            (&[1, 2], LadderError::NoBasePage),
+            (&[0], LadderError::NoCandidates),
+            (&[0, 0], LadderError::NotAscending(0)),
+            (&[0, 9, 4], LadderError::NotAscending(4)),
+            (&[0, 9, 19], LadderError::TooLarge(19)),
+        ] {
+            assert_eq!(Ladder::new(orders), Err(error));
+        }
+        let many: Vec<u8> = (0..17).collect();
+        assert_eq!(Ladder::new(&many), Err(LadderError::TooMany(17)));
+    }
+}
