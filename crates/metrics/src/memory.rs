@@ -141,6 +141,10 @@ pub struct MemoryResult {
     pub worst_fault_cycles: u64,
     /// Cycles of daemons, for which it did not wait.
     pub daemon_cycles: u64,
+    /// Cycles of promotions, whoever waited.
+    pub promotion_cycles: u64,
+    /// Cycles of charging TLB misses.
+    pub bookkeeping_cycles: u64,
     /// Free extents at the end, by order.
     pub free_contiguity: BTreeMap<u8, u64>,
     /// Pages in the swap at the end.

@@ -106,6 +106,16 @@ pub const MEMORY_METRICS: &[Metric] = &[
         "cycles",
         "With --memory: work of daemons, for which the program did not wait.",
     ),
+    cost(
+        "promotion_cycles",
+        "cycles",
+        "With --memory: what promotions took, whoever waited: copying, zeroing, reading, and what each takes beside that. Part of the two before.",
+    ),
+    cost(
+        "bookkeeping_cycles",
+        "cycles",
+        "With --memory: what it took to charge TLB misses to what would have spared them, for policies that ask for that. In no other figure.",
+    ),
     fact(
         "free_contiguity",
         "extents",

@@ -125,6 +125,12 @@ pub trait Policy: Send + Sync {
     /// What to do with the block.
     fn decide(&self, point: Point, view: &View) -> Verdict;
 
+    /// Whether a block with such charges may have to become a superpage, whatever else there is to know of it; a host asks at [`Point::Miss`] only
+    /// where that is so, and counts [`Refusal::TooFewMisses`] where it is not. The view holds the sizes and what concerns misses, and nothing else.
+    fn may_be_due(&self, _charged: &View) -> bool {
+        true
+    }
+
     /// How far the host goes for an extent of frames, where the block is to become a superpage and none is free.
     fn effort(&self, _point: Point, _view: &View) -> Effort {
         Effort::None

@@ -123,6 +123,8 @@ fn of_memory(results: &[CellResult]) -> Vec<Column> {
         count("fault_cycles", |memory| memory.fault_cycles),
         count("worst_fault_cycles", |memory| memory.worst_fault_cycles),
         count("daemon_cycles", |memory| memory.daemon_cycles),
+        count("promotion_cycles", |memory| memory.promotion_cycles),
+        count("bookkeeping_cycles", |memory| memory.bookkeeping_cycles),
         count("in_swap_pages", |memory| memory.in_swap_pages),
         Column {
             name: "out_of_memory_after".to_owned(),

@@ -19,6 +19,10 @@ const MACHINES: &[(&str, &str)] = &[
         include_str!("../../../machines/skylake-unified-96.toml"),
     ),
     (
+        "romer1995",
+        include_str!("../../../machines/romer1995.toml"),
+    ),
+    (
         "alpha21264",
         include_str!("../../../machines/alpha21264.toml"),
     ),

@@ -23,6 +23,7 @@ fn every_built_in_machine_is_one() {
             .collect();
         let cycles: Vec<u64> = machine.costs.iter().map(|(_, cycles)| cycles).collect();
         let wanted: (&str, &[u64]) = match name {
+            "romer1995" => ("4k 8k 16k 32k 64k 128k 256k 512k 1m 2m 4m 8m", &[30; 12]),
             "alpha21264" => ("8k 64k 512k 4m", &[50; 4]),
             "skylake-1g" => ("4k 2m 1g", &[35, 21, 14]),
             "neoverse-n1" => ("4k 16k 64k 2m", &[35, 35, 35, 21]),
@@ -53,6 +54,7 @@ fn structures_have_the_sets_of_the_thesis() {
     assert_eq!(sets("skylake-unified-64"), [16, 128]);
     assert_eq!(sets("skylake-unified-96"), [16, 128]);
     assert_eq!(sets("alpha21264"), [1]);
+    assert_eq!(sets("romer1995"), [1]);
     assert_eq!(sets("skylake-1g"), [8, 16, 1, 128, 4]);
     assert_eq!(sets("neoverse-n1"), [1, 256]);
     assert_eq!(sets("neoverse-n1-16k"), [1, 256]);

@@ -11,7 +11,7 @@ const MOST: u64 = 1_000_000_000;
 type Field = fn(&mut Costs) -> &mut u64;
 
 /// What has a cost, by the name that it is given by.
-const NAMES: [(&str, Field); 7] = [
+const NAMES: [(&str, Field); 9] = [
     ("fault", |costs| &mut costs.fault),
     ("zero-kib", |costs| &mut costs.zero_kib),
     ("copy-kib", |costs| &mut costs.copy_kib),
@@ -19,6 +19,8 @@ const NAMES: [(&str, Field); 7] = [
     ("promotion", |costs| &mut costs.promotion),
     ("demotion", |costs| &mut costs.demotion),
     ("migration", |costs| &mut costs.migration),
+    ("prefetch", |costs| &mut costs.prefetch),
+    ("capacity", |costs| &mut costs.capacity),
 ];
 
 /// Reads costs as they are given: `disk=30000,fault=900`. What is not named costs what it costs unless one says otherwise.
@@ -46,8 +48,7 @@ pub(crate) fn costs(text: &str) -> Result<Costs, String> {
 }
 
 /// What an error says of the names.
-const NAMED: &str =
-    "what has one is fault, zero-kib, copy-kib, disk, promotion, demotion and migration";
+const NAMED: &str = "what has one is fault, zero-kib, copy-kib, disk, promotion, demotion, migration, prefetch and capacity";
 
 /// Costs by name.
 pub(crate) fn by_name(costs: &Costs) -> BTreeMap<String, u64> {
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_what_is_meant() {
-        let all = "fault=1,zero-kib=2,copy-kib=3,disk=4,promotion=5,demotion=6,migration=7";
+        let all = "fault=1,zero-kib=2,copy-kib=3,disk=4,promotion=5,demotion=6,migration=7,prefetch=8,capacity=9";
         let wanted = Costs {
             fault: 1,
             zero_kib: 2,
@@ -80,6 +81,8 @@ mod tests {
             promotion: 5,
             demotion: 6,
             migration: 7,
+            prefetch: 8,
+            capacity: 9,
         };
         assert_eq!(costs(all), Ok(wanted));
         let some = costs(" disk = 9 , fault = 1500").unwrap();

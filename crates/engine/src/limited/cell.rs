@@ -1,12 +1,14 @@
 //! One policy on one machine, with a memory of its own.
 
+use super::charged::{Bookkeeping, Charged};
 use super::steps::{Step, Steps};
 use crate::stream::Stream;
 use broadleaf_memory::system::{Place, Sample, Spec, System};
 use broadleaf_memory::{Change, Shootdown};
 use broadleaf_policy::Policy;
-use broadleaf_translation::{Lookup, Machine, SpaceTag, Tlb};
-use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
+use broadleaf_translation::charges::Candidate;
+use broadleaf_translation::{Evicted, Lookup, Machine, SpaceTag, Tlb};
+use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many samples of memory are kept, at most.
@@ -23,9 +25,14 @@ pub(crate) struct Cell<'a> {
     tags: BTreeMap<SpaceId, SpaceTag>,
     next_tag: usize,
     tag: (SpaceId, SpaceTag),
+    /// So far, those before the trace left out.
+    instructions: u64,
     pub(crate) second_hits: u64,
     /// By level.
     pub(crate) walks: Vec<u64>,
+    walk_cycles: u64,
+    /// What misses are charged to, for a policy that asks.
+    pub(crate) charged: Option<Box<Charged>>,
     /// When memory was used up: the accesses before the one that found none.
     pub(crate) ended: Option<u64>,
     pub(crate) samples: Vec<Sample>,
@@ -46,6 +53,17 @@ impl<'a> Cell<'a> {
         foreseen: Option<&'a BTreeSet<(SpaceId, BlockNumber)>>,
     ) -> Self {
         let system = System::new(policy, spec, foreseen);
+        let bookkeeping = Bookkeeping {
+            prefetch: spec.costs.prefetch,
+            capacity: spec.costs.capacity,
+        };
+        let charged = Charged::new(
+            &policy.needs(),
+            spec.sizes,
+            entries(machine, spec.base),
+            bookkeeping,
+            machine.costs.of(spec.base).unwrap_or(0),
+        );
         Self {
             policy,
             machine,
@@ -54,8 +72,11 @@ impl<'a> Cell<'a> {
             tags: BTreeMap::new(),
             next_tag: 0,
             tag: (SpaceId(u32::MAX), SpaceTag::default()),
+            instructions: 0,
             second_hits: 0,
             walks: vec![0; spec.sizes.levels()],
+            walk_cycles: 0,
+            charged: charged.map(Box::new),
             ended: None,
             samples: Vec::new(),
             interval: FIRST_INTERVAL,
@@ -70,6 +91,10 @@ impl<'a> Cell<'a> {
         self.system.begin_counting();
         self.second_hits = 0;
         self.walks.fill(0);
+        self.walk_cycles = 0;
+        if let Some(charged) = &mut self.charged {
+            charged.cycles = 0;
+        }
         self.samples.clear();
         self.interval = FIRST_INTERVAL;
         self.next_sample = now;
@@ -87,6 +112,7 @@ impl<'a> Cell<'a> {
             self.system.visited(steps.space);
         }
         for step in &steps.steps {
+            self.instructions = step.instructions;
             if self.visit(step, stream).is_none() {
                 return;
             }
@@ -126,6 +152,10 @@ impl<'a> Cell<'a> {
     #[inline]
     fn refer(&mut self, page: PageNumber, time: u64, store: bool, stream: &Stream) -> Option<()> {
         let level = self.touch(page, time, store, stream)?;
+        if self.charged.is_some() {
+            self.translate_charging(page, level, stream);
+            return Some(());
+        }
         let tag = self.tag.1;
         match self.tlb.lookup(tag, page) {
             Lookup::First => {}
@@ -136,6 +166,87 @@ impl<'a> Cell<'a> {
             }
         }
         Some(())
+    }
+
+    /// The lookup, where misses are charged: the policy is told of a miss after it was counted and before the entry is loaded.
+    fn translate_charging(&mut self, page: PageNumber, level: usize, stream: &Stream) {
+        let Some(mut charged) = self.charged.take() else {
+            return;
+        };
+        let tag = self.tag.1;
+        let at = self.system.base_page(page);
+        let lookup =
+            (self.tlb).lookup_evicting(tag, page, |gone| evicted(&mut charged, &self.system, gone));
+        match lookup {
+            Lookup::First => charged.hit(tag, at, level),
+            Lookup::Second => {
+                self.second_hits += 1;
+                charged.hit(tag, at, level);
+            }
+            Lookup::Miss => {
+                self.walks[level] += 1;
+                let size = self.system.size(level);
+                self.walk_cycles += self.machine.costs.of(size).unwrap_or(0);
+                let active = charged.is_active(self.walk_cycles, self.instructions);
+                charged.miss(tag, at, level, active);
+                if !charged.due.is_empty() {
+                    self.ask_those_due(&mut charged, at, stream);
+                }
+                let level = self.system.level_at(Place {
+                    space: self.tag.0,
+                    page: at,
+                });
+                self.load(&mut charged, tag, page, level);
+            }
+        }
+        self.charged = Some(charged);
+    }
+
+    /// Asks the policy of what was charged, smaller candidates first. Each promotion changes what larger ones were charged before they are asked of. The translations of what became
+    /// one page leave the TLB, and the new one comes in.
+    fn ask_those_due(&mut self, charged: &mut Charged, missing: u64, stream: &Stream) {
+        let due = std::mem::take(&mut charged.due);
+        for candidate in &due {
+            let Some(space) = self.space_of(candidate.tag) else {
+                continue;
+            };
+            let page = if candidate.tag == self.tag.1 {
+                missing
+            } else {
+                candidate.first
+            };
+            let inside = page & !(self.system.pages_of(candidate.level) - 1) == candidate.first;
+            let page = if inside { page } else { candidate.first };
+            let view = charged.shown(*candidate, self.system.charged(candidate.level));
+            let at = Place { space, page };
+            if !(self.system).ask_at_miss(&stream.spaces, at, candidate.level, &view) {
+                continue;
+            }
+            self.shoot_down_charged(charged);
+            charged.promoted(*candidate);
+            let first = self.system.units_of(candidate.first);
+            self.load(charged, candidate.tag, first, candidate.level);
+        }
+        // What a promotion took from others to have an extent.
+        self.shoot_down_charged(charged);
+        charged.due = due;
+    }
+
+    /// Brings the translation of a page of that level into the TLB, unless it is there.
+    fn load(&mut self, charged: &mut Charged, tag: SpaceTag, page: PageNumber, level: usize) {
+        if self.tlb.lookup(tag, page) == Lookup::Miss {
+            let size = self.system.size(level);
+            (self.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
+        }
+        charged.loaded(tag, self.system.base_page(page), level);
+    }
+
+    fn space_of(&self, tag: SpaceTag) -> Option<SpaceId> {
+        if self.tag.1 == tag {
+            return Some(self.tag.0);
+        }
+        let known = self.tags.iter().find(|(_, known)| **known == tag);
+        known.map(|(space, _)| *space)
     }
 
     /// Instructions are fetched from a page: it has to be in memory, and the TLB of data is not asked.
@@ -183,23 +294,52 @@ impl<'a> Cell<'a> {
     }
 
     fn shoot_down(&mut self) {
+        let mut charged = self.charged.take();
+        self.carry_out(charged.as_deref_mut());
+        self.charged = charged;
+    }
+
+    fn shoot_down_charged(&mut self, charged: &mut Charged) {
+        if self.system.has_shootdowns() {
+            self.carry_out(Some(charged));
+        }
+    }
+
+    /// Takes out of the TLB what it has to forget.
+    fn carry_out(&mut self, mut charged: Option<&mut Charged>) {
         let shootdowns: Vec<Shootdown> = self.system.shootdowns().collect();
         for shootdown in shootdowns {
             match shootdown {
                 Shootdown::Nothing => {}
                 Shootdown::Superpage { space, first, size } => {
-                    if let Some(tag) = self.tags.get(&space) {
-                        self.tlb.invalidate(*tag, first, size);
+                    let Some(tag) = self.tags.get(&space).copied() else {
+                        continue;
+                    };
+                    self.tlb.invalidate(tag, first, size);
+                    if let Some(charged) = &mut charged
+                        && let Some(level) = self.system.level_of(size)
+                    {
+                        let first = self.system.base_page(first);
+                        charged.demoted(Candidate { tag, first, level });
                     }
                 }
                 Shootdown::Range { space, pages } => {
-                    if let Some(tag) = self.tags.get(&space) {
-                        self.tlb.invalidate_range(*tag, pages.first(), pages.len());
+                    let Some(tag) = self.tags.get(&space).copied() else {
+                        continue;
+                    };
+                    self.tlb.invalidate_range(tag, pages.first(), pages.len());
+                    if let Some(charged) = &mut charged {
+                        let (start, pages) = self.system.base_pages(pages);
+                        charged.shot_down(tag, start, pages);
                     }
                 }
                 Shootdown::Space(space) => {
-                    if let Some(tag) = self.tags.remove(&space) {
-                        self.tlb.invalidate_space(tag);
+                    let Some(tag) = self.tags.remove(&space) else {
+                        continue;
+                    };
+                    self.tlb.invalidate_space(tag);
+                    if let Some(charged) = &mut charged {
+                        charged.space_is_gone(tag);
                     }
                 }
             }
@@ -215,6 +355,9 @@ impl<'a> Cell<'a> {
         let tag = SpaceTag::new(number).unwrap_or_default();
         if self.next_tag >= SpaceTag::COUNT {
             self.tlb.invalidate_space(tag);
+            if let Some(charged) = &mut self.charged {
+                charged.space_is_gone(tag);
+            }
             self.tags.retain(|_, other| *other != tag);
         }
         self.next_tag += 1;
@@ -234,9 +377,17 @@ impl<'a> Cell<'a> {
 
     /// Does what an event asks.
     pub(crate) fn apply(&mut self, change: &Change) {
-        if self.ended.is_none() {
-            self.system.apply(change);
-            self.shoot_down();
+        if self.ended.is_some() {
+            return;
+        }
+        self.system.apply(change);
+        self.shoot_down();
+        if let (Some(charged), Change::Release(extent)) = (&mut self.charged, change)
+            && let Some(tag) = self.tags.get(&extent.space)
+            && !self.system.is_inheriting(extent.space)
+        {
+            let (start, pages) = self.system.base_pages(extent.pages);
+            charged.gone(*tag, start, pages);
         }
     }
 
@@ -270,4 +421,21 @@ impl<'a> Cell<'a> {
         }
         self.next_sample = time.saturating_add(self.interval);
     }
+}
+
+/// A translation gave way to another.
+fn evicted(charged: &mut Charged, system: &System<'_>, gone: Evicted) {
+    if let Some(level) = system.level_of(gone.size) {
+        charged.evicted(gone.tag, system.base_page(gone.page), level);
+    }
+}
+
+/// How many translations of pages of that size the TLB holds at most.
+fn entries(machine: &Machine, size: PageSize) -> usize {
+    let levels = [2, 1].into_iter();
+    let structures = levels.filter_map(|level| machine.design.holding(level, size));
+    structures
+        .map(|(_, structure)| structure.entries)
+        .max()
+        .unwrap_or(0)
 }

@@ -5,6 +5,7 @@
 //! policy and machine.
 
 mod cell;
+mod charged;
 mod earlier;
 mod limits;
 mod result;
@@ -264,7 +265,8 @@ impl Replay<'_> {
                 let page = PageNumber(visit.unit >> self.shift);
                 self.stream.notice(page)?;
                 self.steps.space = self.stream.running;
-                self.steps.add(visit, page, self.stream.now());
+                let before = self.stream.summary.instructions;
+                self.steps.add(visit, page, self.stream.now(), before);
                 sums.loads = visit.loads.into();
                 sums.stores = visit.stores.into();
             }

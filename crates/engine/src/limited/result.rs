@@ -93,6 +93,8 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
             fault_cycles: counters.fault_cycles,
             worst_fault_cycles: counters.worst_fault_cycles,
             daemon_cycles: counters.daemon_cycles,
+            promotion_cycles: counters.promotion_cycles,
+            bookkeeping_cycles: cell.charged.as_ref().map_or(0, |charged| charged.cycles),
             free_contiguity: by_order(&last.extents),
             in_swap_pages: totals.in_swap,
             out_of_memory_after: ended,

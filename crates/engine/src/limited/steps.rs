@@ -9,6 +9,8 @@ pub(crate) struct Step {
     pub(crate) page: PageNumber,
     /// Accesses before its own.
     pub(crate) time: u64,
+    /// Instructions up to its last reference.
+    pub(crate) instructions: u64,
     pub(crate) loads_before_store: u32,
     pub(crate) accesses: bool,
     pub(crate) stores: bool,
@@ -26,11 +28,12 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Adds a visit to that page, behind `time` accesses.
-    pub(crate) fn add(&mut self, visit: &Visit, page: PageNumber, time: u64) {
+    /// Adds a visit to that page, behind `time` accesses and `before` instructions.
+    pub(crate) fn add(&mut self, visit: &Visit, page: PageNumber, time: u64, before: u64) {
         self.steps.push(Step {
             page,
             time,
+            instructions: before.saturating_add(visit.instructions.into()),
             loads_before_store: visit.loads_before_store.min(visit.loads),
             accesses: visit.loads | visit.stores != 0,
             stores: visit.stores != 0,

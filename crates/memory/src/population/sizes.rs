@@ -1,7 +1,7 @@
 //! The page sizes that a machine has.
 
-/// The most sizes that a set of them may hold. The machines that are modelled have two to four.
-pub const MOST_LEVELS: usize = 8;
+/// The most sizes that a set of them may hold. Processors have two to five, and Romer (1995) simulated twelve.
+pub const MOST_LEVELS: usize = 16;
 
 /// The largest order that a size may have: 64 GiB of 4 KiB pages.
 pub const LARGEST_ORDER: u8 = 24;

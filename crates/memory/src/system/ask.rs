@@ -1,8 +1,8 @@
 //! What a policy is shown.
 
-use super::{Piece, System};
+use super::{Piece, Place, System};
 use crate::AddressSpaces;
-use broadleaf_policy::{Coverage, View};
+use broadleaf_policy::{Coverage, Point, Refusal, Verdict, View};
 use broadleaf_units::{BlockNumber, PageSize};
 
 impl System<'_> {
@@ -37,6 +37,64 @@ impl System<'_> {
             copy_cycles: self.costs.copy(self.base, pages),
             ..View::BLANK
         }
+    }
+
+    /// What a policy is shown of a piece of that level that was charged for misses, before anybody looks at the piece itself.
+    pub fn charged(&self, level: usize) -> View {
+        let pages = self.pages(level);
+        View {
+            pages: pages as u32,
+            base_bytes: self.base.bytes(),
+            copy_cycles: self.costs.copy(self.base, pages),
+            ..View::BLANK
+        }
+    }
+
+    /// A TLB missed, and the piece of that level around a page was charged for it as `charged` says: the policy is asked, and what it wants is done while the program waits.
+    /// Answers whether it is a superpage now that it was not.
+    pub fn ask_at_miss(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+        level: usize,
+        charged: &View,
+    ) -> bool {
+        let piece = self.piece(at, level);
+        if self.tables.get(piece.first).level() >= level {
+            return false;
+        }
+        if !self.policy.may_be_due(charged) {
+            self.refuse(Refusal::TooFewMisses);
+            return false;
+        }
+        let view = View {
+            misses: charged.misses,
+            prefetch_charge: charged.prefetch_charge,
+            capacity_charge: charged.capacity_charge,
+            miss_cycles: charged.miss_cycles,
+            ..self.view(spaces, piece, piece.first.page, 0)
+        };
+        self.pinned = Some(at);
+        let before = std::mem::take(&mut self.fault_cycles);
+        let promoted = match self.policy.decide(Point::Miss, &view) {
+            Verdict::Promote => {
+                let effort = self.policy.effort(Point::Miss, &view);
+                self.promote(spaces, piece, &view, effort)
+            }
+            Verdict::Stay(reason) => {
+                self.refuse(reason);
+                false
+            }
+            Verdict::Demote | Verdict::Pass => false,
+        };
+        self.pinned = None;
+        self.counters.fault_cycles += std::mem::replace(&mut self.fault_cycles, before);
+        promoted
+    }
+
+    /// The level of the page that maps a place.
+    pub fn level_at(&self, at: Place) -> usize {
+        self.tables.get(at).level()
     }
 
     /// Foresight knows of blocks of 2 MiB; of a piece of another size it knows what it knows of the block that holds it.

@@ -55,6 +55,8 @@ pub struct SystemCounters {
     pub fault_cycles: u64,
     /// The longest fault.
     pub worst_fault_cycles: u64,
+    /// Cycles of promotions, whoever waited for them: copying, zeroing, reading, and what each takes beside that.
+    pub promotion_cycles: u64,
     /// Cycles that daemons took beside the program.
     pub daemon_cycles: u64,
 }

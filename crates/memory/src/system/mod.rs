@@ -238,6 +238,29 @@ impl<'a> System<'a> {
         PageSize::from_shift(shift).unwrap_or(self.base)
     }
 
+    /// The level of the pages of a size; `None` where it has no pages of that size.
+    pub fn level_of(&self, size: PageSize) -> Option<usize> {
+        (0..self.sizes.levels()).find(|level| self.size(*level) == size)
+    }
+
+    /// How many base pages a page of a level has.
+    pub fn pages_of(&self, level: usize) -> u64 {
+        self.pages(level)
+    }
+
+    /// The first page of 4 KiB of a base page.
+    pub fn units_of(&self, page: u64) -> PageNumber {
+        PageNumber(self.units(page, 1).start)
+    }
+
+    /// The base pages that a range meets: the first, and how many.
+    pub fn base_pages(&self, pages: crate::Pages) -> (u64, u64) {
+        let shift = self.base.shift() - PageSize::SIZE_4K.shift();
+        let first = pages.start >> shift;
+        let last = pages.end.div_ceil(1 << shift);
+        (first, last.saturating_sub(first))
+    }
+
     /// How many base pages a page of a level has.
     fn pages(&self, level: usize) -> u64 {
         self.sizes.pages(level)

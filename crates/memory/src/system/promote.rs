@@ -22,6 +22,19 @@ impl System<'_> {
         view: &View,
         effort: Effort,
     ) -> bool {
+        let before = self.fault_cycles;
+        let promoted = self.promote_it(spaces, piece, view, effort);
+        self.counters.promotion_cycles += self.fault_cycles - before;
+        promoted
+    }
+
+    fn promote_it(
+        &mut self,
+        spaces: &AddressSpaces,
+        piece: Piece,
+        view: &View,
+        effort: Effort,
+    ) -> bool {
         if view.promoted {
             return false;
         }
@@ -133,10 +146,12 @@ impl System<'_> {
 
     /// Makes one page of an empty piece in a new extent.
     pub(super) fn fill_extent(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
+        let before = self.fault_cycles;
         for (at, frame) in self.places(piece).zip(first.0..) {
             self.fill_page(spaces, at, Frame(frame));
         }
         self.raise(piece);
+        self.counters.promotion_cycles += self.fault_cycles - before;
     }
 
     /// Copies the pages of a piece together.

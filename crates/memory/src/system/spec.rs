@@ -48,11 +48,16 @@ pub struct Costs {
     pub demotion: u64,
     /// Moving a page out of the way, beside copying it.
     pub migration: u64,
+    /// Bringing prefetch charges up to date at a TLB miss, where a policy asks for them.
+    pub prefetch: u64,
+    /// The same for capacity charges.
+    pub capacity: u64,
 }
 
 impl Default for Costs {
     /// Round figures of a processor of 3 GHz with a solid-state disk: a minor fault takes 0.5 microseconds beside zeroing, memory is zeroed at
-    /// 10 and copied at 5 GB/s, a page comes from the disk in 100 microseconds, and breaking a superpage takes 6 (docs/book/src/memory.md).
+    /// 10 and copied at 5 GB/s, a page comes from the disk in 100 microseconds, and breaking a superpage takes 6 (docs/book/src/memory.md). Charges take what they
+    /// took Romer (1995, section 8.1).
     fn default() -> Self {
         Self {
             fault: 1500,
@@ -62,6 +67,8 @@ impl Default for Costs {
             promotion: 3000,
             demotion: 18_000,
             migration: 3000,
+            prefetch: 100,
+            capacity: 2470,
         }
     }
 }

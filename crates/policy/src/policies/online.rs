@@ -130,19 +130,25 @@ impl Policy for Online {
         if point != Point::Miss || view.promoted {
             return Verdict::Pass;
         }
-        if let Some(reason) = view.coverage.refusal() {
-            return Verdict::Stay(reason);
+        if !self.may_be_due(view) {
+            return Verdict::Stay(Refusal::TooFewMisses);
         }
-        let (prefetched, worth) = weighed(view.prefetch_charge, self.prefetch, view);
-        let reached = match self.capacity {
-            // A limit is exceeded there, and reached here (decisions of the paper's own).
+        match view.coverage.refusal() {
+            Some(reason) => Verdict::Stay(reason),
+            None => Verdict::Promote,
+        }
+    }
+
+    fn may_be_due(&self, charged: &View) -> bool {
+        let (prefetched, worth) = weighed(charged.prefetch_charge, self.prefetch, charged);
+        match self.capacity {
+            // Of the two the one exceeds its limit, and the other reaches it.
             Some(limit) => {
-                let (kept, worth_keeping) = weighed(view.capacity_charge, limit, view);
+                let (kept, worth_keeping) = weighed(charged.capacity_charge, limit, charged);
                 prefetched > worth || kept > worth_keeping
             }
             None => prefetched >= worth,
-        };
-        Verdict::promote_if(reached, Refusal::TooFewMisses)
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod capacity;
 mod count;
 mod held;
 mod ladder;
+mod misses;
 mod prefetch;
 mod presence;
 mod ratio;
@@ -22,6 +23,7 @@ mod regions;
 
 pub use capacity::CapacityCharges;
 pub use ladder::{Ladder, LadderError};
+pub use misses::MissCounts;
 pub use prefetch::{Batching, PrefetchCharges};
 pub use ratio::promotion_ratio;
 

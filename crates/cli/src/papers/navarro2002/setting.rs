@@ -19,7 +19,7 @@ pub(super) const ANYWHERE: u64 = 2_500_000;
 
 /// What things cost at 500 MHz. All chosen: faults, promotions and migrations are as much work as on other machines; memory is zeroed at
 /// 500 and copied at 250 MB/s; to demote is to write page tables as a promotion does, with no other processor to tell.
-const fn costs(disk: u64) -> Costs {
+fn costs(disk: u64) -> Costs {
     Costs {
         fault: 1500,
         zero_kib: 1000,
@@ -28,6 +28,7 @@ const fn costs(disk: u64) -> Costs {
         promotion: 3000,
         demotion: 3000,
         migration: 3000,
+        ..Costs::default()
     }
 }
 

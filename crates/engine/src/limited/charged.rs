@@ -1,0 +1,190 @@
+//! TLB misses, what they are charged to, and the promotions that the policy makes of that (Romer 1995, sections 3 and 7).
+
+use broadleaf_memory::population::Sizes;
+use broadleaf_policy::{Charges, Needs, View};
+use broadleaf_translation::SpaceTag;
+use broadleaf_translation::charges::{
+    Candidate, CapacityCharges, Ladder, MissCounts, PrefetchCharges,
+};
+
+/// What a policy's candidates were charged, and what the bookkeeping took.
+pub(crate) struct Charged {
+    misses: MissCounts,
+    prefetch: Option<PrefetchCharges>,
+    capacity: Option<CapacityCharges>,
+    /// Cycles of bookkeeping at each miss.
+    each: u64,
+    /// Cycles of bookkeeping so far.
+    pub(crate) cycles: u64,
+    /// Nothing is charged before walks have taken that many cycles of a thousand instructions.
+    idle_below: u64,
+    /// What was charged at the last miss, smaller candidates first.
+    pub(crate) due: Vec<Candidate>,
+    /// Cycles of a walk that finds a base page.
+    pub(crate) miss_cycles: u64,
+}
+
+/// What bookkeeping takes at each miss, in cycles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bookkeeping {
+    pub(crate) prefetch: u64,
+    pub(crate) capacity: u64,
+}
+
+impl Charged {
+    /// For a policy that needs it: nothing charged yet, and an empty TLB. What is charged for capacity takes it for one of so many entries, any of which holds any page.
+    pub(crate) fn new(
+        needs: &Needs,
+        sizes: Sizes,
+        entries: usize,
+        bookkeeping: Bookkeeping,
+        miss_cycles: u64,
+    ) -> Option<Self> {
+        let orders: Vec<u8> = (0..sizes.levels())
+            .map(|level| sizes.order(level))
+            .collect();
+        let ladder = Ladder::new(&orders).ok()?;
+        let (prefetch, capacity) = match needs.charges {
+            Charges::None => return None,
+            Charges::Misses => (false, false),
+            Charges::Prefetch => (true, false),
+            Charges::PrefetchAndCapacity => (true, true),
+        };
+        Some(Self {
+            misses: MissCounts::new(ladder),
+            prefetch: prefetch.then(|| PrefetchCharges::new(ladder)),
+            capacity: capacity.then(|| CapacityCharges::new(ladder, entries)),
+            each: u64::from(prefetch) * bookkeeping.prefetch
+                + u64::from(capacity) * bookkeeping.capacity,
+            cycles: 0,
+            idle_below: needs.idle_below,
+            due: Vec::new(),
+            miss_cycles,
+        })
+    }
+
+    /// Whether misses are charged: whether walks have taken enough cycles of the instructions so far.
+    pub(crate) fn is_active(&self, walk_cycles: u64, instructions: u64) -> bool {
+        let (walks, instructions) = (u128::from(walk_cycles), u128::from(instructions));
+        walks * 1000 >= u128::from(self.idle_below) * instructions
+    }
+
+    /// A reference hit a translation of that level.
+    #[inline]
+    pub(crate) fn hit(&mut self, tag: SpaceTag, page: u64, level: usize) {
+        if let Some(capacity) = &mut self.capacity {
+            capacity.touch(tag, page, level);
+        }
+    }
+
+    /// A reference to a page missed, whose translation is of that level. What is charged for it, if anything is to be, is in [`Charged::due`].
+    pub(crate) fn miss(&mut self, tag: SpaceTag, page: u64, level: usize, active: bool) {
+        self.due.clear();
+        let due = &mut self.due;
+        if !active {
+            if let Some(prefetch) = &mut self.prefetch {
+                prefetch.load(tag, page, level);
+            }
+            if let Some(capacity) = &mut self.capacity {
+                capacity.touch(tag, page, level);
+            }
+            return;
+        }
+        self.cycles += self.each;
+        let counted_alone = self.prefetch.is_none();
+        self.misses.miss(tag, page, level, |candidate, _| {
+            if counted_alone {
+                due.push(candidate);
+            }
+        });
+        if let Some(prefetch) = &mut self.prefetch {
+            prefetch.miss(tag, page, level, |candidate, _| due.push(candidate));
+        }
+        if let Some(capacity) = &mut self.capacity {
+            let before = due.len();
+            capacity.miss(tag, page, level, |candidate, _| due.push(candidate));
+            if before > 0 && due.len() > before {
+                due.sort_by_key(|candidate| candidate.level);
+            }
+        }
+    }
+
+    /// Fills in what a candidate was charged.
+    pub(crate) fn shown(&self, candidate: Candidate, view: View) -> View {
+        let prefetch = self.prefetch.as_ref();
+        let capacity = self.capacity.as_ref();
+        View {
+            misses: self.misses.count(candidate),
+            prefetch_charge: prefetch.map_or(0, |charges| charges.charge(candidate)),
+            capacity_charge: capacity.map_or(0, |charges| charges.charge(candidate)),
+            miss_cycles: self.miss_cycles,
+            ..view
+        }
+    }
+
+    /// A candidate became a superpage. Those that hold it lose what it was charged, and all capacity charges begin at nothing (Romer 1995, section 7).
+    pub(crate) fn promoted(&mut self, candidate: Candidate) {
+        if let Some(prefetch) = &mut self.prefetch {
+            let charge = prefetch.charge(candidate);
+            prefetch.relieve(candidate, charge);
+            prefetch.promote(candidate);
+        }
+        if let Some(capacity) = &mut self.capacity {
+            capacity.promote(candidate);
+            capacity.reset();
+        }
+        self.misses.restart(candidate);
+    }
+
+    /// A translation is in the TLB.
+    pub(crate) fn loaded(&mut self, tag: SpaceTag, page: u64, level: usize) {
+        if let Some(prefetch) = &mut self.prefetch {
+            prefetch.load(tag, page, level);
+        }
+        self.hit(tag, page, level);
+    }
+
+    /// A translation left the TLB, since another took its place.
+    pub(crate) fn evicted(&mut self, tag: SpaceTag, page: u64, level: usize) {
+        if let Some(prefetch) = &mut self.prefetch {
+            prefetch.evict(tag, page, level);
+        }
+    }
+
+    /// A superpage was broken.
+    pub(crate) fn demoted(&mut self, candidate: Candidate) {
+        if let Some(prefetch) = &mut self.prefetch {
+            prefetch.demote(candidate);
+        }
+        if let Some(capacity) = &mut self.capacity {
+            capacity.demote(candidate);
+        }
+        self.misses.restart(candidate);
+    }
+
+    /// Translations of a range left the TLB.
+    pub(crate) fn shot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+        if let Some(prefetch) = &mut self.prefetch {
+            prefetch.shoot_down(tag, start, pages);
+        }
+        if let Some(capacity) = &mut self.capacity {
+            capacity.shoot_down(tag, start, pages);
+        }
+    }
+
+    /// The pages of a range are no more.
+    pub(crate) fn gone(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+        if let Some(prefetch) = &mut self.prefetch {
+            prefetch.forget(tag, start, pages);
+        }
+        if let Some(capacity) = &mut self.capacity {
+            capacity.forget(tag, start, pages);
+        }
+        self.misses.forget(tag, start, pages);
+    }
+
+    /// A space is no more.
+    pub(crate) fn space_is_gone(&mut self, tag: SpaceTag) {
+        self.gone(tag, 0, u64::MAX);
+    }
+}
