@@ -13,68 +13,16 @@ use super::count::Count;
 use super::held::Held;
 use super::recent::{Element, Recent};
 use super::regions::Regions;
+use super::used::Tree;
 use super::{Candidate, Ladder, Span};
 use crate::SpaceTag;
-
-/// What is kept of a candidate.
-#[derive(Clone, Copy, Debug, Default)]
-struct Node {
-    /// After how many resets it was charged last.
-    resets: u64,
-    /// What it was charged since.
-    charge: u32,
-}
-
-/// The candidates of one region.
-#[derive(Clone, Debug, Default)]
-struct Tree {
-    /// The candidates, the largest first.
-    nodes: Box<[Node]>,
-    /// One bit for each base page, and then for each candidate, whose translation is among the recent ones.
-    recent: Box<[u64]>,
-}
-
-impl Tree {
-    fn new(ladder: &Ladder) -> Self {
-        let nodes = ladder.candidates_from(1);
-        let bits = ladder.pages(ladder.largest()) as usize + nodes;
-        Self {
-            nodes: vec![Node::default(); nodes].into(),
-            recent: vec![0; bits.div_ceil(64)].into(),
-        }
-    }
-
-    #[inline]
-    fn bit(ladder: &Ladder, element: Element) -> (usize, u64) {
-        let bit = match element.level() {
-            0 => element.first() as usize,
-            level => {
-                let pages = ladder.pages(ladder.largest()) as usize;
-                pages + ladder.candidate(level, element.first())
-            }
-        };
-        (bit / 64, 1 << (bit % 64))
-    }
-
-    #[inline]
-    fn is_recent(&self, ladder: &Ladder, element: Element) -> bool {
-        let (word, bit) = Self::bit(ladder, element);
-        self.recent[word] & bit != 0
-    }
-
-    #[inline]
-    fn toggle(&mut self, ladder: &Ladder, element: Element) {
-        let (word, bit) = Self::bit(ladder, element);
-        self.recent[word] ^= bit;
-    }
-}
 
 /// How many misses each candidate would have prevented because the pages of it took several entries of a TLB.
 ///
 /// The host tells of each reference that hits ([`touch`](Self::touch)) and of each that misses ([`miss`](Self::miss)); a reference to what was used last need not be told. Superpages count as one
 /// translation; the host says of which level the one of a page is. One that is larger than the largest candidate is of no concern, so that results are right only where there is none.
 ///
-/// Memory is taken for each region, the pages of a largest candidate, of which something was referenced: 16 bytes for each base page and two bits.
+/// Memory is taken for each region, the pages of a largest candidate, of which something was referenced: 20 bytes for each base page and two bits.
 ///
 /// The paper's example (figure 2), with three entries:
 ///
@@ -210,12 +158,7 @@ impl CapacityCharges {
         let newest = self.recent.last(newer);
         (self.count).those_that_hold(ladder, wanted, newest, missing, |level, region, at| {
             let (tag, number) = regions.home(region);
-            let node = &mut regions.at(region).nodes[at];
-            if node.resets != resets {
-                *node = Node { resets, charge: 0 };
-            }
-            node.charge = node.charge.saturating_add(1);
-            let charge = u64::from(node.charge);
+            let charge = regions.at(region).charge(at, resets);
             let start = number << ladder.order(ladder.largest());
             let first = start + ladder.first_within(level, at);
             visit(Candidate { tag, first, level }, charge);
@@ -280,13 +223,7 @@ impl CapacityCharges {
                 regions.remove(tag, region);
                 continue;
             }
-            for level in 1..=ladder.largest() {
-                let order = ladder.order(level);
-                for number in start.div_ceil(1 << order)..end >> order {
-                    let at_level = ladder.candidate(level, number << order);
-                    regions.at(at).nodes[at_level].charge = 0;
-                }
-            }
+            regions.at(at).clear_charges(ladder, start, end);
         }
     }
 
@@ -301,11 +238,7 @@ impl CapacityCharges {
         match self.regions.get(tag, self.ladder.region(first)) {
             Some(tree) if (1..=self.ladder.largest()).contains(&level) => {
                 let at = self.ladder.candidate(level, self.ladder.within(first));
-                let node = tree.nodes[at];
-                match node.resets == self.resets {
-                    true => u64::from(node.charge),
-                    false => 0,
-                }
+                tree.charged(at, self.resets)
             }
             _ => 0,
         }
@@ -327,11 +260,7 @@ impl CapacityCharges {
         assert_eq!(sorted.len(), self.recent.len(), "a translation twice");
         let mut noted = 0;
         for (_, tree) in self.regions.all() {
-            noted += tree
-                .recent
-                .iter()
-                .map(|word| word.count_ones() as usize)
-                .sum::<usize>();
+            noted += tree.recent();
         }
         assert_eq!(noted, self.recent.len(), "noted as recent and not there");
         for (region, tree) in self.regions.all() {

@@ -20,6 +20,7 @@ mod presence;
 mod ratio;
 mod recent;
 mod regions;
+mod used;
 
 pub use capacity::CapacityCharges;
 pub use ladder::{Ladder, LadderError};
@@ -40,7 +41,7 @@ pub struct Candidate {
     pub level: usize,
 }
 
-/// The base pages from `start` on that an event concerns, as the parts of them that lie in regions.
+/// The base pages that an event concerns.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     start: u64,

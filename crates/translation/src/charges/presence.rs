@@ -209,3 +209,18 @@ impl Tree {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_8_mib() {
+        let ladder = Ladder::new(&Ladder::ROMER).unwrap();
+        let tree = Tree::new(&ladder, 4);
+        assert_eq!((tree.nodes.len(), size_of::<Node>()), (2047, 8));
+        assert_eq!((tree.pages.len(), tree.deferred.len()), (2048 / 64, 255));
+        // The paper's: of a charge and a count for each candidate, a count for each base page, and what is deferred; 3.125 for each base page.
+        assert_eq!(tree.nodes.len() * 2 + 2048 + tree.deferred.len(), 6397);
+    }
+}

@@ -80,7 +80,8 @@ impl Recent {
         self.elements.push(element);
         let length = self.elements.len();
         // Many at a time, since all others move then.
-        (length > self.kept + self.kept / 4 + 16).then(|| self.elements.drain(..length - self.kept))
+        (length > self.kept.saturating_add(self.kept / 4 + 16))
+            .then(|| self.elements.drain(..length - self.kept))
     }
 
     /// The newest ones, so many of them, the newest last.

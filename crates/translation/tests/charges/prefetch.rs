@@ -265,3 +265,29 @@ fn promotion_and_demotion_count_as_appendix_a_has_it() {
         (0, 1)
     );
 }
+
+#[test]
+fn what_outlives_a_promotion_counts() {
+    let tag = SpaceTag::default();
+    let ladder = Ladder::new(&[0, 1, 2]).unwrap();
+    let mut charges = PrefetchCharges::new(ladder);
+    let one = |first, level| Candidate { tag, first, level };
+    charges.load(tag, 0, 0);
+    charges.load(tag, 0, 1);
+    assert_eq!(
+        (charges.tlb_count(one(0, 1)), charges.tlb_count(one(0, 2))),
+        (2, 1)
+    );
+    // The superpage's own translation goes, and that of its first page stays.
+    charges.evict(tag, 1, 1);
+    charges.check();
+    assert_eq!(
+        (charges.tlb_count(one(0, 1)), charges.tlb_count(one(0, 2))),
+        (1, 1)
+    );
+    charges.evict(tag, 0, 0);
+    assert_eq!(
+        (charges.tlb_count(one(0, 1)), charges.tlb_count(one(0, 2))),
+        (0, 0)
+    );
+}

@@ -60,7 +60,7 @@ pub(crate) fn steps(ladder: Ladder, most: usize) -> impl Strategy<Value = (Ladde
         60 => (tag(), page()).prop_map(|(tag, page)| Step::Refer(tag, page)),
         3 => (tag(), page(), level(), relief)
             .prop_map(|(tag, page, level, relief)| Step::Promote(tag, page, level, relief)),
-        1 => (tag(), page(), level()).prop_map(|(tag, page, level)| Step::Map(tag, page, level)),
+        3 => (tag(), page(), level()).prop_map(|(tag, page, level)| Step::Map(tag, page, level)),
         2 => (tag(), page()).prop_map(|(tag, page)| Step::Demote(tag, page)),
         2 => any::<prop::sample::Index>().prop_map(Step::Evict),
         2 => (tag(), page(), length()).prop_map(|(tag, page, pages)| Step::ShootDown(tag, page, pages)),
