@@ -15,6 +15,9 @@ pub struct Needs {
     pub every_size: bool,
     /// Whether a block becomes a superpage too where its pages lie in other frames: they are copied together.
     pub copies: bool,
+    /// With `copies`: whether they are copied even where they happen to lie in one extent already, so that every promotion has its full price (Romer 1995, section 6, on the
+    /// worst case).
+    pub copies_always: bool,
     /// Whether pages of files stay in the frames where they are once they are in memory: none is copied to where a reservation would want it, and a
     /// reservation ends when no page of it is mapped any more, while the pages stay in memory.
     pub files_stay: bool,

@@ -42,6 +42,9 @@ impl System<'_> {
             self.refuse(reason);
             return false;
         }
+        if self.needs.copies_always {
+            return self.gather(spaces, piece, effort);
+        }
         match self.way(spaces, piece) {
             Way::InPlace(first) => {
                 if let Some(first) = first {
@@ -144,11 +147,21 @@ impl System<'_> {
         }
     }
 
+    /// The same in a new extent. Where a promotion has its full price, a page of a file that stands in memory already is copied from there.
+    fn fill_anew(&mut self, spaces: &AddressSpaces, at: Place, frame: Frame) {
+        let before = self.fault_cycles;
+        self.fill_page(spaces, at, frame);
+        let of_file = self.files == Files::InMemory && self.behind(spaces, at).is_on_disk();
+        if self.needs.copies_always && of_file && self.fault_cycles == before {
+            self.copy(1);
+        }
+    }
+
     /// Makes one page of an empty piece in a new extent.
     pub(super) fn fill_extent(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
         let before = self.fault_cycles;
         for (at, frame) in self.places(piece).zip(first.0..) {
-            self.fill_page(spaces, at, Frame(frame));
+            self.fill_anew(spaces, at, Frame(frame));
         }
         self.raise(piece);
         self.counters.promotion_cycles += self.fault_cycles - before;
@@ -177,7 +190,7 @@ impl System<'_> {
             let pte = self.tables.get(at);
             let frame = Frame(frame);
             if !pte.has_frame() {
-                self.fill_page(spaces, at, frame);
+                self.fill_anew(spaces, at, frame);
                 continue;
             }
             self.copy(1);

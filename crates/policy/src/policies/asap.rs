@@ -51,6 +51,7 @@ impl Policy for Asap {
         Needs {
             placement: Placement::AtFault,
             copies: true,
+            copies_always: true,
             sizes: self.given.sizes("sizes"),
             ..Needs::default()
         }

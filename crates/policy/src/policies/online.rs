@@ -116,6 +116,7 @@ impl Policy for Online {
                 Placement::Reserved
             },
             copies,
+            copies_always: copies,
             sizes: self.given.sizes("sizes"),
             charges: match self.capacity {
                 Some(_) => Charges::PrefetchAndCapacity,
