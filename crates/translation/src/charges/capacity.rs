@@ -7,7 +7,8 @@
 //! that is less than `entries`: where `c >= newer + 2 - entries`. The pseudo-code of appendix A looks at what the TLB holds alone, and would not charge what the paper's own example charges.
 //!
 //! Where `newer` is less than `entries`, the reference missed for another reason (a promotion or a shootdown emptied some entries, or the set was too small), and
-//! nothing is charged. Neither is the first reference to a page. A page that was used longer ago than the largest candidate could make good is not kept.
+//! nothing is charged. Neither is the first reference to a page. A page is forgotten as soon as so many translations were used since that no candidate could have kept it, `entries`
+//! less one and as many as the largest has pages: the removal of some of them does not bring it back.
 
 use super::count::Count;
 use super::held::Held;
@@ -55,7 +56,8 @@ pub struct CapacityCharges {
 impl CapacityCharges {
     /// Of an empty TLB of so many entries, fully associative and with exact LRU replacement.
     pub fn new(ladder: Ladder, entries: usize) -> Self {
-        let kept = entries.saturating_add(ladder.pages(ladder.largest()) as usize);
+        // The last that the largest candidate could have kept.
+        let kept = entries.saturating_add(ladder.pages(ladder.largest()) as usize - 1);
         Self {
             ladder,
             entries,
@@ -204,6 +206,10 @@ impl CapacityCharges {
         }
         self.newest = None;
         let (regions, held, ladder) = (&mut self.regions, &mut self.held, &self.ladder);
+        for old in self.recent.trim() {
+            regions.at(old.region()).toggle(ladder, old);
+            held.remove(old.region());
+        }
         self.recent.retain(|element| {
             let (owner, region) = regions.home(element.region());
             let (start, end) = span.within(ladder, region);

@@ -84,6 +84,12 @@ impl Recent {
             .then(|| self.elements.drain(..length - self.kept))
     }
 
+    /// Takes out those that are not kept, so that no removal of others brings them back.
+    pub(super) fn trim(&mut self) -> impl Iterator<Item = Element> {
+        let surplus = self.elements.len().saturating_sub(self.kept);
+        self.elements.drain(..surplus)
+    }
+
     /// The newest ones, so many of them, the newest last.
     #[inline]
     pub(super) fn last(&self, count: usize) -> &[Element] {

@@ -51,6 +51,9 @@ impl Listing {
     fn touch(&mut self, entry: Entry) {
         self.recent.retain(|other| *other != entry);
         self.recent.push(entry);
+        // No candidate could have kept what was used longer ago.
+        let kept = self.entries + self.ladder.pages(self.ladder.largest()) as usize - 1;
+        self.recent.drain(..self.recent.len().saturating_sub(kept));
     }
 
     fn shoot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
@@ -162,6 +165,26 @@ fn a_long_time_ago() {
     // With 16 pages made one, 19 between are few enough for 4 entries: three others and the one.
     let charged: Vec<usize> = [3, 4, 16, 18, 19, 500].map(&mut charged_after).to_vec();
     assert_eq!(charged, [0, 1, 1, 1, 0, 0]);
+}
+
+/// What no candidate could have kept is not brought back by the removal of what was used since.
+#[test]
+fn removals_bring_nothing_back() {
+    let tag = SpaceTag::default();
+    let ladder = Ladder::new(&[0, 1]).unwrap();
+    let charged_with = |between: u64| {
+        let mut charges = CapacityCharges::new(ladder, 2);
+        for page in [100].into_iter().chain(8..8 + between).chain([0, 1]) {
+            charges.miss(tag, page, 0, |_, _| {});
+        }
+        charges.shoot_down(tag, 8, between);
+        charges.check();
+        let mut charged = 0;
+        charges.miss(tag, 100, 0, |_, _| charged += 1);
+        charged
+    };
+    // 0 and 1 are left, and are charged if nothing else was used.
+    assert_eq!([0, 1, 2, 20].map(charged_with), [1, 0, 0, 0]);
 }
 
 #[test]
