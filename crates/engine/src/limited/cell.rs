@@ -202,10 +202,15 @@ impl<'a> Cell<'a> {
         self.charged = Some(charged);
     }
 
-    /// Asks the policy of what was charged, smaller candidates first. Each promotion changes what larger ones were charged before they are asked of. The translations of what became
+    /// Asks the policy of what was charged: smaller candidates first, then those at lower addresses, then those of lower spaces. Each promotion changes what larger ones were charged before they are asked of. The translations of what became
     /// one page leave the TLB, and the new one comes in.
     fn ask_those_due(&mut self, charged: &mut Charged, missing: u64, stream: &Stream) {
-        let due = std::mem::take(&mut charged.due);
+        let mut due = std::mem::take(&mut charged.due);
+        due.sort_by(|one, other| {
+            let place = |candidate: &Candidate| (candidate.level, candidate.first);
+            let space = |candidate: &Candidate| self.space_of(candidate.tag);
+            (place(one).cmp(&place(other))).then_with(|| space(one).cmp(&space(other)))
+        });
         for candidate in &due {
             let Some(space) = self.space_of(candidate.tag) else {
                 continue;
@@ -223,8 +228,10 @@ impl<'a> Cell<'a> {
                 continue;
             }
             self.shoot_down_charged(charged);
-            charged.promoted(*candidate);
             let first = self.system.units_of(candidate.first);
+            let units = self.system.size(candidate.level).bytes() >> PageSize::SIZE_4K.shift();
+            self.tlb.invalidate_range(candidate.tag, first, units);
+            charged.promoted(*candidate);
             self.load(charged, candidate.tag, first, candidate.level);
         }
         // What a promotion took from others to have an extent.
@@ -382,7 +389,9 @@ impl<'a> Cell<'a> {
         }
         self.system.apply(change);
         self.shoot_down();
-        if let (Some(charged), Change::Release(extent)) = (&mut self.charged, change)
+        // What pages were charged for does not go with them to another place.
+        if let (Some(charged), Change::Release(extent) | Change::Relocate { from: extent, .. }) =
+            (&mut self.charged, change)
             && let Some(tag) = self.tags.get(&extent.space)
             && !self.system.is_inheriting(extent.space)
         {

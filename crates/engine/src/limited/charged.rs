@@ -18,7 +18,7 @@ pub(crate) struct Charged {
     pub(crate) cycles: u64,
     /// Nothing is charged before walks have taken that many cycles of a thousand instructions.
     idle_below: u64,
-    /// What was charged at the last miss, smaller candidates first.
+    /// What was charged at the last miss.
     pub(crate) due: Vec<Candidate>,
     /// Cycles of a walk that finds a base page.
     pub(crate) miss_cycles: u64,
@@ -101,11 +101,7 @@ impl Charged {
             prefetch.miss(tag, page, level, |candidate, _| due.push(candidate));
         }
         if let Some(capacity) = &mut self.capacity {
-            let before = due.len();
             capacity.miss(tag, page, level, |candidate, _| due.push(candidate));
-            if before > 0 && due.len() > before {
-                due.sort_by_key(|candidate| candidate.level);
-            }
         }
     }
 
