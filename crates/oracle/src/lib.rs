@@ -5,6 +5,8 @@
 //! section 4 for the TLBs), with vectors, ordered maps and one reference after another, so that a difference between the
 //! two points at a mistake in one of them. It shares nothing with the models that it checks.
 //!
+//! [`replay_romer`] does so for policies that are told of TLB misses (Romer 1995, and `docs/decisions/0003-what-charges-decide.md`).
+//!
 //! [`replay`] gives the counts of one policy; [`random`] makes traces that reach the corners, and cuts a failing one
 //! down; [`split`] cuts visits apart, which may change no count.
 #![forbid(unsafe_code)]
@@ -18,6 +20,7 @@ mod policy;
 pub mod random;
 mod recording;
 mod replay;
+mod romer;
 pub mod split;
 mod tlb;
 
@@ -26,4 +29,5 @@ pub use machine::Machine;
 pub use policy::PolicySpec;
 pub use recording::{Foreknowledge, OwnedItem, Recording, Survey};
 pub use replay::{Pace, Replay, replay, replay_items};
+pub use romer::{RomerCounts, RomerMachine, RomerPolicy, replay_romer};
 pub use tlb::{AgedTlb, Found, PageSizeKind};

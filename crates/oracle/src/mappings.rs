@@ -141,9 +141,14 @@ impl Mappings {
         Some(self.pieces[first].pages.start..self.pieces[last].pages.end)
     }
 
-    /// Rule 3.
+    /// Rule 3, of a block.
     pub(crate) fn is_covered(&self, block: u64, files: &FileSizes) -> bool {
-        let wanted = pages_of(block);
+        self.is_piece_covered(&pages_of(block), files)
+    }
+
+    /// Rule 3, of an aligned piece of any size: what the rule says of 512 pages holds for as many as `wanted` has.
+    pub(crate) fn is_piece_covered(&self, wanted: &Range<u64>, files: &FileSizes) -> bool {
+        let bytes = (wanted.end - wanted.start) * 4096;
         let Some(mapping) = self.mapping_around(wanted.start) else {
             return false;
         };
@@ -156,11 +161,11 @@ impl Mappings {
         match first.backing {
             Backing::Kernel => false,
             Backing::File { file, offset } => {
-                let at_block = offset.wrapping_add((wanted.start - first.pages.start) * 4096);
+                let at_piece = offset.wrapping_add((wanted.start - first.pages.start) * 4096);
                 let reaches = files
                     .get(&file)
-                    .is_some_and(|&size| at_block.saturating_add(512 * 4096) <= size);
-                at_block % (512 * 4096) == 0 && reaches
+                    .is_some_and(|&size| at_piece.saturating_add(bytes) <= size);
+                at_piece % bytes == 0 && reaches
             }
             Backing::Anonymous | Backing::Heap | Backing::Stack | Backing::SharedMemory => true,
         }

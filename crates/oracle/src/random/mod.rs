@@ -4,6 +4,7 @@
 //! whatever stands around it. Taking steps away leaves a valid trace: that is how [`shrink`] makes a failing case small.
 
 mod changes;
+mod near;
 mod noise;
 mod ranges;
 mod rng;
@@ -15,6 +16,7 @@ mod writer;
 use broadleaf_trace::Grain;
 
 use crate::Recording;
+pub use near::near;
 pub use rng::Rng;
 pub use shrink::{shrink, thin};
 use writer::Writer;
