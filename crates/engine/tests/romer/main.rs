@@ -1,0 +1,253 @@
+//! Romer 1995 in the engine, against the oracle: policies that are told of TLB misses, their charges, their promotions and what all of it costs.
+//!
+//! `BROADLEAF_CASES` sets how many random traces are tried (1,000 unless told, of which this suite takes four in ten).
+
+mod sides;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use broadleaf_oracle::random::{Rng, near, thin};
+use broadleaf_oracle::{OwnedItem, Recording, RomerMachine, RomerPolicy, replay_romer};
+use broadleaf_trace::{Event, Grain, Visit};
+use sides::{Figures, engine, name, oracle, replayed};
+
+fn cases() -> u64 {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how much a test does is the tester's to say"
+    )]
+    let asked = std::env::var("BROADLEAF_CASES");
+    let all: u64 = asked
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1000);
+    (all * 4).div_ceil(10)
+}
+
+/// A machine with two to eight entries and one to five sizes beside the base page.
+fn some_machine(rng: &mut Rng) -> RomerMachine {
+    let mut sizes = vec![1];
+    for order in 1..=6 {
+        if rng.one_in(2) {
+            sizes.push(1 << order);
+        }
+    }
+    if sizes.len() == 1 {
+        sizes.push(rng.pick(&[2, 4, 16]));
+    }
+    let mut machine = RomerMachine::of_paper(2 + rng.below(7) as usize, &sizes);
+    // So cheap that a few misses are worth a promotion; often not in whole numbers.
+    machine.copy_per_kib = rng.pick(&[7, 30, 41, 100]);
+    if rng.one_in(4) {
+        machine
+            .sizes
+            .iter_mut()
+            .for_each(|(_, cycles)| *cycles = 20 + rng.below(30));
+    }
+    machine
+}
+
+fn some_policies(rng: &mut Rng, of: &RomerMachine) -> Vec<RomerPolicy> {
+    let larger: Vec<u64> = of.sizes[1..].iter().map(|&(pages, _)| pages).collect();
+    let one = rng.pick(&larger);
+    let idle = |rng: &mut Rng| rng.pick(&[0, 0, 0, 300, 800]);
+    vec![
+        RomerPolicy::Fixed(one),
+        RomerPolicy::Asap {
+            sizes: larger,
+            percent: 100,
+        },
+        RomerPolicy::Asap {
+            sizes: vec![one],
+            percent: 50,
+        },
+        RomerPolicy::ApproxOnline {
+            prefetch: 125,
+            idle_below: idle(rng),
+        },
+        RomerPolicy::ApproxOnline {
+            prefetch: 1 + rng.below(1500),
+            idle_below: idle(rng),
+        },
+        RomerPolicy::Online {
+            prefetch: 125,
+            capacity: 625,
+            idle_below: idle(rng),
+        },
+        RomerPolicy::Online {
+            prefetch: 1 + rng.below(1500),
+            capacity: 1 + rng.below(1000),
+            idle_below: idle(rng),
+        },
+        RomerPolicy::Online {
+            prefetch: 1_000_000,
+            capacity: 1 + rng.below(600),
+            idle_below: 0,
+        },
+    ]
+}
+
+/// The recording without what is not needed for `fails` to hold of it.
+fn small(recording: &Recording, fails: impl Fn(&Recording) -> bool) -> Recording {
+    let mut least = recording.clone();
+    let mut part = least.items.len().div_ceil(2);
+    while part > 0 {
+        let mut start = 0;
+        while start < least.items.len() {
+            let end = (start + part).min(least.items.len());
+            let mut without = least.clone();
+            without.items.drain(start..end);
+            if fails(&without) {
+                least = without;
+            } else {
+                start = end;
+            }
+        }
+        part /= 2;
+    }
+    thin(&least, fails)
+}
+
+/// Stops with a small trace where the two differ; says what both have where they do not.
+fn compare(seed: u64, recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Figures {
+    let differs =
+        |recording: &Recording| engine(recording, policy, of) != oracle(recording, policy, of);
+    let counted = engine(recording, policy, of);
+    if counted == oracle(recording, policy, of) {
+        return counted;
+    }
+    let least = small(recording, differs);
+    let (left, right) = (engine(&least, policy, of), oracle(&least, policy, of));
+    let names: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+    let lines: Vec<String> = names
+        .into_iter()
+        .map(|name| {
+            (
+                name,
+                left.get(name).unwrap_or(&0),
+                right.get(name).unwrap_or(&0),
+            )
+        })
+        .filter(|(_, left, right)| left != right)
+        .map(|(name, left, right)| format!("  {name}: {left} against {right}"))
+        .collect();
+    panic!(
+        "seed {seed}, {} on {of:?}:\n{}\n{:x?}",
+        name(policy),
+        lines.join("\n"),
+        least.items
+    );
+}
+
+#[test]
+fn every_figure_equals_the_oracles() {
+    let mut sums: BTreeMap<(usize, String), u64> = BTreeMap::new();
+    for seed in 0..cases() {
+        let mut rng = Rng::new(seed);
+        let of = some_machine(&mut rng);
+        let steps = rng.pick(&[10, 40, 120]);
+        let recording = near(rng.next(), steps);
+        for (at, policy) in some_policies(&mut rng, &of).iter().enumerate() {
+            for (name, count) in compare(seed, &recording, policy, &of) {
+                *sums.entry((at, name)).or_default() += count;
+            }
+        }
+    }
+    // Each policy did what it is there for, once a trace and more; and superpages were broken.
+    let sum = |at: usize, name: &str| sums.get(&(at, name.to_owned())).copied().unwrap_or(0);
+    for at in (0..8).filter(|_| cases() >= 100) {
+        let (promoted, broken) = (sum(at, "promotions"), sum(at, "demotions"));
+        assert!(
+            promoted > cases() && broken > cases() / 8,
+            "{at}: {promoted}, {broken}"
+        );
+    }
+}
+
+/// Where memory is set aside beforehand nothing is copied, and all else is as it was: the translations of what becomes one page leave the TLB all the same.
+#[test]
+fn reserving_changes_nothing_but_the_price() {
+    for seed in 0..cases() / 4 {
+        let mut rng = Rng::new(seed + 1_000_000);
+        let of = some_machine(&mut rng);
+        let mut recording = near(rng.next(), 40);
+        // Without mappings, and pages that go, every piece can be reserved.
+        recording.items.retain(|item| {
+            matches!(
+                item,
+                OwnedItem::Visits(_) | OwnedItem::Event(Event::SpaceSwitch(_))
+            )
+        });
+        for policy in [
+            "approx-online(prefetch=60",
+            "online(prefetch=300,capacity=100",
+        ] {
+            let by = |how: &str| {
+                let mut figures = replayed(&recording, &format!("{policy},by={how})"), &of);
+                figures.remove("promotion_cycles");
+                figures
+            };
+            assert_eq!(by("reserving"), by("copying"), "seed {seed}, {policy}");
+        }
+    }
+}
+
+/// Figure 2 of the paper from end to end: three entries, pages 8, 1, 7, 6, 5 and 0, and then 1. The policy is idle until the last miss, and promotes what that one is charged to. Which piece
+/// it was is told by how many pages are resident then.
+#[test]
+fn figure_two() {
+    let load = |page: u64| Visit {
+        unit: page,
+        loads: 1,
+        loads_before_store: 1,
+        instructions: if page == 8 { 1000 } else { 0 },
+        ..Visit::default()
+    };
+    let recording = |pages: &[u64]| Recording {
+        grain: Grain::Page,
+        items: vec![OwnedItem::Visits(pages.iter().copied().map(load).collect())],
+    };
+    let (any, never) = (1, 1_000_000);
+    let resident = |sizes: &[u64], prefetch: u64, capacity: u64| {
+        let of = RomerMachine {
+            copy_per_kib: 7,
+            ..RomerMachine::of_paper(3, sizes)
+        };
+        // Six misses take 180 cycles, and seven 210.
+        let policy = RomerPolicy::Online {
+            prefetch,
+            capacity,
+            idle_below: 200,
+        };
+        let six = engine(&recording(&[8, 1, 7, 6, 5, 0]), &policy, &of);
+        assert_eq!((six["misses"], six.get("promotions")), (6, None));
+        let seven = recording(&[8, 1, 7, 6, 5, 0, 1]);
+        let figures = engine(&seven, &policy, &of);
+        assert_eq!(figures, oracle(&seven, &policy, &of));
+        assert_eq!(
+            (figures["misses"], figures["bookkeeping_cycles"]),
+            (7, 2570)
+        );
+        let promotions = figures.get("promotions").copied().unwrap_or(0);
+        // 1000 instructions.
+        let parts = replay_romer(&seven, &policy, &of)
+            .tlbmcpi()
+            .expect("instructions");
+        let copied = figures.get("promotion_cycles").copied().unwrap_or(0);
+        assert_eq!(parts, [0.21, 2.57, copied as f64 / 1000.0]);
+        (promotions, figures["resident_pages"])
+    };
+    // {0,1}, {0..3}, {0..7} and {0..15} are charged for prefetching; of all pieces {4..7} alone is for capacity.
+    assert_eq!(resident(&[1, 2], any, never), (1, 6));
+    assert_eq!(resident(&[1, 4], any, never), (1, 8));
+    assert_eq!(resident(&[1, 8], any, never), (1, 9));
+    assert_eq!(resident(&[1, 16], any, never), (1, 16));
+    for sizes in [&[1, 2][..], &[1, 8], &[1, 16]] {
+        assert_eq!(resident(sizes, never, any), (0, 6));
+    }
+    assert_eq!(resident(&[1, 4], never, any), (1, 7));
+    assert_eq!(resident(&[1, 2, 4, 8, 16], never, any), (1, 7));
+    // The smallest of a chain takes the charges of the larger ones with it.
+    assert_eq!(resident(&[1, 2, 4, 8, 16], any, never), (1, 6));
+    assert_eq!(resident(&[1, 2, 4, 8, 16], any, any), (1, 6));
+}
