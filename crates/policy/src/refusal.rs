@@ -51,6 +51,7 @@ refusals! {
     NoExtent = "no_extent", "No extent of frames of that size is free or can be had with the effort that the policy allows.";
     NotInPlace = "not_in_place", "Base pages lie in other frames than the reservation's, and the policy does not copy.";
     Disabled = "disabled", "The policy's settings allow no superpages of this size.";
+    Expression = "expression", "The expression did not hold.";
 }
 
 /// How often a host or a policy said no, by reason.
