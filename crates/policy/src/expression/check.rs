@@ -66,7 +66,7 @@ impl<'a> Checker<'a> {
             _ => {
                 let (_, unit) = self.value(node)?;
                 let message = alloc::format!(
-                    "{}, and neither true nor false: compare it with something",
+                    "{} and is neither true nor false: compare it with something",
                     says(node, unit)
                 );
                 self.error(&node.at, message)

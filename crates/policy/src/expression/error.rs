@@ -27,6 +27,11 @@ impl ExpressionError {
         self.at.start
     }
 
+    /// How many bytes are meant; 0 at the end.
+    pub fn bytes(&self) -> usize {
+        self.at.len()
+    }
+
     /// The letter of its line at which it stands, from 1.
     pub fn column(&self) -> usize {
         self.before().chars().count() + 1
@@ -38,7 +43,7 @@ impl ExpressionError {
     }
 
     /// How many letters of the line are meant: one at least.
-    pub fn width(&self) -> usize {
+    fn width(&self) -> usize {
         let rest = self.text.get(self.at.clone()).unwrap_or("");
         rest.lines().next().unwrap_or("").chars().count().max(1)
     }

@@ -22,11 +22,11 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "promote if ^populated",
-        "`populated` counts pages, and neither true nor false: compare it",
+        "`populated` counts pages and is neither true nor false: compare it",
     ),
     (
         "promote if ^64",
-        "`64` is a plain number, and neither true nor false",
+        "`64` is a plain number and is neither true nor false",
     ),
     (
         "promote if ^popluated >= 64",
@@ -103,7 +103,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "promote if dirty > 1 and ^-dirty",
-        "`-dirty` counts pages, and neither true nor false",
+        "`-dirty` counts pages and is neither true nor false",
     ),
     ("promote if ^if > 1", "found `if`"),
     (
