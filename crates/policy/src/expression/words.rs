@@ -4,6 +4,7 @@ use super::check::Checker;
 use super::names::{Flag, Quantity, kind_name};
 use super::tree::{Comparison, Node, Operator, What};
 use super::{Expression, Unit};
+use crate::written::write_number;
 use crate::{Point, Policy};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -46,10 +47,10 @@ impl Expression {
                 (Point::Fault, ..) => "at faults".to_string(),
                 (Point::FirstStore, ..) => "at first stores to pages".to_string(),
                 (Point::Due, Some(age), _) => {
-                    alloc::format!("when a reservation is {age} accesses old")
+                    alloc::format!("when a reservation is {} accesses old", write_number(age))
                 }
                 (Point::Scan, _, Some(scan)) => {
-                    alloc::format!("of each block every {} accesses", scan.period)
+                    alloc::format!("of each block every {} accesses", write_number(scan.period))
                 }
                 (Point::Miss, ..) => "at TLB misses".to_string(),
                 (Point::StoreToCleanSuperpage, ..) if self.demote.is_some() => {
