@@ -235,10 +235,19 @@ static Bool may_wait(UInt number)
    }
 }
 
+/* Whether a call makes a process: where it makes a thread, that shares all of these. */
+static Bool forks(UInt number, const UWord* args)
+{
+   static const UWord of_threads = VKI_CLONE_VM | VKI_CLONE_FS | VKI_CLONE_FILES;
+   return number == __NR_fork || number == __NR_vfork || (number == __NR_clone && (args[0] & of_threads) != of_threads);
+}
+
 static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
 {
    if (bl_recording && may_wait(number))
       bl_ring_flush();
+   if (bl_follow_children && forks(number, args))
+      bl_ring_forks();
    bl_placement_expect_nothing();
    bl_misplaced = False;
    switch (number) {

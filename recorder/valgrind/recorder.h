@@ -61,6 +61,7 @@ void bl_ring_open(const HChar* directory);
 void bl_ring_close(UInt ended);
 void bl_ring_abandon(void);     /* in a forked child: the ring is the parent's */
 void bl_ring_flush(void);       /* hands over what there is */
+void bl_ring_forks(void);       /* before a fork whose child is recorded: its ring will say which fork made it */
 void bl_next_segment(void);     /* called by translated code when a segment is full */
 void bl_thread_runs(ThreadId t);/* the shadow goes with the thread that runs */
 void bl_rewind(Shadow where);   /* the next execution is written here, over what was written since in the same segment */

@@ -13,6 +13,7 @@ extern SysRes VG_(am_munmap_valgrind)(Addr start, SizeT length);
 Bool               bl_recording = False;
 ThreadId           bl_running = VG_INVALID_THREADID;
 static WireHeader* ring;
+static ULong       fork; /* the one that made this process, or the last that it made itself */
 /* Translated code fills a segment of the tool's own, which stays in its core's cache, and it is copied to the ring whole: memory that the other core has just
    read is slow to write to, word by word. */
 static UChar       filling[WIRE_SEGMENT_BYTES] __attribute__((aligned(64)));
@@ -143,6 +144,21 @@ void bl_ring_flush(void)
       begin_segment(nowhere);
 }
 
+/* A process makes no two forks in the same nanosecond, and none that outlasts the hour after which its number comes again. */
+static ULong fork_number(void)
+{
+   struct vki_timespec now = {0, 0};
+   VG_(do_syscall)(__NR_clock_gettime, VKI_CLOCK_MONOTONIC, (UWord)&now, 0, 0, 0, 0, 0, 0);
+   return (now.tv_sec * 1000000000ULL + now.tv_nsec) << 22 | VG_(getpid)();
+}
+
+void bl_ring_forks(void)
+{
+   fork = bl_recording ? fork_number() : 0;
+   bl_record(REC_FORKING, &fork, 1);
+   bl_ring_flush();
+}
+
 void bl_next_segment(void)
 {
    Shadow s = shadow();
@@ -255,6 +271,7 @@ void bl_ring_open(const HChar* directory)
    ring->segment_bytes = WIRE_SEGMENT_BYTES;
    ring->unit_shift = bl_unit_shift;
    ring->pid = pid;
+   ring->fork = fork;
    ring->magic = WIRE_MAGIC;
 
    VG_(snprintf)(path, sizeof path, "%s/control", directory);

@@ -28,6 +28,7 @@ typedef struct {
    UInt numbers[WIRE_SEGMENTS]; /* the same */
    volatile UInt wake_reader_at; /* the `head` at which the reader wants to be woken */
    volatile UInt wake_tool_at;   /* the `tail` at which the tool does */
+   ULong fork; /* the number of the fork that made the process, as REC_FORKING told it to its parent's reader; 0 where none did or it did not */
 } WireHeader;
 
 /* An execution: its pattern (from 1, below 2^22), and WIRE_LEFT if one of its references may have left the unit where it was made the last time. Only then
@@ -50,12 +51,13 @@ enum {
    REC_FILE,        /* number, size, text path */
    REC_MISPLACED,   /* start, length, native start */
    REC_PROCESS,     /* pid, parent, arguments; that many texts */
-   REC_FORK,        /* child */
+   REC_FORK,        /* child; the first record behind REC_FORKING if that was told and the fork succeeded */
    REC_EXEC,        /* text path */
    REC_EXIT,        /* status as wait() reports it; nothing where it is not known */
    REC_THREAD_START,/* thread */
    REC_THREAD_RUN,  /* thread */
    REC_THREAD_END,  /* thread */
+   REC_FORKING,     /* the number of a fork that is now made; no other of the recording has it. Only where children are followed, and handed over at once. */
 };
 
 /* Items of a block: what the program does in it, in order. The low 8 bits say what; the rest is the argument. A pattern is the block up to one of

@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Record(Record),
     Import(Import),
     Info(Info),
-    Compare(Compare),
+    Compare(Box<Compare>),
     Reduce(Reduce),
     List(List),
     Explain(Explain),
@@ -227,6 +227,7 @@ Examples:
   broadleaf compare gzip.bl --machine skylake --machine mine.toml --format json -o gzip.json
   broadleaf compare gzip.bl --policy 4k,pop-64 --curve   how many entries the program wants
   broadleaf compare gzip.bl --policy 4k,pop-64,linux --memory 75% --over-time   what becomes of memory that runs short
+  broadleaf compare gzip.bl --policy pop-64 --policy 'promote if populated >= 64 and age >= 1e6'
   broadleaf compare ls.lackey
   valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | broadleaf compare -
 
@@ -236,8 +237,14 @@ pub(crate) struct Compare {
     pub(crate) trace: PathBuf,
 
     /// A policy to replay, or several with commas; may be given several times [default: the nineteen that need no frames of memory: see `by_default` in `broadleaf list policies --format json`]
+    ///
+    /// An expression may stand in place of a name: 'promote if populated >= 64 and age >= 1e6'. `broadleaf explain promote` says what it may speak of.
     #[arg(long, value_name = "NAME", value_parser = offered::policies(), hide_possible_values = true)]
     pub(crate) policy: Vec<String>,
+
+    /// A TOML file of expressions with names (NAME = "promote if ..."), for --policy; without --policy, all of them are compared
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policies: Option<PathBuf>,
 
     /// A machine to replay on, by name or as a TOML file; may be given several times
     #[arg(
@@ -456,6 +463,7 @@ pub(crate) enum Catalogue {
 #[command(after_long_help = "\
 Examples:
   broadleaf explain pop-64
+  broadleaf explain 'promote if populated >= 64 and kind != file'
   broadleaf explain skylake
   broadleaf explain false_dirty_pages
   broadleaf explain \"of freebsd\"             a column of the comparison's table

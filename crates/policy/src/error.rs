@@ -107,6 +107,9 @@ pub enum ParseError {
         /// The parameter.
         parameter: &'static str,
     },
+    /// It begins as an expression does, and is none.
+    #[error(transparent)]
+    Expression(#[from] crate::ExpressionError),
 }
 
 fn place(name: &str, parameter: &Option<&str>) -> String {

@@ -45,6 +45,8 @@ pub struct Needs {
     pub wires_together: bool,
     /// What the page daemon keeps in mind when memory is short.
     pub daemon: PageDaemon,
+    /// Whether the policy looks at what only a host that keeps frames can fill in of a [`crate::View`].
+    pub sees_frames: bool,
 }
 
 impl Needs {

@@ -2,9 +2,9 @@
 //!
 //! A policy is a catalogue name (`greedy`), a name with its number after a dash (`pop-64`, `life-1e6`), a name with
 //! its number in brackets (`pop(64)`, `life(x=1000000)`), or a name with any of its parameters in brackets
-//! (`linux(enabled=madvise,defrag=defer)`).
+//! (`linux(enabled=madvise,defrag=defer)`). Or it is an expression, which begins with `promote`.
 
-use crate::{Entry, ParseError, Policy, entry};
+use crate::{Entry, Expression, ParseError, Policy, entry};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -32,6 +32,12 @@ pub fn parse(name: &str) -> Result<Box<dyn Policy>, ParseError> {
 fn known(name: &str) -> Option<Result<Box<dyn Policy>, ParseError>> {
     if let Some(entry) = entry(name) {
         return Some(entry.with(&[]));
+    }
+    if Expression::is_meant_by(name) {
+        return Some(match Expression::parse(name) {
+            Ok(policy) => Ok(Box::new(policy)),
+            Err(error) => Err(error.into()),
+        });
     }
     if let Some((family, rest)) = name.split_once('(') {
         let (entry, inside) = (entry(family)?, rest.strip_suffix(')')?);

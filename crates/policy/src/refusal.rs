@@ -52,6 +52,7 @@ refusals! {
     NotInPlace = "not_in_place", "Base pages lie in other frames than the reservation's, and the policy does not copy.";
     TooFewMisses = "too_few_misses", "TLB misses have not paid for a superpage yet.";
     Disabled = "disabled", "The policy's settings allow no superpages of this size.";
+    Expression = "expression", "The expression did not hold.";
 }
 
 /// How often a host or a policy said no, by reason.

@@ -15,6 +15,7 @@ use broadleaf_report::{
 use broadleaf_translation::Machine;
 
 use super::names;
+use super::policies_file::{self, Named};
 use super::shortage::{Done, left_out};
 use crate::args::{Compare, CompareFormat, Memory};
 use crate::failure::Failure;
@@ -33,10 +34,15 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         let traces = [options.trace.as_path(), beside.as_path()];
         let machines = options.machine.iter().map(Path::new);
         let earlier = options.memory.after.iter().map(PathBuf::as_path);
-        refuse_input(output, machines.chain(traces).chain(earlier))?;
+        let named = options.policies.iter().map(PathBuf::as_path);
+        refuse_input(output, machines.chain(traces).chain(earlier).chain(named))?;
     }
     let machines = machines(&options.machine)?;
-    let policies = policies(&options.policy)?;
+    let named = match &options.policies {
+        Some(file) => policies_file::read(file)?,
+        None => Vec::new(),
+    };
+    let policies = policies(&options.policy, &named)?;
     let one_row = [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format);
     if options.over_time && one_row {
         return Err(Failure::wrong(
@@ -75,7 +81,18 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     } else {
         &[]
     };
-    let answer = compare(request, extra)?;
+    let mut answer = compare(request, extra)?;
+    // Results go by what a policy says, which tells anybody what was replayed; who named it looks for the name.
+    for (file, named) in options
+        .policies
+        .iter()
+        .flat_map(|file| named.iter().map(move |named| (file, named)))
+    {
+        let is_it = |result: &CellResult| result.policy == named.policy.name();
+        if answer.comparison.results.iter().any(is_it) {
+            answer.comparison.notes.push(named.note(file));
+        }
+    }
     let mut bytes = render(&answer, options.format, glyphs, view)?;
     if options.over_time && options.format == CompareFormat::Table {
         let comparison = &answer.comparison;
@@ -350,14 +367,18 @@ pub(crate) fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// The policies of these names; without names all that are ready to use.
-pub(crate) fn policies(names: &[String]) -> Result<Vec<Box<dyn Policy>>, Failure> {
-    if names.is_empty() {
+/// The policies of these names, some of which somebody gave to expressions; without names all of those, or else all that are ready to use.
+pub(crate) fn policies(names: &[String], named: &[Named]) -> Result<Vec<Box<dyn Policy>>, Failure> {
+    if names.is_empty() && named.is_empty() {
         return broadleaf_policy::examples().map_err(Failure::failed);
     }
+    let mut asked: Vec<&str> = names.iter().flat_map(|names| names::apart(names)).collect();
+    if names.is_empty() {
+        asked = named.iter().map(|named| &*named.name).collect();
+    }
     let mut policies: Vec<Box<dyn Policy>> = Vec::new();
-    for name in names.iter().flat_map(|names| names::apart(names)) {
-        let policy = names::policy(name)?;
+    for name in asked {
+        let policy = names::policy_or(name, named)?;
         // The same policy twice would be the same result twice.
         if policies.iter().all(|other| other.name() != policy.name()) {
             policies.push(policy);

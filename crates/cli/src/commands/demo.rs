@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         memory: None,
         trace: &recording,
         keep_going: false,
-        policies: policies(&[])?,
+        policies: policies(&[], &[])?,
         machines: machines(&["skylake".to_owned()])?,
         threads: None,
         curves: false,

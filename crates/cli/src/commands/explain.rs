@@ -1,10 +1,11 @@
 //! `explain`: one thing of the catalogues, in full.
 
 use broadleaf_metrics::{Metric, all_metrics, metric};
-use broadleaf_policy::{Entry, ParseError, Refusal};
+use broadleaf_policy::{Entry, Expression, FORM, Parameter, ParseError, Refusal};
 use broadleaf_report::{HEADINGS, Heading, Meaning, Style, View, heading_named, wrap};
 use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
 
+use super::expressions;
 use super::formats::FORMATS;
 use super::names::{known_policies, no_policy, unknown};
 use crate::args::Explain;
@@ -15,22 +16,26 @@ use crate::output::print;
 const COMFORTABLE: usize = 100;
 
 pub(crate) fn run(options: &Explain, view: View) -> Result<(), Failure> {
-    let text = find(options.name.trim())?;
-    print(&text.render(view))
+    let name = options.name.trim();
+    if name != FORM.name && Expression::is_meant_by(name) {
+        let expression = Expression::parse(name).map_err(Failure::wrong)?;
+        return print(&expressions::spread_out(&expression, view));
+    }
+    print(&find(name)?.render(view))
 }
 
 /// What there is to say about one thing.
-struct Explanation {
-    heading: String,
-    kind: &'static str,
-    summary: String,
-    paragraphs: Vec<String>,
+pub(super) struct Explanation {
+    pub(super) heading: String,
+    pub(super) kind: &'static str,
+    pub(super) summary: String,
+    pub(super) paragraphs: Vec<String>,
     /// Labels and what stands behind them.
-    facts: Vec<(&'static str, String)>,
+    pub(super) facts: Vec<(&'static str, String)>,
 }
 
 impl Explanation {
-    fn render(&self, view: View) -> String {
+    pub(super) fn render(&self, view: View) -> String {
         let width = view
             .width
             .map_or(COMFORTABLE, |width| width.min(COMFORTABLE));
@@ -71,6 +76,9 @@ impl Explanation {
 fn find(name: &str) -> Result<Explanation, Failure> {
     if let Some(entry) = broadleaf_policy::entry(name) {
         return Ok(policy(entry, None));
+    }
+    if name == FORM.name {
+        return Ok(expressions::form());
     }
     match broadleaf_policy::parse(name) {
         Ok(parsed) => {
@@ -182,6 +190,23 @@ fn belongs(entry: &Entry, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(['-', '(']))
 }
 
+/// What may be told in brackets.
+pub(super) fn parameters(parameters: &[Parameter]) -> impl Iterator<Item = (&'static str, String)> {
+    parameters.iter().map(|parameter| {
+        let default = parameter
+            .default
+            .map(|value| format!(" ({} unless you say otherwise)", value.written()))
+            .unwrap_or_default();
+        let text = format!(
+            "{}, {}{default}: {}",
+            parameter.name,
+            parameter.kind.in_words(),
+            parameter.meaning
+        );
+        ("parameter", text)
+    })
+}
+
 fn policy(entry: &Entry, named: Option<String>) -> Explanation {
     let mut facts = Vec::new();
     if !entry.parameters.is_empty() {
@@ -194,21 +219,7 @@ fn policy(entry: &Entry, named: Option<String>) -> Explanation {
             ),
         ));
     }
-    for parameter in entry.parameters {
-        let default = parameter
-            .default
-            .map(|value| format!(" ({} unless you say otherwise)", value.written()))
-            .unwrap_or_default();
-        facts.push((
-            "parameter",
-            format!(
-                "{}, {}{default}: {}",
-                parameter.name,
-                parameter.kind.in_words(),
-                parameter.meaning
-            ),
-        ));
-    }
+    facts.extend(parameters(entry.parameters));
     facts.push(("source", entry.source.to_owned()));
     Explanation {
         heading: named.unwrap_or_else(|| entry.syntax.to_owned()),

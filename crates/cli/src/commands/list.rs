@@ -1,7 +1,7 @@
 //! `list`: what the catalogues hold.
 
 use broadleaf_metrics::all_metrics;
-use broadleaf_policy::{Kind, Parameter, Refusal};
+use broadleaf_policy::{FORM, Kind, Parameter, Refusal};
 use broadleaf_report::{Align, Grid, View};
 use broadleaf_translation::{PAGE_TABLES, TLBS, machine, machine_names};
 use clap::ValueEnum;
@@ -80,6 +80,13 @@ fn policies() -> Listed {
             "examples": entry.examples, "by_default": entry.by_default }),
         );
     }
+    grid.row([FORM.syntax, FORM.summary]);
+    let options: Vec<Value> = FORM.options.iter().map(parameter).collect();
+    json.push(
+        json!({ "name": FORM.name, "syntax": FORM.syntax, "summary": FORM.summary,
+        "explanation": FORM.explanation, "source": FORM.source, "parameter": null, "options": options,
+        "examples": FORM.examples, "by_default": false }),
+    );
     Listed { grid, json }
 }
 

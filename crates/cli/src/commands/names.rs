@@ -4,21 +4,33 @@ use broadleaf_policy::{ParseError, Policy, catalogue, parse};
 use broadleaf_report::nearest;
 use broadleaf_translation::{Machine, NoMachine, machine_names};
 
+use super::policies_file::Named;
 use crate::failure::Failure;
 
 /// The policy of that name.
 pub(crate) fn policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
-    parse(name).map_err(no_policy)
+    policy_or(name, &[])
 }
 
-/// The refusal of a name that is no policy's: with the nearest names, or the nearest parameters of the policy that it begins with.
-pub(super) fn no_policy(error: ParseError) -> Failure {
-    match error {
+/// The policy of that name, or the expression that somebody called so.
+pub(crate) fn policy_or(name: &str, named: &[Named]) -> Result<Box<dyn Policy>, Failure> {
+    if let Some(named) = named.iter().find(|named| named.name == name.trim()) {
+        return Ok(Box::new(named.policy.clone()));
+    }
+    parse(name).map_err(|error| match error {
         ParseError::Unknown { name } => {
-            let known = known_policies(&name);
+            let mut known = known_policies(&name);
+            known.extend(named.iter().map(|named| named.name.clone()));
             let known = known.iter().map(String::as_str);
             unknown("no policy", &name, known, "broadleaf list policies")
         }
+        error => no_policy(error),
+    })
+}
+
+/// The refusal of what a policy was told that is known: with the nearest of its parameters, where there is none of that name.
+pub(super) fn no_policy(error: ParseError) -> Failure {
+    match error {
         ParseError::UnknownParameter { name, found, known } => {
             let nothing = format!("no parameter of the policy {name}");
             unknown(
@@ -116,6 +128,14 @@ mod tests {
         assert_eq!(apart("f(a, b),4k"), ["f(a, b)", "4k"]);
         assert_eq!(apart("4k"), ["4k"]);
         assert_eq!(apart("4k,"), ["4k", ""]);
+        assert_eq!(
+            apart("4k,promote(sizes=all,copies=on) if (dirty > 1); demote if writable,pop-64"),
+            [
+                "4k",
+                "promote(sizes=all,copies=on) if (dirty > 1); demote if writable",
+                "pop-64"
+            ]
+        );
         assert_eq!(
             apart("4k,linux(enabled=madvise,defrag=defer),pop-64"),
             ["4k", "linux(enabled=madvise,defrag=defer)", "pop-64"]

@@ -54,7 +54,7 @@ impl System<'_> {
     pub fn begin(&mut self, space: SpaceId, process: u32) {
         self.release_pages(space, 0, u64::MAX);
         let Some((unborn, _)) = self.forked.remove(&process) else {
-            // Processes are recorded side by side, and this one may be heard of before its parent says that it forked.
+            // The recorder tells forks first, but a trace may have it otherwise.
             self.begun.entry(process).or_insert(true);
             return;
         };

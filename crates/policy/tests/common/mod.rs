@@ -4,7 +4,8 @@
 #![allow(dead_code)]
 
 use broadleaf_policy::{
-    BackingKind, Coverage, Kind, Parameter, Point, Policy, Value, View, all_examples, catalogue,
+    BackingKind, Coverage, FORM, Kind, Parameter, Point, Policy, Value, View, all_examples,
+    catalogue, parse,
 };
 
 /// A spread of states that a block can be in.
@@ -151,9 +152,18 @@ pub(crate) fn values(parameter: &Parameter) -> Vec<String> {
     }
 }
 
-/// The catalogue's policies: the examples, and what each parameter makes of its policy at its ends.
+/// The catalogue's policies: the examples, and what each parameter makes of its policy at its ends. Expressions, too.
 pub(crate) fn every_policy() -> Vec<Box<dyn Policy>> {
     let mut policies = all_examples().unwrap();
+    for expression in FORM.examples {
+        policies.push(parse(expression).unwrap());
+    }
+    for option in FORM.options {
+        for value in values(option) {
+            let text = format!("promote({}={value}) if populated >= 64", option.name);
+            policies.push(parse(&text).unwrap());
+        }
+    }
     for entry in catalogue() {
         for parameter in entry.parameters {
             for value in values(parameter) {

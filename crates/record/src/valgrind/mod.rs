@@ -5,10 +5,12 @@
 
 mod launch;
 mod leftovers;
+mod order;
 mod pack;
 mod paths;
 mod places;
 mod process;
+mod readers;
 mod ring;
 mod session;
 mod sink;

@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use broadleaf_trace::{BlockDef, EventEncoder, StreamChunk, Totals, TraceWriter, WriteError};
 
+use super::order::{Fork, Mark, Order};
+use super::readers::is_running;
 use super::streams::Streams;
 
 /// The trace that all processes of a recording write to.
@@ -15,6 +17,8 @@ pub(super) struct Shared<W> {
     level: i32,
     accesses: AtomicU64,
     bytes: AtomicU64,
+    /// Which process is written before which.
+    pub(super) order: Order,
 }
 
 /// A chunk of one process, with the blocks that it is the first to run.
@@ -25,6 +29,8 @@ pub(super) struct Chunk {
     pub(super) clock: u64,
     pub(super) events: EventEncoder,
     pub(super) blocks: Vec<BlockDef>,
+    /// The fork with which it ends, if it ends with one.
+    pub(super) fork: Option<Fork>,
 }
 
 impl<W: Write> Shared<W> {
@@ -35,6 +41,7 @@ impl<W: Write> Shared<W> {
             level,
             accesses: AtomicU64::new(0),
             bytes,
+            order: Order::default(),
         }
     }
 
@@ -52,19 +59,41 @@ impl<W: Write> Shared<W> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the chunks of one process until there are no more. What they were made in goes back, to be used again.
+    /// Writes the chunks of one process until there are no more, the first when the file is as far as `after`, and those behind a fork when
+    /// its child has begun. What they were made in goes back, to be used again.
     pub(super) fn pack(
         &self,
         process: u32,
+        after: Option<Mark>,
         chunks: &Receiver<Chunk>,
         emptied: &Sender<Streams>,
     ) -> Result<(), WriteError> {
-        let mut patterns = 0;
+        let watch = self.order.watch();
+        if let Some(mark) = after {
+            self.order.wait_for(mark);
+        }
+        let begun = || {
+            if let Some(Mark::Fork(fork)) = after {
+                self.order.reach(Mark::Begun(fork));
+            }
+        };
+        let (mut patterns, mut forked) = (0, None);
         for chunk in chunks {
+            if let Some(fork) = forked {
+                self.order.wait_for_child(fork, is_running);
+            }
             self.write(process, &mut patterns, &chunk)?;
+            begun();
+            forked = chunk.fork;
+            if let Some(fork) = forked {
+                self.order.reach(Mark::Fork(fork.number));
+            }
             // Where nobody takes it, that was the last.
             drop(emptied.send(chunk.streams));
         }
+        begun();
+        self.order.reach(Mark::End(process));
+        watch.well();
         Ok(())
     }
 

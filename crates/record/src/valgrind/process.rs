@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use broadleaf_trace::{Event, Totals};
 
+use super::order::Fork;
 use super::ring::Segment;
 use super::stack::Stack;
 use super::streams::Streams;
@@ -17,8 +18,13 @@ pub(super) trait Sink {
     fn block(&mut self, items: impl Iterator<Item = Item>);
     /// An event before the execution that the next head will tell; `heads` were told in this chunk.
     fn event(&mut self, heads: usize, event: &Event);
-    /// The end of a chunk. The streams may be exchanged for others.
-    fn chunk(&mut self, streams: &mut Streams, totals: Totals) -> Result<(), Self::Error>;
+    /// The end of a chunk, at this fork if it is one. The streams may be exchanged for others.
+    fn chunk(
+        &mut self,
+        streams: &mut Streams,
+        totals: Totals,
+        fork: Option<Fork>,
+    ) -> Result<(), Self::Error>;
 }
 
 /// Something that the tool cannot have meant.
@@ -34,16 +40,29 @@ pub(super) struct Process {
     teller: Teller,
     /// When the last chunk did.
     ended: Instant,
+    /// The fork at which the process is; nothing was told since.
+    forking: Option<u64>,
+    /// The child of the last fork was told before the process said which it is.
+    child_told: bool,
+    /// Others wait for the first chunk.
+    awaited: bool,
+    /// The process has said something.
+    heard: bool,
 }
 
-/// A program that pauses loses no more than this if its recording is killed.
+/// A program that pauses loses no more than this if its recording is killed. And for the first chunk of a child its parent waits no longer.
 const SAFE_AFTER: Duration = Duration::from_secs(1);
 
 impl Process {
-    pub(super) fn new(unit_shift: u32) -> Self {
+    /// One whose first chunk others wait for, or not.
+    pub(super) fn new(unit_shift: u32, awaited: bool) -> Self {
         Self {
             teller: Teller::new(unit_shift),
             ended: Instant::now(),
+            forking: None,
+            child_told: false,
+            awaited,
+            heard: false,
         }
     }
 
@@ -53,6 +72,7 @@ impl Process {
         segment: &Segment,
         sink: &mut S,
     ) -> Result<Result<(), S::Error>, BadWords> {
+        self.heard = true;
         let mut words = &segment.words[..];
         let mut numbers = &segment.numbers[..];
         while !words.is_empty() {
@@ -68,15 +88,20 @@ impl Process {
             };
             words = rest;
             let payload = payload(&mut numbers).ok_or(BadWords::Short)?;
-            self.record(record as u8, payload, sink)?;
+            if let Err(stopped) = self.record(record as u8, payload, sink)? {
+                return Ok(Err(stopped));
+            }
         }
         if self.teller.is_enough() {
             return Ok(self.end_chunk(sink));
         }
+        if self.awaited {
+            return Ok(self.idle(sink));
+        }
         Ok(Ok(()))
     }
 
-    /// The program has done nothing for a while. What it did before is put where it is safe, unless that has just been done.
+    /// The program has done nothing for a while, or others wait. What it did before is put where it is safe, unless that has just been done.
     pub(super) fn idle<S: Sink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
         if self.ended.elapsed() < SAFE_AFTER {
             return Ok(());
@@ -93,7 +118,7 @@ impl Process {
         record: u8,
         payload: &[u64],
         sink: &mut S,
-    ) -> Result<(), BadWords> {
+    ) -> Result<Result<(), S::Error>, BadWords> {
         let mut read = Payload(payload);
         match record {
             kind::BLOCK => {
@@ -105,21 +130,50 @@ impl Process {
                 let (low, top, floor) = (read.number(), read.number(), read.number());
                 self.teller.set_stack(Stack { low, top, floor });
             }
+            kind::FORKING => {
+                self.forking = Some(read.number());
+                self.child_told = false;
+            }
+            kind::FORK if self.child_told => self.child_told = false,
             _ => {
                 if let Some(event) = read.event(record) {
                     self.event(&event, sink);
+                    if let (Event::Fork { child }, Some(number)) = (event, self.forking) {
+                        self.forking = None;
+                        return Ok(self.end_chunk_at(Some(Fork { number, child }), sink));
+                    }
                 }
             }
         }
-        Ok(())
+        Ok(Ok(()))
+    }
+
+    /// The fork at which the process is, if it has not said how that went.
+    pub(super) const fn forking(&self) -> Option<u64> {
+        self.forking
+    }
+
+    /// The fork at which the process is made this child, which was heard of before its parent said so: that of a `vfork` is until the parent goes on.
+    pub(super) fn bore<S: Sink>(&mut self, child: u32, sink: &mut S) -> Result<(), S::Error> {
+        let Some(number) = self.forking.take() else {
+            return Ok(());
+        };
+        self.event(&Event::Fork { child }, sink);
+        self.child_told = true;
+        self.end_chunk_at(Some(Fork { number, child }), sink)
     }
 
     /// What was told since the last chunk becomes one.
     pub(super) fn end_chunk<S: Sink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
+        self.end_chunk_at(None, sink)
+    }
+
+    fn end_chunk_at<S: Sink>(&mut self, fork: Option<Fork>, sink: &mut S) -> Result<(), S::Error> {
         let totals = self.teller.totals();
-        sink.chunk(self.teller.streams(), totals)?;
+        sink.chunk(self.teller.streams(), totals, fork)?;
         self.teller.forget();
         self.ended = Instant::now();
+        self.awaited &= !self.heard;
         Ok(())
     }
 }

@@ -69,6 +69,12 @@ impl Ring {
         self.word(header::PID).load(Ordering::Relaxed)
     }
 
+    /// The number of the fork that made the process, which its parent told before; 0 if there is none.
+    pub(super) fn fork(&self) -> u64 {
+        let half = |offset| u64::from(self.word(header::FORK + offset).load(Ordering::Relaxed));
+        half(0) | half(4) << 32
+    }
+
     /// Waits, where no segment is filled, for some to be, a tenth of a second at most.
     pub(super) fn wait(&self) -> Wait {
         let tail = self.word(header::TAIL).load(Ordering::Relaxed);

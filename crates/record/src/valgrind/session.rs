@@ -1,15 +1,12 @@
 //! One recording, from the program's start to the last byte of the trace.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread::{self, Scope, ScopedJoinHandle};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use broadleaf_trace::{
@@ -19,9 +16,9 @@ use broadleaf_trace::{
 use super::launch::{Workplace, find_program, machine};
 use super::leftovers;
 use super::pack::Shared;
-use super::process::{BadWords, Process};
-use super::ring::{Ring, Segment, Wait};
-use super::sink::{ProcessSink, Setting, Stopped};
+use super::process::BadWords;
+use super::readers::Readers;
+use super::sink::Setting;
 
 /// What to record, and how.
 #[derive(Clone, Debug)]
@@ -139,10 +136,12 @@ pub fn record<W: Write + Send>(
         };
         let mut readers = Readers::new(&shared, setting);
         let mut control = control;
+        let watch = shared.order.watch();
         let status = loop {
             for ring in control.announced()? {
-                readers.start(scope, workplace.rings.path().join(ring))?;
+                readers.start(scope, &workplace.rings.path().join(ring))?;
             }
+            shared.order.looked();
             if let Some(status) = child.try_wait()? {
                 break status;
             }
@@ -163,13 +162,15 @@ pub fn record<W: Write + Send>(
         // A ring announced just before the end, and processes that outlive the first.
         loop {
             for ring in control.announced()? {
-                readers.start(scope, workplace.rings.path().join(ring))?;
+                readers.start(scope, &workplace.rings.path().join(ring))?;
             }
+            shared.order.looked();
             if readers.all_done() {
                 break;
             }
             thread::sleep(Duration::from_millis(5));
         }
+        watch.well();
         readers.join().map(|processes| (status, processes))
     });
     let (status, processes) = told?;
@@ -266,139 +267,4 @@ impl Control {
             .map(str::to_owned)
             .collect())
     }
-}
-
-/// The threads that read the processes.
-struct Readers<'scope, 'env, W> {
-    shared: &'env Shared<W>,
-    setting: Setting,
-    threads: Vec<ScopedJoinHandle<'scope, Result<(), RecordError>>>,
-    /// For each process id, the flag that tells its reader that another program runs under that id now.
-    replaced: BTreeMap<u32, Arc<AtomicBool>>,
-}
-
-impl<'scope, 'env, W: Write + Send> Readers<'scope, 'env, W> {
-    const fn new(shared: &'env Shared<W>, setting: Setting) -> Self {
-        Self {
-            shared,
-            setting,
-            threads: Vec::new(),
-            replaced: BTreeMap::new(),
-        }
-    }
-
-    fn start(&mut self, scope: &'scope Scope<'scope, 'env>, path: PathBuf) -> io::Result<()>
-    where
-        'env: 'scope,
-    {
-        let ring = Ring::open(&path)?;
-        // Mapped on both sides: the name is no longer needed.
-        fs::remove_file(&path)?;
-        let gone = Arc::new(AtomicBool::new(false));
-        if let Some(before) = self.replaced.insert(ring.pid(), Arc::clone(&gone)) {
-            before.store(true, Ordering::Release);
-        }
-        let (shared, setting, number) = (self.shared, self.setting, self.threads.len() as u32);
-        self.threads
-            .push(scope.spawn(move || record_process(&ring, shared, setting, number, &gone)));
-        Ok(())
-    }
-
-    fn all_done(&self) -> bool {
-        self.threads.iter().all(ScopedJoinHandle::is_finished)
-    }
-
-    fn join(self) -> Result<u32, RecordError> {
-        let mut first = Ok(self.threads.len() as u32);
-        for reader in self.threads {
-            let outcome = reader.join().unwrap_or_else(|_| {
-                Err(RecordError::Tool("a reader of the recording failed".into()))
-            });
-            if let (Ok(_), Err(e)) = (&first, outcome) {
-                first = Err(e);
-            }
-        }
-        first
-    }
-}
-
-/// Records one process to its end: what it tells becomes chunks here, and another thread writes them.
-fn record_process<W: Write + Send>(
-    ring: &Ring,
-    shared: &Shared<W>,
-    setting: Setting,
-    number: u32,
-    replaced: &AtomicBool,
-) -> Result<(), RecordError> {
-    thread::scope(|scope| {
-        // One chunk is written, one waits, and one is made.
-        let (chunks, to_write) = mpsc::sync_channel(1);
-        let (written, emptied) = mpsc::channel();
-        let packer = scope.spawn(move || shared.pack(number, &to_write, &written));
-        let mut sink = ProcessSink::new(setting, chunks, emptied);
-        let read = read(ring, &mut sink, replaced);
-        let events = sink.finish();
-        let packed = packer.join().unwrap_or_else(|_| {
-            Err(io::Error::other("the thread that writes the recording failed").into())
-        });
-        packed?;
-        events?;
-        match read {
-            Err(Unread::Bad(bad)) => Err(bad.into()),
-            // Whoever stopped has said why above.
-            Ok(()) | Err(Unread::Stopped(Stopped)) => Ok(()),
-        }
-    })
-}
-
-/// Why a process was not read to its end.
-enum Unread {
-    Bad(BadWords),
-    Stopped(Stopped),
-}
-
-/// Reads one process to its end. After an error it goes on taking segments, so that the program is not held up.
-fn read(ring: &Ring, sink: &mut ProcessSink, replaced: &AtomicBool) -> Result<(), Unread> {
-    let mut process = Process::new(ring.unit_shift());
-    let mut outcome = Ok(());
-    let mut segment = Segment::default();
-    loop {
-        match ring.wait() {
-            Wait::Full => {
-                ring.take(&mut segment);
-                if outcome.is_ok() {
-                    outcome = match process.segment(&segment, sink) {
-                        Ok(told) => told.map_err(Unread::Stopped),
-                        Err(bad) => Err(Unread::Bad(bad)),
-                    };
-                }
-            }
-            Wait::Ended => break,
-            Wait::Idle if replaced.load(Ordering::Acquire) || !is_running(ring.pid()) => {
-                // It may have written its last between the wait and the look.
-                if ring.wait() != Wait::Full {
-                    break;
-                }
-            }
-            Wait::Idle => {
-                if outcome.is_ok() {
-                    outcome = process.idle(sink).map_err(Unread::Stopped);
-                }
-            }
-        }
-    }
-    outcome.and_then(|()| process.end_chunk(sink).map_err(Unread::Stopped))
-}
-
-/// Whether there is such a process and it has not ended.
-fn is_running(pid: u32) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
-        return false;
-    };
-    // The state follows the name, which is in brackets and may hold anything.
-    !matches!(
-        stat.rsplit_once(") ")
-            .and_then(|(_, rest)| rest.chars().next()),
-        None | Some('Z' | 'X')
-    )
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use broadleaf_trace::{BlockDef, BlockItem, Event, EventEncoder, Totals, WriteError};
 
+use super::order::Fork;
 use super::pack::Chunk;
 use super::process::Sink;
 use super::streams::Streams;
@@ -104,7 +105,12 @@ impl Sink for ProcessSink {
         }
     }
 
-    fn chunk(&mut self, streams: &mut Streams, totals: Totals) -> Result<(), Stopped> {
+    fn chunk(
+        &mut self,
+        streams: &mut Streams,
+        totals: Totals,
+        fork: Option<Fork>,
+    ) -> Result<(), Stopped> {
         if self.event_error.is_some() {
             return Err(Stopped);
         }
@@ -118,6 +124,7 @@ impl Sink for ProcessSink {
             clock: self.setting.began.elapsed().as_nanos() as u64,
             events: std::mem::take(&mut self.events),
             blocks: std::mem::take(&mut self.blocks),
+            fork,
         };
         self.chunks.send(chunk).map_err(|_| Stopped)
     }

@@ -269,13 +269,13 @@ fn recorded(segments: &[Segment]) -> Vec<u8> {
         unit_shift: 12,
     };
     let mut sink = ProcessSink::new(setting, chunks, emptied);
-    let mut process = Process::new(12);
+    let mut process = Process::new(12, false);
     for segment in segments {
         process.segment(segment, &mut sink).unwrap().unwrap();
         process.end_chunk(&mut sink).unwrap();
     }
     sink.finish().unwrap();
-    shared.pack(0, &to_write, &written).unwrap();
+    shared.pack(0, None, &to_write, &written).unwrap();
     shared.into_writer().finish().unwrap()
 }
 

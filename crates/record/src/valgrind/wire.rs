@@ -23,6 +23,8 @@ pub(super) mod header {
     pub(in super::super) const NUMBERS: usize = WORDS + 4 * super::SEGMENTS;
     pub(in super::super) const WAKE_READER_AT: usize = NUMBERS + 4 * super::SEGMENTS;
     pub(in super::super) const WAKE_TOOL_AT: usize = WAKE_READER_AT + 4;
+    /// Of 64 bits.
+    pub(in super::super) const FORK: usize = WAKE_TOOL_AT + 4;
 }
 
 /// In place of the address of a reference whose guard was false.
@@ -55,6 +57,7 @@ pub(super) mod kind {
     pub(in super::super) const THREAD_START: u8 = 15;
     pub(in super::super) const THREAD_RUN: u8 = 16;
     pub(in super::super) const THREAD_END: u8 = 17;
+    pub(in super::super) const FORKING: u8 = 18;
 }
 
 /// What a block does, one thing after the other.

@@ -1,6 +1,7 @@
 //! The recorder, proved on programs that the tests compile and on programs that every machine has.
 
 mod counts;
+mod forks;
 mod grains;
 mod placement;
 mod processes;

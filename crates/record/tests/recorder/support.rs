@@ -136,14 +136,24 @@ impl Recording {
         );
     }
 
-    /// The visits of one process, each run of references to a unit one visit.
+    /// The visits of one process, each run of references to a unit one visit. Instructions that a chunk's end parts from the reference behind
+    /// them go with it: where chunks end depends on how busy the machine is.
     pub(crate) fn visits(&self, of: u32) -> Vec<Visit> {
-        let mut visits = Vec::new();
+        let (mut visits, mut carried) = (Vec::new(), None::<Visit>);
         self.each(|space, piece| {
-            if let (true, Piece::Visit(visit)) = (space == of, piece) {
+            let (true, Piece::Visit(mut visit)) = (space == of, piece) else {
+                return;
+            };
+            if let Some(before) = carried.take() {
+                visit.instructions += before.instructions;
+            }
+            if visit.lookups() == 0 && !visit.fetch {
+                carried = Some(visit);
+            } else {
                 merge(&mut visits, visit);
             }
         });
+        visits.extend(carried);
         visits
     }
 

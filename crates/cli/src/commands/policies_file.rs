@@ -1,0 +1,178 @@
+//! Names that somebody gave expressions, from a TOML file.
+//!
+//! ```toml
+//! eager = "promote if populated >= 8"
+//!
+//! [patient]
+//! policy = "promote if age >= 1e7 and populated >= 25%"
+//! summary = "what lives long and fills up"
+//! ```
+
+use std::ops::Range;
+use std::path::Path;
+
+use broadleaf_policy::{Expression, ExpressionError, ParseError, Policy, parse};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::failure::Failure;
+
+/// An expression with a name.
+#[derive(Debug)]
+pub(crate) struct Named {
+    /// What it is called in the file.
+    pub(crate) name: String,
+    /// What the file says of it; empty where it says nothing.
+    pub(crate) summary: String,
+    pub(crate) policy: Expression,
+}
+
+impl Named {
+    /// What results call it, for people who know it by its name.
+    pub(crate) fn note(&self, file: &Path) -> String {
+        let Self { name, summary, .. } = self;
+        let said = if summary.is_empty() {
+            String::new()
+        } else {
+            format!(" ({summary})")
+        };
+        format!(
+            "{name} of {}{said} is: {}",
+            file.display(),
+            self.policy.name()
+        )
+    }
+}
+
+/// The expressions of a file, in its order.
+///
+/// # Errors
+/// With line and column: what is no TOML, an unknown key, an expression that is wrong, a name that is none or stands in the catalogue.
+pub(crate) fn read(path: &Path) -> Result<Vec<Named>, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::reading(&name, &error))?;
+    File {
+        name: &name,
+        text: &text,
+    }
+    .expressions()
+}
+
+struct File<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl File<'_> {
+    fn expressions(&self) -> Result<Vec<Named>, Failure> {
+        let parsed = DeTable::parse(self.text).map_err(|error| {
+            // A mistake of several lines is shown by its first.
+            self.wrong(error.span().unwrap_or(0..0), error.message())
+        })?;
+        let mut entries: Vec<_> = parsed.get_ref().iter().collect();
+        entries.sort_by_key(|(name, _)| name.span().start);
+        let expressions: Vec<Named> = (entries.into_iter())
+            .map(|(name, value)| self.expression(name.get_ref(), name.span(), value))
+            .collect::<Result<_, _>>()?;
+        if expressions.is_empty() {
+            return Err(Failure::Wrong(format!("{}: names no policy", self.name)));
+        }
+        Ok(expressions)
+    }
+
+    fn expression(
+        &self,
+        name: &str,
+        at: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Named, Failure> {
+        if name.is_empty()
+            || name.contains(|letter: char| {
+                !letter.is_ascii_alphanumeric() && letter != '-' && letter != '_'
+            })
+        {
+            return Err(self.wrong(at, "a name is made of letters, digits, - and _"));
+        }
+        if !matches!(parse(name), Err(ParseError::Unknown { .. })) {
+            return Err(self.wrong(
+                at,
+                &format!("{name:?} means a policy of the catalogue: choose another name"),
+            ));
+        }
+        let mut summary = "";
+        let mut policy = None;
+        match value.get_ref() {
+            DeValue::String(text) => policy = Some((&**text, value.span())),
+            DeValue::Table(table) => {
+                for (key, value) in table {
+                    let text = value.get_ref().as_str();
+                    match (&**key.get_ref(), text) {
+                        ("policy", Some(text)) => policy = Some((text, value.span())),
+                        ("summary", Some(text)) => summary = text,
+                        ("policy" | "summary", None) => {
+                            return Err(self.wrong(value.span(), "this has to be a text"));
+                        }
+                        (other, _) => {
+                            let message =
+                                format!("no key is called {other:?}: there are policy and summary");
+                            return Err(self.wrong(key.span(), &message));
+                        }
+                    }
+                }
+            }
+            _ => {
+                return Err(self.wrong(
+                    value.span(),
+                    "this has to be an expression in quotes, or a table",
+                ));
+            }
+        }
+        let Some((text, span)) = policy else {
+            return Err(self.wrong(at, &format!("{name:?} lacks its policy")));
+        };
+        let policy = Expression::parse(text).map_err(|error| self.inside(text, &span, &error))?;
+        Ok(Named {
+            name: name.to_owned(),
+            summary: summary.to_owned(),
+            policy,
+        })
+    }
+
+    /// An error inside a text, whose literal stands there in the file.
+    fn inside(&self, text: &str, span: &Range<usize>, error: &ExpressionError) -> Failure {
+        let literal = self.text.get(span.clone()).unwrap_or("");
+        // Where something is escaped, what was read is not what stands there, letter for letter.
+        match literal.find(text) {
+            Some(from) => {
+                let start = span.start + from + error.offset();
+                self.wrong(start..start + error.bytes(), error.message())
+            }
+            None => self.wrong(
+                span.clone(),
+                &format!(
+                    "column {} of the expression: {}",
+                    error.column(),
+                    error.message()
+                ),
+            ),
+        }
+    }
+
+    /// What is wrong, with the line and the place below it.
+    fn wrong(&self, at: Range<usize>, message: &str) -> Failure {
+        let before = self.text.get(..at.start).unwrap_or(self.text);
+        let start = before.rfind('\n').map_or(0, |end| end + 1);
+        let line = self.text[start..].lines().next().unwrap_or("");
+        let column = before[start..].chars().count();
+        let meant = self.text.get(at).unwrap_or("").lines().next().unwrap_or("");
+        Failure::Wrong(format!(
+            "{}: line {}, column {}: {message}\n  {}\n  {}{}",
+            self.name,
+            before.matches('\n').count() + 1,
+            column + 1,
+            line.replace(char::is_control, " "),
+            " ".repeat(column),
+            "^".repeat(meant.chars().count().max(1)),
+        ))
+    }
+}

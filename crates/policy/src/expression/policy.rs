@@ -1,0 +1,232 @@
+//! An expression as a policy.
+
+use super::check::Checker;
+use super::grammar::Parser;
+use super::names::{Flag, Quantity};
+use super::options::options;
+use super::rule::Truth;
+use super::tokens::{Lexeme, tokens};
+use super::tree::Node;
+use super::{ExpressionError, FORM};
+use crate::parameter::Given;
+use crate::{Charges, Needs, Order, Placement, Point, Policy, Scan, Sizes, Verdict, View};
+use alloc::string::{String, ToString};
+use core::ops::Range;
+
+/// A policy that its user wrote down: `promote if EXPRESSION; demote if EXPRESSION`.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    name: String,
+    pub(super) promote: Node,
+    pub(super) demote: Option<Node>,
+    promoted: Truth,
+    demoted: Option<Truth>,
+    needs: Needs,
+    /// Whether a block without a reservation may become a superpage.
+    anywhere: bool,
+    asked: [bool; Point::ALL.len()],
+}
+
+impl Expression {
+    /// Whether a text is meant to be one: its first word is `promote`.
+    pub fn is_meant_by(text: &str) -> bool {
+        let rest = text.trim_start().strip_prefix(FORM.name);
+        rest.is_some_and(|rest| {
+            !rest.starts_with(|letter: char| {
+                letter.is_alphanumeric() || ['_', '-'].contains(&letter)
+            })
+        })
+    }
+
+    /// Reads one, and checks it.
+    ///
+    /// ```
+    /// use broadleaf_policy::{Expression, Policy};
+    /// let policy = Expression::parse("promote if (populated>=64)").unwrap();
+    /// assert_eq!(policy.name(), "promote if populated >= 64");
+    /// let error = Expression::parse("promote if populated + age > 64").unwrap_err();
+    /// assert_eq!(error.column(), 22);
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong and where: it does not follow the grammar, units do not go together, or something is spoken of that nobody knows when it is asked.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        let (given, from) = options(text)?;
+        let tokens = tokens(text, from)?;
+        let mut parser = Parser::new(text, &tokens);
+        parser.expect(Lexeme::Word("if"), "`if`")?;
+        let promote = parser.expression()?;
+        let mut demote = None;
+        if parser.take(Lexeme::Sign(";")) {
+            parser.expect(Lexeme::Word("demote"), "`demote`")?;
+            parser.expect(Lexeme::Word("if"), "`if`")?;
+            demote = Some(parser.expression()?);
+        }
+        parser.expect(Lexeme::End, "`and`, `or` or the end")?;
+        Self::checked(text, &given, promote, demote)
+    }
+
+    fn checked(
+        text: &str,
+        given: &Given,
+        promote: Node,
+        demote: Option<Node>,
+    ) -> Result<Self, ExpressionError> {
+        let mut of_promotion = Checker::new(text);
+        let promoted = of_promotion.truth(&promote, false)?;
+        let mut of_demotion = Checker::new(text);
+        let demoted = (demote.as_ref())
+            .map(|node| of_demotion.truth(node, false))
+            .transpose()?;
+        let needs = needs(text, given, &of_promotion, &of_demotion)?;
+        let mut asked = [false; Point::ALL.len()];
+        for point in Point::ALL {
+            asked[*point as usize] = point.is_asked_of(&needs);
+        }
+        let mut name = alloc::format!("{} if {promote}", given.name());
+        if let Some(demote) = &demote {
+            name.push_str("; demote if ");
+            name.push_str(&demote.to_string());
+        }
+        Ok(Self {
+            name,
+            promote,
+            demote,
+            promoted,
+            demoted,
+            needs,
+            anywhere: needs.copies,
+            asked,
+        })
+    }
+}
+
+/// What a host has to provide for what is spoken of to be known, and for the policy to be asked when it may have changed.
+fn needs(
+    text: &str,
+    given: &Given,
+    promotion: &Checker<'_>,
+    demotion: &Checker<'_>,
+) -> Result<Needs, ExpressionError> {
+    let any_frame = given.word("frames") == "any";
+    let period = given.number("scan");
+    let refused = |at: &Range<usize>, why: &str| Err(ExpressionError::new(text, at.clone(), why));
+    for (quantity, at) in &promotion.quantities {
+        match quantity {
+            Quantity::Referenced if period == 0 => {
+                return refused(
+                    at,
+                    "`referenced` is counted between the rounds of a daemon: say how many accesses lie between them, as in promote(scan=1e9)",
+                );
+            }
+            Quantity::Age if any_frame => {
+                return refused(
+                    at,
+                    "`age` is that of a reservation, and there are none with frames=any",
+                );
+            }
+            _ => {}
+        }
+    }
+    for (quantity, at) in &demotion.quantities {
+        if charges(*quantity) != Charges::None {
+            return refused(
+                at,
+                "misses are charged to blocks that are no superpages, and only superpages are demoted",
+            );
+        }
+    }
+    let mut ages = promotion.ages.iter();
+    let age = ages.next().map(|(age, _)| *age);
+    if let (Some(age), Some((_, at))) = (age, ages.find(|(other, _)| Some(*other) != age)) {
+        let why = alloc::format!(
+            "a reservation is asked about at one age, and it is asked about at {age} accesses already"
+        );
+        return Err(ExpressionError::new(text, at.clone(), why));
+    }
+    let of_both = || {
+        promotion
+            .quantities
+            .iter()
+            .chain(&demotion.quantities)
+            .map(|(quantity, _)| *quantity)
+    };
+    let flags = || promotion.flags.iter().chain(&demotion.flags).copied();
+    let sizes = given.sizes("sizes");
+    let used = |quantity| {
+        demotion
+            .quantities
+            .iter()
+            .any(|(known, _)| *known == quantity)
+    };
+    Ok(Needs {
+        asked_at_age: age,
+        placement: if any_frame {
+            Placement::AtFault
+        } else {
+            Placement::Reserved
+        },
+        sizes,
+        // An expression says of each piece by itself whether it becomes a superpage.
+        every_size: sizes != Sizes::Block,
+        copies: any_frame || given.is_on("copies"),
+        scan: (period > 0).then_some(Scan {
+            period,
+            pages: 0,
+            promotions: 0,
+            order: Order::AsTheyStand,
+        }),
+        asked_when_short: used(Quantity::Referenced) || demotion.flags.contains(&Flag::MemoryShort),
+        charges: of_both()
+            .map(charges)
+            .max_by_key(|charges| *charges as u8)
+            .unwrap_or_default(),
+        sees_frames: of_both().any(Quantity::needs_frames) || flags().any(Flag::needs_frames),
+        ..Needs::default()
+    })
+}
+
+/// What blocks have to be charged with for a quantity to be known.
+const fn charges(quantity: Quantity) -> Charges {
+    match quantity {
+        Quantity::Misses => Charges::Misses,
+        Quantity::Prefetch => Charges::Prefetch,
+        Quantity::Capacity => Charges::PrefetchAndCapacity,
+        _ => Charges::None,
+    }
+}
+
+impl Policy for Expression {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        if !self.asked[point as usize] {
+            return Verdict::Pass;
+        }
+        if matches!(point, Point::StoreToCleanSuperpage | Point::Short) {
+            let holds = |rule: &Truth| rule.holds(view).is_ok();
+            return Verdict::demote_if(view.promoted && self.demoted.as_ref().is_some_and(holds));
+        }
+        if !self.anywhere {
+            if let Err(verdict) = view.reservation_to_decide_on(point) {
+                return verdict;
+            }
+        } else if view.promoted {
+            return Verdict::Pass;
+        } else if view.reservation_age.is_none()
+            && let Some(refusal) = view.coverage.refusal()
+        {
+            return Verdict::Stay(refusal);
+        }
+        match self.promoted.holds(view) {
+            Ok(()) => Verdict::Promote,
+            Err(reason) => Verdict::Stay(reason),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests of expressions.
+
+extern crate std;
+
+mod decisions;
+mod errors;
+mod trees;
+mod units;
