@@ -133,7 +133,10 @@ mod tests {
             (&[0, 0], SizesError::NotAscending(0)),
             (&[0, 9, 4], SizesError::NotAscending(4)),
             (&[0, 9, 25], SizesError::TooLarge(25)),
-            (&[0, 1, 2, 3, 4, 5, 6, 7, 8], SizesError::TooMany(9)),
+            (
+                &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+                SizesError::TooMany(17),
+            ),
         ] {
             assert_eq!(Sizes::new(orders), Err(error));
         }

@@ -15,21 +15,40 @@ pub(crate) struct Memories {
     made: u32,
     /// What children that have not begun have of it, by process id, each with its parent.
     forked: BTreeMap<u32, (SpaceId, Vec<Mapping>)>,
+    /// Processes that began or were forked, and whether the first that was told of them was not the fork.
+    heard: BTreeMap<u32, bool>,
     /// What spaces that began have of it and were not told of yet.
     begun: BTreeMap<SpaceId, Vec<Mapping>>,
 }
 
 impl Memories {
-    /// A process was forked off a space that has these mappings of shared memory.
-    pub(crate) fn fork(&mut self, parent: SpaceId, child: u32, shared: Vec<Mapping>) {
-        self.forked.insert(child, (parent, shared));
+    /// A process was forked off a space that has these mappings of shared memory, in order. Answers what another process of that number would have had, which will not
+    /// begin any more. One that was heard of before began with nothing.
+    pub(crate) fn fork(
+        &mut self,
+        parent: SpaceId,
+        child: u32,
+        shared: Vec<Mapping>,
+    ) -> Vec<Mapping> {
+        if self.heard.insert(child, false) == Some(true) {
+            return Vec::new();
+        }
+        let untold = self.begun.get(&parent).into_iter().flatten();
+        let all = joined(shared).into_iter().chain(untold.copied());
+        let before = self.forked.insert(child, (parent, all.collect()));
+        before.map_or_else(Vec::new, |(_, shared)| shared)
     }
 
     /// A process begins.
     pub(crate) fn begin(&mut self, space: SpaceId, process: u32) {
         self.begun.remove(&space);
-        if let Some((_, shared)) = self.forked.remove(&process) {
-            self.begun.insert(space, shared);
+        match self.forked.remove(&process) {
+            Some((_, shared)) => {
+                self.begun.insert(space, shared);
+            }
+            None => {
+                self.heard.entry(process).or_insert(true);
+            }
         }
     }
 
@@ -71,4 +90,16 @@ impl Memories {
         let forked = self.forked.values().flat_map(|(_, shared)| shared);
         forked.chain(self.begun.values().flatten())
     }
+}
+
+/// Mappings of shared memory in order, those joined that go on with the same: a child is told of them with its own rights, and in pieces of its own.
+fn joined(shared: Vec<Mapping>) -> Vec<Mapping> {
+    let mut all: Vec<Mapping> = Vec::new();
+    for mapping in shared {
+        match all.last_mut() {
+            Some(last) if last.goes_on_with(&mapping) => last.pages.end = mapping.pages.end,
+            _ => all.push(mapping),
+        }
+    }
+    all
 }

@@ -289,6 +289,14 @@ impl AddressSpaces {
     /// The heap stands there now: what it lost is unmapped. What it gained is mapped, and pages that are resident there
     /// stay.
     pub fn set_heap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
+        let mut shared = self.shared_in(space, pages);
+        if let Some(heap) = self
+            .numbers
+            .get(&space)
+            .and_then(|number| self.spaces[*number].heap)
+        {
+            shared.extend(self.shared_in(space, heap));
+        }
         let target = self.space(space);
         target.generation += 1;
         let nothing = Pages {
@@ -309,14 +317,15 @@ impl AddressSpaces {
                 backing,
             });
         }
-        lost.into_iter()
-            .filter_map(|part| self.release(space, part))
-            .collect()
+        let released = lost.into_iter();
+        let released = released.filter_map(|part| self.release(space, part));
+        released.chain(self.unshared(&shared)).collect()
     }
 
     /// A stack reaches down to the start of the range now. What it gains has the rights of what was there of it, and pages
     /// that are resident there stay.
-    pub fn grow_stack(&mut self, space: SpaceId, pages: Pages) {
+    pub fn grow_stack(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
+        let shared = self.shared_in(space, pages);
         let target = self.space(space);
         target.generation += 1;
         let is_stack = |mapping: &&Mapping| mapping.backing == Backing::Stack;
@@ -347,6 +356,7 @@ impl AddressSpaces {
                 });
             }
         }
+        self.unshared(&shared)
     }
 
     /// Pages went from one range to another, as by `mremap(2)`: what grew is new, what shrank is gone. Ranges that overlap

@@ -6,10 +6,12 @@ use broadleaf_units::SpaceId;
 use std::collections::BTreeSet;
 
 impl AddressSpaces {
-    /// A space forks: the child finds what the parent has mapped of shared memory, whenever it is first heard of.
-    pub fn fork(&mut self, parent: SpaceId, child: u32) {
+    /// A space forks: the child finds what the parent has mapped of shared memory, whenever it is first heard of. Where another child of that number never
+    /// began, it will not any more.
+    pub fn fork(&mut self, parent: SpaceId, child: u32) -> Vec<Change> {
         let shared = self.shared_in(parent, Pages::ALL);
-        self.memories.fork(parent, child, shared);
+        let abandoned = self.memories.fork(parent, child, shared);
+        self.unshared(&abandoned)
     }
 
     /// A space begins as that process.

@@ -28,7 +28,7 @@ impl Pte {
     pub(crate) const ZERO: u64 = 1 << 46;
     /// Its frame belongs to a file.
     pub(crate) const OF_FILE: u64 = 1 << 47;
-    /// It does not hold zeroes: it was stored to at any time, or came from a file.
+    /// It does not hold zeroes that it was given: it was stored to at any time, came from a file, or was found in memory.
     pub(crate) const CONTENT: u64 = 1 << 48;
     /// Another place uses its frame too.
     pub(crate) const SHARED: u64 = 1 << 49;
