@@ -275,6 +275,7 @@ fn run(seed: u64, operations: u64) {
         }
         system.shootdowns().for_each(drop);
         system.check();
+        spaces.check();
     }
     let _sample = system.sample();
     let totals = system.totals();
