@@ -91,10 +91,7 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
         }
         Event::Remap { from, to } => spaces.remap(space, pages(*from), pages(*to)),
         Event::Brk(range) => spaces.set_heap(space, pages(*range)),
-        Event::StackGrow(range) => {
-            spaces.grow_stack(space, pages(*range));
-            Vec::new()
-        }
+        Event::StackGrow(range) => spaces.grow_stack(space, pages(*range)),
         Event::Advise(range, advice) => match advice {
             Advice::DontNeed => spaces.discard(space, pages(*range)),
             Advice::Remove => spaces.remove(space, pages(*range)),

@@ -72,7 +72,7 @@ pub struct Progress {
     pub passes: u32,
     /// Which of the traces that ran before is being read, from 0; `None` for the one that results are about.
     pub earlier: Option<usize>,
-    /// Accesses replayed in this pass.
+    /// Accesses of that trace that were replayed in this pass.
     pub accesses: u64,
 }
 

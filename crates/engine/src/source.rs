@@ -100,6 +100,7 @@ pub struct Items {
     /// How many pieces a part has.
     part: usize,
     at: usize,
+    children: bool,
 }
 
 impl Items {
@@ -110,7 +111,14 @@ impl Items {
             pieces: Arc::default(),
             part: usize::MAX,
             at: 0,
+            children: true,
         }
+    }
+
+    /// The trace follows no processes that others fork.
+    pub fn without_children(mut self) -> Self {
+        self.children = false;
+        self
     }
 
     /// Hands the trace out in parts of so many pieces, of which a part has at least one.
@@ -141,6 +149,10 @@ impl Source for Items {
 
     fn grain(&self) -> Grain {
         self.grain
+    }
+
+    fn holds_children(&self) -> bool {
+        self.children
     }
 
     fn rewind(&mut self) -> Result<(), Self::Error> {

@@ -4,7 +4,7 @@ mod common;
 
 use broadleaf_engine::{Error, Items, Limits, Outcome, Plan, Progress, run, run_after};
 use broadleaf_metrics::{CellResult, MemoryResult};
-use broadleaf_trace::{Backing, Event, Grain};
+use broadleaf_trace::{Backing, Event, Grain, Mapping, Visit};
 use broadleaf_units::{FileId, SpaceId};
 use common::*;
 use std::ops::ControlFlow;
@@ -186,4 +186,96 @@ fn a_name_that_leaves_no_room_is_refused() {
     let mut later = program(0, 10, (0, "/a", 1), true);
     let refused = run_after(&mut earlier, &mut later, &plan, &mut on);
     assert!(matches!(refused, Err(Error::Memory(_))), "{refused:?}");
+}
+
+#[test]
+fn what_is_left_unused_of_what_was_filled_before_is_not_counted() {
+    let plan = plan(&["thp-always"], 64 << 20);
+    let alone = |earlier: &mut [Items]| {
+        let mut later = program(0, 600, (0, "/b", 1), true);
+        let outcome = run_after(earlier, &mut later, &plan, &mut on).expect("a replay");
+        outcome.results[0].extra_zeroed_pages
+    };
+    let fresh = alone(&mut []);
+    assert_eq!(fresh, 1024 - 600);
+    // The first of them lives on with pages that it never used.
+    assert_eq!(alone(&mut [program(1, 10, (0, "/a", 1), false)]), fresh);
+    assert_eq!(alone(&mut [program(1, 10, (0, "/a", 1), true)]), fresh);
+}
+
+#[test]
+fn what_only_fetched_before_is_not_counted_either() {
+    let machine = broadleaf_translation::machine("skylake").expect("a machine");
+    let policy = broadleaf_policy::parse("4k").expect("a policy");
+    let limits = Limits {
+        code: true,
+        ..Limits::new(16 << 20)
+    };
+    let plan = Plan::within(vec![policy], vec![machine], limits).expect("a plan");
+    let mut earlier = Items::new(Grain::Page);
+    earlier.visits((0..9).map(|page| Visit {
+        unit: page,
+        fetch: true,
+        instructions: 5,
+        ..Visit::default()
+    }));
+    let mut later = program(1, 10, (0, "/b", 1), true);
+    let alone = run_after(&mut [], &mut later.clone(), &plan, &mut on).expect("a replay");
+    let after = run_after(&mut [earlier], &mut later, &plan, &mut on).expect("a replay");
+    assert_eq!(after.trace, alone.trace);
+    let faults = |outcome: &Outcome| outcome.results[0].page_faults;
+    assert_eq!(faults(&after), faults(&alone));
+}
+
+#[test]
+fn a_number_that_names_another_file_later_is_that_file() {
+    let plan = plan(&["4k"], 64 << 20);
+    let mut earlier = [program(0, 10, (3, "/data", 50), true)];
+    let mut later = program(0, 10, (7, "/data", 50), false);
+    write(&mut later, 1, 10, (7, "/other", 50), true);
+    let outcome = run_after(&mut earlier, &mut later, &plan, &mut on).expect("a replay");
+    assert_eq!(memory(&outcome.results[0]).file_pages_read, 50);
+}
+
+#[test]
+fn progress_is_that_of_each_trace() {
+    let plan = plan(&["4k"], 64 << 20);
+    let mut earlier = [
+        program(0, 100, (3, "/a", 1), true),
+        program(0, 200, (3, "/b", 1), true),
+    ];
+    let mut later = program(0, 300, (7, "/c", 1), false);
+    let mut most = [0; 3];
+    let mut told = |state: Progress| {
+        let trace = &mut most[state.earlier.unwrap_or(2)];
+        *trace = state.accesses.max(*trace);
+        ControlFlow::Continue(())
+    };
+    run_after(&mut earlier, &mut later, &plan, &mut told).expect("a replay");
+    assert_eq!(most, [201, 401, 601]);
+}
+
+#[test]
+fn children_that_a_recording_does_not_follow_keep_no_shared_memory() {
+    let plan = plan(&["4k"], 16 << 20);
+    let resident = |items: Items| {
+        let mut items = items;
+        items.event(Event::Map(Mapping {
+            range: range(0, 3000),
+            protection: READ_WRITE,
+            shared: true,
+            backing: Backing::SharedMemory,
+        }));
+        items.visits((0..3000).map(store));
+        items.event(Event::Fork { child: 7 });
+        items.event(Event::Unmap(range(0, 3000)));
+        items.event(map(0, 3000, Backing::Anonymous));
+        items.visits((0..3000).map(store));
+        let outcome = run(&mut items, &plan, &mut on).expect("a replay");
+        memory(&outcome.results[0]).swapped_out_pages
+    };
+    let alone = Items::new(Grain::Page).without_children();
+    assert_eq!(resident(alone), 0);
+    // One that is followed may begin yet.
+    assert!(resident(Items::new(Grain::Page)) > 1000);
 }

@@ -124,10 +124,15 @@ impl Mapping {
     /// Whether the other one begins where this one ends and goes on with the same: then both count as one mapping. Stacks
     /// do not say which they are, and shared memory does not to whoever reads a trace, so one never goes on with another.
     pub(crate) fn is_continued_by(&self, other: &Self) -> bool {
-        self.pages.end == other.pages.start
-            && self.rights == other.rights
+        self.rights == other.rights
             && self.shared == other.shared
             && !matches!(self.backing, Backing::Stack | Backing::SharedMemory { .. })
+            && self.goes_on_with(other)
+    }
+
+    /// Whether the other one begins where this one ends, in memory and in what stands behind it.
+    pub(crate) fn goes_on_with(&self, other: &Self) -> bool {
+        self.pages.end == other.pages.start
             && self.backing.advanced(self.pages.len()) == other.backing
     }
 

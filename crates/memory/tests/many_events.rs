@@ -48,6 +48,22 @@ fn many_mappings_take_no_longer_each() {
         }
     }
     for (number, pages) in places().enumerate() {
+        // Each is memory of its own from here on, until it is unmapped.
+        let backing = spaces.shared_memory(SPACE, pages);
+        spaces.map(
+            SPACE,
+            Mapping {
+                pages,
+                rights: Rights::READ_WRITE,
+                shared: true,
+                backing,
+            },
+        );
+        if number % 1000 == 0 {
+            check("share");
+        }
+    }
+    for (number, pages) in places().enumerate() {
         spaces.unmap(SPACE, pages);
         if number % 1000 == 0 {
             check("unmap");

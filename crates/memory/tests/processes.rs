@@ -80,11 +80,25 @@ impl<'a> World<'a> {
     }
 
     fn fork(&mut self) {
-        self.spaces.fork(PARENT, PID);
+        self.fork_unheard();
         self.spaces.begin(CHILD, PID);
-        self.system.fork(&self.spaces, PARENT, PID);
-        self.system.check();
         self.system.begin(CHILD, PID);
+        self.system.check();
+    }
+
+    /// A child that the trace has not told of yet.
+    fn fork_unheard(&mut self) {
+        let changes = self.spaces.fork(PARENT, PID);
+        self.system.fork(&self.spaces, PARENT, PID);
+        changes.iter().for_each(|change| self.system.apply(change));
+        self.system.check();
+    }
+
+    fn unmap(&mut self, space: SpaceId, end: u64) {
+        for change in self.spaces.unmap(space, Pages { start: 0, end }) {
+            self.system.apply(&change);
+        }
+        self.system.shootdowns().for_each(drop);
         self.system.check();
     }
 
@@ -229,6 +243,117 @@ fn shared_memory_stands_in_the_swap_once() {
     world.end(PARENT);
     world.end(CHILD);
     assert_eq!((world.system.totals().in_swap, world.free()), (0, 64));
+}
+
+#[test]
+fn what_a_private_mapping_brought_from_the_swap_is_not_lost_with_a_store_to_it() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 64);
+    world.map_shared(PARENT, 100);
+    world.touch(PARENT, 0..100, true);
+    world.fork();
+    // The child has the same memory, and copies what it stores to.
+    let pages = Pages { start: 0, end: 100 };
+    let behind = world.spaces.shared_memory(CHILD, pages);
+    world.map(CHILD, behind, false, 100);
+    for page in 0..100 {
+        world.touch(CHILD, page..page + 1, false);
+        world.touch(CHILD, page..page + 1, true);
+    }
+    world.end(CHILD);
+    world.touch(PARENT, 0..100, false);
+    let zeroed = world.counters().zeroed;
+    assert_eq!(zeroed, 100, "what the parent stored is there still");
+}
+
+#[test]
+fn a_child_that_never_began_keeps_no_shared_memory_from_the_next() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map_shared(PARENT, 10);
+    world.touch(PARENT, 0..10, true);
+    world.fork_unheard();
+    world.unmap(PARENT, 10);
+    assert_eq!(world.free(), 4086, "the child may begin yet");
+    // Another has its number now, so it never will.
+    world.fork_unheard();
+    assert_eq!(world.free(), 4096);
+}
+
+#[test]
+fn a_child_that_was_heard_of_before_its_fork_finds_no_shared_memory() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map_shared(PARENT, 10);
+    world.spaces.begin(CHILD, PID);
+    world.system.begin(CHILD, PID);
+    world.touch(PARENT, 0..10, true);
+    world.fork_unheard();
+    // It executes another program, which maps memory where its parent has some.
+    world.end(CHILD);
+    world.spaces.begin(CHILD, PID);
+    world.system.begin(CHILD, PID);
+    world.map_shared(CHILD, 10);
+    world.touch(CHILD, 0..10, true);
+    assert_eq!(world.free(), 4076);
+    world.end(PARENT);
+    assert_eq!(world.free(), 4086);
+}
+
+#[test]
+fn shared_memory_whose_rights_changed_in_part_is_one_for_a_child_still() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map_shared(PARENT, 20);
+    let rights = Rights {
+        write: false,
+        ..Rights::READ_WRITE
+    };
+    let part = Pages { start: 5, end: 9 };
+    for rights in [rights, Rights::READ_WRITE] {
+        for change in world.spaces.protect(PARENT, part, rights) {
+            world.system.apply(&change);
+        }
+    }
+    world.fork();
+    world.map_shared(CHILD, 20);
+    world.touch(CHILD, 0..20, true);
+    world.touch(PARENT, 0..20, false);
+    assert_eq!(world.free(), 4076);
+}
+
+#[test]
+fn shared_memory_that_the_heap_grows_over_is_no_more() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map_shared(PARENT, 10);
+    world.touch(PARENT, 0..10, true);
+    for change in world.spaces.set_heap(PARENT, Pages { start: 0, end: 10 }) {
+        world.system.apply(&change);
+    }
+    world.unmap(PARENT, 10);
+    assert_eq!(world.free(), 4096);
+}
+
+#[test]
+fn pages_that_were_found_in_memory_were_not_zeroed_for_whoever_found_them() {
+    let policy = policy("linux");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map_shared(PARENT, 16);
+    world.touch(PARENT, 0..16, false);
+    world.fork();
+    world.map_shared(CHILD, 16);
+    // What it began with goes, and what is around the page that it asks for is mapped again.
+    world.system.visited(CHILD);
+    for change in world.spaces.discard(CHILD, Pages { start: 0, end: 16 }) {
+        world.system.apply(&change);
+    }
+    assert_eq!(world.counters().resident, 16);
+    world.touch(CHILD, 0..1, false);
+    assert_eq!(world.counters().resident, 32, "mapped around");
+    assert_eq!(world.system.totals().common.extra_zeroed_pages, 0);
+    world.end(CHILD);
+    assert_eq!(world.counters().zeroed_and_gone, 0);
 }
 
 #[test]

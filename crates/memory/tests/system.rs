@@ -228,8 +228,11 @@ fn run(seed: u64, operations: u64) {
                 changes = spaces.remap(space, from, to);
             }
             10 => {
-                children += 1;
-                spaces.fork(space, children);
+                // Numbers of processes are used again.
+                children = (children + 1) % 4;
+                for change in spaces.fork(space, children) {
+                    system.apply(&change);
+                }
                 system.fork(&spaces, space, children);
                 if random.chance(70) {
                     let child = SpaceId((space.0 + 1) % 3);
@@ -272,6 +275,7 @@ fn run(seed: u64, operations: u64) {
         }
         system.shootdowns().for_each(drop);
         system.check();
+        spaces.check();
     }
     let _sample = system.sample();
     let totals = system.totals();

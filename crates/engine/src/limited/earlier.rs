@@ -106,6 +106,8 @@ impl Names {
         let first = self.paths.entry(path.to_owned());
         let (trace, first) = *first.or_insert((self.earlier, own));
         if trace == self.earlier {
+            // It may have been the number of another file.
+            self.known.remove(&file);
             return Ok(own);
         }
         self.known.insert(file, first);

@@ -68,6 +68,7 @@ pub(crate) fn run<S: Source>(
             cells: cells(plan, limits, foresight).map_err(Error::Memory)?,
             stream: Stream::new(told.clone()),
             names: Names::default(),
+            begun: 0,
             steps: Steps::default(),
             pool,
             shift: 0,
@@ -179,6 +180,8 @@ struct Replay<'a> {
     cells: Vec<Cell<'a>>,
     stream: Stream,
     names: Names,
+    /// Accesses before the trace that is being read.
+    begun: u64,
     steps: Steps,
     pool: &'a Pool,
     /// How many low bits of a unit lie inside a base page.
@@ -204,7 +207,8 @@ impl Replay<'_> {
         self.stream.switch(self.names.space(SpaceId(0))?);
         self.shift = u32::from(GEOMETRY.base().shift() - source.grain().shift());
         self.children = source.holds_children();
-        if earlier.is_none() && self.stream.now() > 0 {
+        self.begun = self.stream.now();
+        if earlier.is_none() {
             self.stream.begin();
             let now = self.stream.now();
             self.cells.iter_mut().for_each(|cell| cell.begin(now));
@@ -236,7 +240,7 @@ impl Replay<'_> {
                         }
                     }
                 }
-                state.accesses = self.stream.now();
+                state.accesses = self.stream.now() - self.begun;
                 if progress(*state).is_break() {
                     return Err(Error::Stopped);
                 }
@@ -315,7 +319,12 @@ impl Replay<'_> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), TooLate> {
-        if crate::events::is_seen_by_no_policy(event) && !matches!(event, Event::Fork { .. }) {
+        let forks = matches!(event, Event::Fork { .. });
+        if forks && !self.children {
+            // Children that a recording does not follow need no memory.
+            return Ok(());
+        }
+        if crate::events::is_seen_by_no_policy(event) && !forks {
             return self.stream.event(event).map(|_| ());
         }
         self.flush();
@@ -334,9 +343,7 @@ impl Replay<'_> {
             }
             changes.iter().for_each(|change| cell.apply(change));
             match event {
-                Event::Fork { child } if self.children => {
-                    cell.system.fork(spaces, running, *child);
-                }
+                Event::Fork { child } => cell.system.fork(spaces, running, *child),
                 Event::SpaceStart { pid, .. } if self.children => cell.system.begin(running, *pid),
                 Event::Advise(range, Advice::Free) => {
                     cell.system

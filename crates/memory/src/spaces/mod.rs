@@ -234,6 +234,7 @@ impl AddressSpaces {
     /// A mapping came to be, in place of whatever stood there.
     pub fn map(&mut self, space: SpaceId, mapping: Mapping) -> Vec<Change> {
         let shared = self.shared_in(space, mapping.pages);
+        self.memories.show(&mapping);
         let target = self.space(space);
         target.generation += 1;
         target.map(mapping);
@@ -242,8 +243,9 @@ impl AddressSpaces {
             heap.start = heap.start.min(mapping.pages.start);
             heap.end = heap.end.max(mapping.pages.end);
         }
-        let released = self.release(space, mapping.pages).into_iter();
-        released.chain(self.unshared(&shared)).collect()
+        let mut changes: Vec<Change> = self.release(space, mapping.pages).into_iter().collect();
+        changes.extend(self.unshared(&shared));
+        changes
     }
 
     /// A range is no longer mapped.
@@ -252,8 +254,9 @@ impl AddressSpaces {
         let target = self.space(space);
         target.generation += 1;
         target.unmap(pages);
-        let released = self.release(space, pages).into_iter();
-        released.chain(self.unshared(&shared)).collect()
+        let mut changes: Vec<Change> = self.release(space, pages).into_iter().collect();
+        changes.extend(self.unshared(&shared));
+        changes
     }
 
     /// The pages of a range go, and its mappings stay.
@@ -289,18 +292,23 @@ impl AddressSpaces {
     /// The heap stands there now: what it lost is unmapped. What it gained is mapped, and pages that are resident there
     /// stay.
     pub fn set_heap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
-        let target = self.space(space);
-        target.generation += 1;
         let nothing = Pages {
             start: pages.start,
             end: pages.start,
         };
+        let target = self.space(space);
+        target.generation += 1;
         let before = target.heap.replace(pages).unwrap_or(nothing);
-        let lost = before.without(pages);
+        let (lost, gained) = (before.without(pages), pages.without(before));
+        let mut shared = Vec::new();
+        for part in lost.into_iter().chain(gained) {
+            shared.extend(self.shared_in(space, part));
+        }
+        let target = self.space(space);
         for part in lost {
             target.unmap(part);
         }
-        for part in pages.without(before) {
+        for part in gained {
             let (rights, backing) = (Rights::READ_WRITE, Backing::Heap);
             target.map(Mapping {
                 pages: part,
@@ -309,24 +317,28 @@ impl AddressSpaces {
                 backing,
             });
         }
-        lost.into_iter()
+        let mut changes: Vec<Change> = (lost.into_iter())
             .filter_map(|part| self.release(space, part))
-            .collect()
+            .collect();
+        changes.extend(self.unshared(&shared));
+        changes
     }
 
     /// A stack reaches down to the start of the range now. What it gains has the rights of what was there of it, and pages
     /// that are resident there stay.
-    pub fn grow_stack(&mut self, space: SpaceId, pages: Pages) {
+    pub fn grow_stack(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
         let target = self.space(space);
         target.generation += 1;
         let is_stack = |mapping: &&Mapping| mapping.backing == Backing::Stack;
         let stack = target.mappings.meeting(pages).find(is_stack).copied();
+        let gained = Pages {
+            end: stack.map_or(pages.end, |stack| stack.pages.start),
+            ..pages
+        };
+        let shared = self.shared_in(space, gained);
+        let target = self.space(space);
         match stack {
-            Some(stack) if pages.start < stack.pages.start => {
-                let gained = Pages {
-                    start: pages.start,
-                    end: stack.pages.start,
-                };
+            Some(stack) if !gained.is_empty() => {
                 target.mappings.put(Mapping {
                     pages: Pages {
                         start: pages.start,
@@ -347,6 +359,7 @@ impl AddressSpaces {
                 });
             }
         }
+        self.unshared(&shared)
     }
 
     /// Pages went from one range to another, as by `mremap(2)`: what grew is new, what shrank is gone. Ranges that overlap
@@ -428,12 +441,17 @@ impl AddressSpaces {
         if let Some(last) = last
             && start < end
         {
-            target.advised.forget(Pages { start, end });
+            let gained = Pages { start, end };
+            target.advised.forget(gained);
             target.mappings.put(Mapping {
                 pages: Pages {
                     start: last.pages.start,
                     end,
                 },
+                ..last
+            });
+            self.memories.show(&Mapping {
+                pages: gained,
                 ..last
             });
         }

@@ -1,15 +1,16 @@
 //! Memory that processes share: who has it mapped, and when nobody has it any more.
 
-use super::{AddressSpaces, MemoryId};
+use super::AddressSpaces;
 use crate::{Backing, Change, GEOMETRY, Mapping, Pages};
 use broadleaf_units::SpaceId;
-use std::collections::BTreeSet;
 
 impl AddressSpaces {
-    /// A space forks: the child finds what the parent has mapped of shared memory, whenever it is first heard of.
-    pub fn fork(&mut self, parent: SpaceId, child: u32) {
+    /// A space forks: the child finds what the parent has mapped of shared memory, whenever it is first heard of. Where another child of that number never
+    /// began, it will not any more.
+    pub fn fork(&mut self, parent: SpaceId, child: u32) -> Vec<Change> {
         let shared = self.shared_in(parent, Pages::ALL);
-        self.memories.fork(parent, child, shared);
+        let abandoned = self.memories.fork(parent, child, shared);
+        self.unshared(&abandoned)
     }
 
     /// A space begins as that process.
@@ -45,23 +46,20 @@ impl AddressSpaces {
         met.map(|mapping| mapping.part(pages)).collect()
     }
 
-    /// What is left of these is in no mapping: where no other shows the same memory, that is no more.
-    pub(super) fn unshared(&self, mappings: &[Mapping]) -> Vec<Change> {
-        let mut gone: BTreeSet<MemoryId> = mappings
-            .iter()
-            .filter_map(|mapping| mapping.backing.memory())
-            .collect();
-        if gone.is_empty() {
-            return Vec::new();
-        }
-        let mapped = self.spaces.iter();
-        let mapped = mapped.flat_map(|space| space.mappings.meeting(Pages::ALL));
-        for mapping in mapped.chain(self.memories.waiting()) {
-            if let Some(memory) = mapping.backing.memory() {
-                gone.remove(&memory);
-            }
-        }
-        let all = |memory| Change::Emptied(memory, Pages::ALL);
-        gone.into_iter().map(all).collect()
+    /// These are no mappings any more: where no other shows the same memory, that is no more.
+    pub(super) fn unshared(&mut self, mappings: &[Mapping]) -> Vec<Change> {
+        let gone = self.memories.hide(mappings).into_iter();
+        gone.map(|memory| Change::Emptied(memory, Pages::ALL))
+            .collect()
+    }
+
+    /// Asserts what has to hold of memory that processes share.
+    ///
+    /// # Panics
+    /// Where it does not hold.
+    pub fn check(&self) {
+        let told = self.spaces.iter();
+        let told = told.flat_map(|space| space.mappings.meeting(Pages::ALL));
+        self.memories.check(told.copied());
     }
 }

@@ -294,17 +294,12 @@ impl System<'_> {
             self.copy(1);
             frame = kept;
         }
-        self.map(at, frame, self.found(frame, behind));
+        self.map(at, frame, Self::found(behind));
     }
 
-    /// What a page table says of a page that was found in memory.
-    pub(super) fn found(&self, frame: Frame, behind: &Behind) -> u64 {
-        let content = if self.is_unsaved(frame) {
-            Pte::CONTENT
-        } else {
-            0
-        };
-        behind.of_file() | content
+    /// What a page table says of a page that was found in memory: it was not zeroed for whoever found it, whatever it holds.
+    pub(super) const fn found(behind: &Behind) -> u64 {
+        behind.of_file() | Pte::CONTENT
     }
 
     fn map_new(&mut self, at: Place, frame: Frame, flags: u64) {
@@ -422,6 +417,7 @@ impl System<'_> {
         let pte = self.tables.get(at);
         let new = self.one_frame(spaces)?;
         self.copy(1);
+        self.note_unsaved(pte);
         self.leave_frame(at, frame);
         self.take_for_own(at, pte.with(Pte::UNSAVED), new);
         self.forget_range(at, 1);

@@ -193,6 +193,12 @@ impl<'a> System<'a> {
     pub fn begin_counting(&mut self) {
         self.counters = self.counters.begun();
         self.refusals = Refusals::default();
+        let all: Vec<_> = self.tables.iter().collect();
+        for (at, pte) in all {
+            if pte.has_frame() && pte.filled() != (false, false) {
+                self.tables.set(at, pte.with(Pte::FILLED_BEFORE));
+            }
+        }
     }
 
     /// What was counted so far.

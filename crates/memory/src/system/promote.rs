@@ -132,7 +132,7 @@ impl System<'_> {
             self.frames.begin(frame);
         }
         let mut flags = if old.is_some() {
-            self.found(frame, &behind)
+            Self::found(&behind)
         } else {
             self.content(at, &behind, of_file.is_some())
         };

@@ -28,7 +28,7 @@ impl Pte {
     pub(crate) const ZERO: u64 = 1 << 46;
     /// Its frame belongs to a file.
     pub(crate) const OF_FILE: u64 = 1 << 47;
-    /// It does not hold zeroes: it was stored to at any time, or came from a file.
+    /// It does not hold zeroes that it was given: it was stored to at any time, came from a file, or was found in memory.
     pub(crate) const CONTENT: u64 = 1 << 48;
     /// Another place uses its frame too.
     pub(crate) const SHARED: u64 = 1 << 49;
@@ -36,6 +36,8 @@ impl Pte {
     pub(crate) const READ: u64 = 1 << 50;
     /// What it holds now is not what its file or the swap has.
     pub(crate) const UNSAVED: u64 = 1 << 51;
+    /// A promotion filled it before anything was counted.
+    pub(crate) const FILLED_BEFORE: u64 = 1 << 52;
 
     /// What a load has to find so that nothing changes.
     const LOADED: u64 = Self::PRESENT | Self::USED | Self::REFERENCED;
@@ -85,9 +87,10 @@ impl Pte {
         Self(self.0 & !(0xf << LEVEL_SHIFT) | (level as u64) << LEVEL_SHIFT)
     }
 
-    /// Whether a promotion zeroed it, or read it from a file, and nobody has referenced it.
+    /// Whether a promotion that is counted zeroed it, or read it from a file, and nobody has referenced it.
     pub(crate) const fn filled(self) -> (bool, bool) {
-        let (unused, read) = (!self.has(Self::USED), self.has(Self::READ));
+        let unused = self.0 & (Self::USED | Self::FILLED_BEFORE) == 0;
+        let read = self.has(Self::READ);
         (unused && !read && !self.has(Self::CONTENT), unused && read)
     }
 

@@ -14,7 +14,7 @@ pub(crate) const ENTRY: Entry = Entry {
                   or all dirty. The first store breaks a clean superpage, size by size down to the page that it meets, so that the system knows what is dirty; its \
                   pieces come back as they are dirty throughout. When memory is short, superpages are broken as the page daemon clears their reference bits, to find out \
                   which parts of them are in use, and the page daemon takes those pages that complete an extent somebody asked for in vain. \
-                  Pages that are referenced again after such a break come back only with a fault or a store, since no policy is asked at references. \
+                  A piece becomes a superpage again, size by size, when all of its pages were referenced since. \
                   Of wired pages only those are modelled that page tables take: they stand together.",
     source: "Navarro, Iyer, Druschel, Cox 2002 (OSDI), sections 4.1 to 4.9, 5.1 (the page daemon) and 6 (the experiments that the options are for)",
     parameters: &[
