@@ -5,7 +5,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{file, folder, refused, run, stderr, succeeded};
+use support::{file, folder, lackey, refused, run, stderr, succeeded};
 
 fn golden(name: &str) -> String {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
@@ -111,6 +111,17 @@ fn what_ran_before_leaves_its_files_in_memory_and_is_named() {
 }
 
 #[test]
+fn a_text_is_replayed_in_limited_memory_too() {
+    let folder = folder("text-in-memory");
+    let path = file(&folder, "x.lackey", lackey(600).as_bytes());
+    for policy in ["4k", "foresight"] {
+        let arguments = ["compare", &path, "--policy", policy, "--memory=75%"];
+        let text = succeeded(&run(&arguments));
+        assert!(text.contains("Memory: 1.76 MiB"), "{text}");
+    }
+}
+
+#[test]
 fn a_policy_that_needs_frames_says_what_gives_them() {
     let text = refused(&run(&[
         "compare",
@@ -193,7 +204,7 @@ fn costs_are_an_option_and_are_told() {
     let costs = |answer: &Value| answer["memory"]["costs"].clone();
     assert_eq!(
         costs(&usual).as_object().map(serde_json::Map::len),
-        Some(7),
+        Some(9),
         "{}",
         costs(&usual)
     );

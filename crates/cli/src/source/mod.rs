@@ -417,7 +417,7 @@ impl broadleaf_engine::Source for Trace {
     }
 
     fn next_part(&mut self) -> Result<Option<TracePart>, ReadError> {
-        if self.damage.is_some() {
+        if self.damage.is_some() || self.ended {
             return Ok(None);
         }
         let name = self.origin.name();
@@ -484,6 +484,8 @@ impl broadleaf_engine::Source for Trace {
             }
             part::Back::Lackey(text, damage) => {
                 self.decoder = Decoder::Lackey(*text);
+                // It was one part, and there is no other.
+                self.ended = true;
                 damage
             }
         };
