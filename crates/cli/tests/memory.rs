@@ -5,7 +5,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{file, folder, lackey, refused, run, stderr, succeeded};
+use support::{file, folder, refused, run, stderr, succeeded};
 
 fn golden(name: &str) -> String {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
@@ -111,14 +111,29 @@ fn what_ran_before_leaves_its_files_in_memory_and_is_named() {
 }
 
 #[test]
-fn a_text_is_replayed_in_limited_memory_too() {
-    let folder = folder("text-in-memory");
-    let path = file(&folder, "x.lackey", lackey(600).as_bytes());
-    for policy in ["4k", "foresight"] {
-        let arguments = ["compare", &path, "--policy", policy, "--memory=75%"];
-        let text = succeeded(&run(&arguments));
-        assert!(text.contains("Memory: 1.76 MiB"), "{text}");
+fn a_text_comes_to_its_end() {
+    let lines: Vec<String> = (0..100)
+        .map(|page| format!(" S {:x},8\n", 0x10000 + 4096 * page))
+        .collect();
+    let text = lines.concat();
+    let trace = file(&folder("text"), "text.lackey", text.as_bytes());
+    let rest = ["--policy=4k", "--memory=1M", "--format=json"];
+    let of_file = run(&[&["compare", &trace, "--after", &trace], &rest[..]].concat());
+    let of_input = support::run_with(&[&["compare", "-"], &rest[..]].concat(), text.as_bytes());
+    for output in [of_file, of_input] {
+        let answer: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
+        assert_eq!(answer["results"][0]["page_faults"], 100);
     }
+}
+
+#[test]
+fn what_is_wrong_with_a_trace_that_ran_before_is_said_of_that_one() {
+    // An address that no processor translates.
+    let text = " L 0100000000000000,8\n";
+    let wrong = file(&folder("before"), "wrong.lackey", text.as_bytes());
+    let text = refused(&compare(&["--memory=64M", "--after", &wrong]));
+    let said = format!("{wrong}: the address 0x100000000000000 is not canonical");
+    assert!(text.contains(&said), "{text}");
 }
 
 #[test]

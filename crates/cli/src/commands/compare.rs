@@ -232,6 +232,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
             reading,
             threads,
             asked: super::memory::told(memory, &limits, footprint),
+            after_others: !memory.after.is_empty(),
             left_out: left_out(&policies[..asked.len()], &machines),
             limits: limits.clone(),
             machines: machines.clone(),
@@ -327,8 +328,9 @@ pub(super) fn replay(
         .map(|trace| (trace.name().to_owned(), trace.work(), trace.meter()))
         .collect();
     let mut shown = None;
+    let mut number = all.len() - 1;
     let mut show = |state: broadleaf_engine::Progress| {
-        let number = state.earlier.unwrap_or(all.len() - 1);
+        number = state.earlier.unwrap_or(all.len() - 1);
         let (name, work, meter) = &all[number];
         let reading = (state.pass, number);
         if shown.as_ref().is_none_or(|(known, _)| *known != reading) {
@@ -346,18 +348,18 @@ pub(super) fn replay(
     };
     let outcome = broadleaf_engine::run_after(earlier, trace, plan, &mut show);
     drop(shown);
-    outcome.map_err(|error| failure(error, trace))
+    outcome.map_err(|error| failure(error, &all[number].0))
 }
 
-/// Why a replay of a trace failed.
-pub(crate) fn failure(error: Error<ReadError>, trace: &Trace) -> Failure {
+/// Why a replay of the trace of that name failed.
+pub(crate) fn failure(error: Error<ReadError>, name: &str) -> Failure {
     match error {
         Error::Source(error) => error.into(),
         Error::Stopped => Failure::failed("stopped"),
         error @ (Error::NoThreads { .. } | Error::Kept(_)) => Failure::failed(error),
         error @ Error::Memory(_) => Failure::wrong(error),
         error @ (Error::Address { .. } | Error::TooManyBlocks { .. }) => {
-            Failure::Wrong(format!("{}: {error}", trace.name()))
+            Failure::Wrong(format!("{name}: {error}"))
         }
     }
 }

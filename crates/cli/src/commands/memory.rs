@@ -199,7 +199,7 @@ pub(super) fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> 
     };
     let mut trace = Trace::open_for(path, reading, plan.machines())?;
     let outcome = broadleaf_engine::run(&mut trace, &plan, &mut |_| ControlFlow::Continue(()));
-    let outcome = outcome.map_err(|error| super::compare::failure(error, &trace))?;
+    let outcome = outcome.map_err(|error| super::compare::failure(error, trace.name()))?;
     let peak = outcome
         .results
         .first()

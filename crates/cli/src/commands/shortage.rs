@@ -22,6 +22,8 @@ pub(crate) struct Done<'a> {
     pub(crate) reading: Reading,
     pub(crate) threads: usize,
     pub(crate) asked: MemoryAsked,
+    /// Whether other traces were replayed before in the same memory: what of theirs lives on takes room too.
+    pub(crate) after_others: bool,
     pub(crate) limits: Limits,
     pub(crate) machines: Vec<Machine>,
     /// What policies name and machines lack.
@@ -102,7 +104,7 @@ impl Done<'_> {
     }
 
     /// What each of these results' policies holds at its peak, page tables included, where there is as much as it wants. Nothing where the trace cannot
-    /// be read again.
+    /// be read again, or others were replayed before it.
     fn wanted<'a>(&self, results: impl Iterator<Item = &'a CellResult>) -> Result<Wanted, Failure> {
         let mut policies: Vec<Box<dyn Policy>> = Vec::new();
         for result in results {
@@ -110,7 +112,7 @@ impl Done<'_> {
                 policies.push(broadleaf_policy::parse(&result.policy).map_err(Failure::failed)?);
             }
         }
-        if !self.is_file() {
+        if !self.is_file() || self.after_others {
             return Ok(Wanted::new());
         }
         let limits = Limits {

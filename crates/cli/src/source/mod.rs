@@ -417,7 +417,7 @@ impl broadleaf_engine::Source for Trace {
     }
 
     fn next_part(&mut self) -> Result<Option<TracePart>, ReadError> {
-        if self.damage.is_some() || self.ended {
+        if self.damage.is_some() {
             return Ok(None);
         }
         let name = self.origin.name();
@@ -434,6 +434,8 @@ impl broadleaf_engine::Source for Trace {
                     TracePart::reduced(reader, self.origin.name())
                 }));
             }
+            // A text is one part.
+            Decoder::Lackey(_) if self.ended => return Ok(None),
             text @ Decoder::Lackey(_) => {
                 return Ok(match std::mem::replace(text, Decoder::Away) {
                     Decoder::Lackey(text) => Some(TracePart::lackey(text, name, self.reading)),
@@ -484,7 +486,6 @@ impl broadleaf_engine::Source for Trace {
             }
             part::Back::Lackey(text, damage) => {
                 self.decoder = Decoder::Lackey(*text);
-                // It was one part, and there is no other.
                 self.ended = true;
                 damage
             }
@@ -493,7 +494,7 @@ impl broadleaf_engine::Source for Trace {
             return Ok(ControlFlow::Continue(()));
         }
         // What was found behind it counts for nothing.
-        self.ended |= damage.is_some();
+        self.ended = true;
         self.damage = damage;
         Ok(ControlFlow::Break(()))
     }

@@ -86,7 +86,10 @@ pub(crate) fn run<S: Source>(
         state.pass += 1;
         state.passes = state.passes.max(state.pass);
         for (number, source) in sources.in_order() {
-            state.earlier = number;
+            (state.earlier, state.accesses) = (number, 0);
+            if progress(state).is_break() {
+                return Err(Error::Stopped);
+            }
             replay.begin(number, source)?;
             if let Ended::ToBeginAgain(space) = replay.all(source, &mut state, progress)? {
                 told.insert(space);
