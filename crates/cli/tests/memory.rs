@@ -111,6 +111,16 @@ fn what_ran_before_leaves_its_files_in_memory_and_is_named() {
 }
 
 #[test]
+fn a_buddyinfo_that_is_read_is_never_the_output() {
+    let folder = folder("buddyinfo-output");
+    let text = b"Node 0, zone   Normal   900 300 40 9 8 7 6 5 4 3 2\n";
+    let path = file(&folder, "free", text);
+    let output = compare(&["--memory=64M", "--buddyinfo", &path, "-o", &path, "--force"]);
+    refused(&output);
+    assert_eq!(std::fs::read(&path).expect("it is there"), text);
+}
+
+#[test]
 fn a_text_comes_to_its_end() {
     let lines: Vec<String> = (0..100)
         .map(|page| format!(" S {:x},8\n", 0x10000 + 4096 * page))

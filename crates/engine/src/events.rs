@@ -109,12 +109,7 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
             stream.switch(*space);
             Vec::new()
         }
-        Event::SpaceStart { pid, .. } => {
-            let mut changes = stream.end_spaces();
-            changes.extend(stream.spaces.end(space));
-            stream.spaces.begin(space, *pid);
-            changes
-        }
+        Event::SpaceStart { pid, .. } => stream.begin_space(*pid),
         Event::Fork { child } => {
             spaces.fork(space, *child);
             Vec::new()

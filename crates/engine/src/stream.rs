@@ -9,7 +9,7 @@ use broadleaf_trace::Event;
 use broadleaf_trace::reduced::{Kept, Sums};
 use broadleaf_translation::{PageId, Tlb};
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a trace can hold that the model cannot take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub(crate) struct Stream {
     pub(crate) kernel_references: bool,
     /// The space that runs.
     pub(crate) running: SpaceId,
+    /// The space that each process has, by its id.
+    processes: BTreeMap<u32, SpaceId>,
     /// Spaces that ended, and stand until something comes after.
     ending: Vec<SpaceId>,
     recent: Vec<Recent>,
@@ -80,6 +82,7 @@ impl Stream {
             misplaced: 0,
             kernel_references: false,
             running: SpaceId(0),
+            processes: BTreeMap::new(),
             ending: Vec::new(),
             recent: vec![NOTHING; RECENT],
             epoch: 1,
@@ -128,6 +131,20 @@ impl Stream {
         if !self.ending.contains(&self.running) {
             self.ending.push(self.running);
         }
+    }
+
+    /// The running space begins as that process: it is a new one, and what the process had before, if it executed another program, is no more.
+    pub(crate) fn begin_space(&mut self, process: u32) -> Vec<Change> {
+        let space = self.running;
+        let mut changes = self.end_spaces();
+        changes.extend(self.spaces.end(space));
+        if let Some(before) = self.processes.insert(process, space)
+            && before != space
+        {
+            changes.extend(self.spaces.end(before));
+        }
+        self.spaces.begin(space, process);
+        changes
     }
 
     /// Whether a space has ended that still stands.

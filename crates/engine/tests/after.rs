@@ -279,3 +279,31 @@ fn children_that_a_recording_does_not_follow_keep_no_shared_memory() {
     // One that is followed may begin yet.
     assert!(resident(Items::new(Grain::Page)) > 1000);
 }
+
+#[test]
+fn a_program_that_another_replaces_leaves_its_memory() {
+    let plan = plan(&["4k"], 64 << 20);
+    let mut items = Items::new(Grain::Page);
+    // Forty times the same process, each time in a space of its own, of which none is told to end.
+    for space in 0..40 {
+        write(&mut items, space, 100, (0, "/a", 1), false);
+    }
+    let mut one = Items::new(Grain::Page);
+    for space in 0..40 {
+        one.event(Event::SpaceSwitch(SpaceId(space)));
+        one.event(Event::SpaceStart {
+            pid: 7,
+            parent: 1,
+            command: vec!["program".into()],
+        });
+        one.event(map(0, 4096, Backing::Anonymous));
+        one.visits((0..100).map(store));
+    }
+    let peak = |items: &mut Items| {
+        let outcome = run(items, &plan, &mut on).expect("a replay");
+        outcome.results[0].peak_resident_pages
+    };
+    assert_eq!(peak(&mut one), 100);
+    // Other processes live side by side.
+    assert!(peak(&mut items) >= 4000);
+}

@@ -1,6 +1,6 @@
 //! One trace, one policy, one reference after another.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use broadleaf_trace::{Advice, Event, Grain, Item, Lead, Visit};
 use broadleaf_units::SpaceId;
@@ -31,6 +31,8 @@ pub struct Replay {
     time: u64,
     /// Spaces that ended and whose pages the next visit or `SpaceStart` releases (rule 26).
     ended: Vec<SpaceId>,
+    /// The space of each process.
+    processes: BTreeMap<u32, SpaceId>,
     touched: BTreeSet<(SpaceId, u64)>,
     regions: BTreeSet<BlockKey>,
     last_touched: Option<(SpaceId, u64)>,
@@ -52,6 +54,7 @@ impl Replay {
             space: SpaceId(0),
             time: 0,
             ended: Vec::new(),
+            processes: BTreeMap::new(),
             touched: BTreeSet::new(),
             regions: BTreeSet::new(),
             last_touched: None,
@@ -176,9 +179,14 @@ impl Replay {
             Event::StackGrow(range) => memory.grow_stack(space, pages_in(*range)),
             Event::File { id, size, .. } => memory.file(*id, *size),
             Event::SpaceSwitch(to) => self.space = *to,
-            Event::SpaceStart { .. } => {
+            Event::SpaceStart { pid, .. } => {
                 self.release_ended();
                 self.memory.release(space);
+                // A process that begins again has executed another program.
+                match self.processes.insert(*pid, space) {
+                    Some(before) if before != space => self.memory.release(before),
+                    _ => {}
+                }
             }
             Event::SpaceEnd { .. } => self.ended.push(space),
             // An `exec` may fail; one that succeeds is told by what follows it.

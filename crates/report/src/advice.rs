@@ -1,6 +1,6 @@
 //! What to choose, and why, in one sentence.
 
-use broadleaf_metrics::{CellResult, MemoryAsked};
+use broadleaf_metrics::{CellResult, MemoryAsked, MemoryResult};
 
 use crate::disk::instead_of_page_sizes;
 use crate::number::{percent, ratio, short, size_signed};
@@ -22,7 +22,7 @@ pub const RULE: &str = "Rule: of the policies that can be run and raise the peak
 
 /// The same where memory was modelled down to the frame, and faults have a cost.
 pub const RULE_OF_MEMORY: &str = "Rule: of the policies that can be run, do not use memory up and raise the peak of memory by at most 10% \
-    over 4k, the one that loses the fewest cycles to walks and faults together; among equals the one that adds least. 4k where none saves \
+    over 4k, the one that loses the fewest cycles to walks, faults and bookkeeping together; among equals the one that adds least. 4k where none saves \
     a hundredth of them, and of a cycle an access.";
 
 /// Which policy to choose, and the sentence that says why.
@@ -53,10 +53,15 @@ pub(crate) fn ended(result: &CellResult) -> Option<u64> {
     result.memory.as_ref()?.out_of_memory_after
 }
 
-/// What page sizes are chosen to save: cycles of walks and, where faults have a cost, of faults.
+/// What page sizes are chosen to save: cycles of walks and, where faults have a cost, of faults; and what a policy takes to charge misses.
 fn lost_cycles(result: &CellResult) -> u64 {
-    let waited = (result.memory.as_ref()).map_or(0, |memory| memory.fault_cycles);
-    result.walk_cycles.saturating_add(waited)
+    let lost = |memory: &MemoryResult| {
+        memory
+            .fault_cycles
+            .saturating_add(memory.bookkeeping_cycles)
+    };
+    let beside = result.memory.as_ref().map_or(0, lost);
+    result.walk_cycles.saturating_add(beside)
 }
 
 /// What these cycles are called.

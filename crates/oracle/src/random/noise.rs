@@ -55,7 +55,8 @@ impl Writer {
     fn start(&mut self, space: u32) {
         self.started.insert(space);
         self.event(Event::SpaceStart {
-            pid: 100 + space,
+            // Now and then a process executes another program, and what it had before is no more.
+            pid: 100 + space % 5,
             parent: 1,
             command: vec!["random".into()],
         });
