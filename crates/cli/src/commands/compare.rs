@@ -35,7 +35,9 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         let machines = options.machine.iter().map(Path::new);
         let earlier = options.memory.after.iter().map(PathBuf::as_path);
         let named = options.policies.iter().map(PathBuf::as_path);
-        refuse_input(output, machines.chain(traces).chain(earlier).chain(named))?;
+        let free = options.memory.buddyinfo.iter().map(PathBuf::as_path);
+        let read = machines.chain(traces).chain(earlier).chain(named);
+        refuse_input(output, read.chain(free))?;
     }
     let machines = machines(&options.machine)?;
     let named = match &options.policies {
