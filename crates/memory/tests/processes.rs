@@ -464,3 +464,19 @@ fn page_tables_take_frames_that_stand_together_where_the_policy_says_so() {
         assert!(world.system.sample().wired <= if together { 64 } else { 1 });
     }
 }
+
+#[test]
+fn a_child_of_which_nothing_was_told_keeps_no_shared_memory() {
+    let policy = policy("4k");
+    let mut world = World::new(policy.as_ref(), 4096);
+    world.map_shared(PARENT, 10);
+    world.touch(PARENT, 0..10, true);
+    let forked = world.spaces.fork(PARENT, PID);
+    assert_eq!(forked, []);
+    let silent = SpaceId(7);
+    world.spaces.begin(silent, PID);
+    assert_eq!(world.spaces.end(silent), []);
+    world.spaces.check();
+    world.end(PARENT);
+    assert_eq!(world.free(), 4096, "nobody has it mapped");
+}

@@ -483,11 +483,13 @@ impl AddressSpaces {
 
     /// An address space ended, or begins with nothing of what was there.
     pub fn end(&mut self, space: SpaceId) -> Vec<Change> {
+        let untold = self.memories.end(space);
         if !self.numbers.contains_key(&space) {
-            return Vec::new();
+            // It began, and nothing of it was told.
+            return self.unshared(&untold);
         }
         let mut shared = self.shared_in(space, Pages::ALL);
-        shared.extend(self.memories.end(space));
+        shared.extend(untold);
         self.space(space).clear();
         let mut changes = vec![Change::End(self.extent(space, Pages::ALL))];
         changes.extend(self.unshared(&shared));
