@@ -5,7 +5,7 @@ use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, Place, Spec, System};
 use broadleaf_memory::{AddressSpaces, Backing, Mapping, Pages, Rights};
 use broadleaf_policy::{
-    Effort, Needs, Order, Placement, Point, Policy, Scan, Verdict, View, parse,
+    Copies, Effort, Needs, Order, Placement, Point, Policy, Scan, Verdict, View, parse,
 };
 use broadleaf_units::{FileId, PageSize, SpaceId};
 use std::collections::BTreeSet;
@@ -135,7 +135,7 @@ fn pages_that_do_not_come_to_lie_on_base_pages_are_not_moved_over_others() {
 fn the_program_waits_for_compaction_that_it_asked_for() {
     let needs = Needs {
         placement: Placement::AtFault,
-        copies: true,
+        copies: Copies::Scattered,
         ..Needs::default()
     };
     let p = Any {
@@ -312,8 +312,6 @@ fn a_fork_takes_the_right_to_store_out_of_tlbs() {
 
 #[test]
 fn pages_that_are_no_longer_needed_leave_without_the_swap() {
-    let p = parse("freebsd14(freed=keep)").unwrap();
-    let _ = p;
     let p = parse("freebsd14").unwrap();
     let mut w = W::new(p.as_ref(), spec(64));
     w.map(P, A, false, 0, 200);

@@ -4,7 +4,7 @@ use broadleaf_memory::frames::Start;
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, Place, Spec, System};
 use broadleaf_memory::{AddressSpaces, Backing, Mapping, Pages, Rights};
-use broadleaf_policy::{Needs, Point, Policy, Verdict, View, parse};
+use broadleaf_policy::{Copies, Needs, Point, Policy, Verdict, View, parse};
 use broadleaf_units::{FileId, PageSize, SpaceId};
 use std::collections::BTreeSet;
 
@@ -178,7 +178,11 @@ impl Policy for Reserves {
 
     fn needs(&self) -> Needs {
         Needs {
-            copies: self.0,
+            copies: if self.0 {
+                Copies::Scattered
+            } else {
+                Copies::Never
+            },
             ..Needs::default()
         }
     }

@@ -5,7 +5,7 @@ use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, Place, Spec, System, SystemCounters};
 use broadleaf_memory::{AddressSpaces, Backing, Mapping, Pages, Rights};
 use broadleaf_policy::{
-    Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Scan, Verdict, View, parse,
+    Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Scan, Verdict, View, parse,
 };
 use broadleaf_units::{FileId, PageSize, SpaceId};
 use std::collections::BTreeSet;
@@ -310,7 +310,7 @@ fn a_fair_daemon_serves_the_space_first_that_has_least() {
         order: Order::Fair,
     };
     let needs = Needs {
-        copies: true,
+        copies: Copies::Scattered,
         scan: Option::Some(scan),
         placement: Placement::AtFault,
         ..Needs::default()

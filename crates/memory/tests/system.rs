@@ -5,7 +5,8 @@ use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, OutOfMemory, Place, Spec, System};
 use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages, Rights};
 use broadleaf_policy::{
-    Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Refusal, Scan, Verdict, View,
+    Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Refusal, Scan, Verdict,
+    View,
 };
 use broadleaf_units::{FileId, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeSet;
@@ -83,7 +84,7 @@ fn policy(random: &mut Random) -> Anything {
         needs: Needs {
             asked_at_age: random.chance(30).then(|| random.below(40)),
             placement: [Placement::Reserved, Placement::AtFault][random.below(2) as usize],
-            copies: random.chance(50),
+            copies: [Copies::Never, Copies::Scattered, Copies::Always][random.below(3) as usize],
             files_stay: random.chance(30),
             every_size: random.chance(50),
             asked_when_freed: random.chance(50),

@@ -1,6 +1,6 @@
 //! What a policy is, what it answers, and when it is asked.
 
-use crate::{Charges, Effort, Needs, Refusal, View};
+use crate::{Effort, Needs, Refusal, View};
 use alloc::string::String;
 
 /// The moment at which a policy is asked.
@@ -53,7 +53,7 @@ impl Point {
             Self::Short => needs.asked_when_short,
             Self::Freed => needs.asked_when_freed,
             Self::UsedAgain => needs.asked_when_used_again,
-            Self::Miss => !matches!(needs.charges, Charges::None),
+            Self::Miss => needs.charges.any(),
         }
     }
 }

@@ -13,11 +13,8 @@ pub struct Needs {
     pub sizes: Sizes,
     /// With [`Placement::Reserved`]: ask for a larger piece too where the verdict on a smaller one was not to promote.
     pub every_size: bool,
-    /// Whether a block becomes a superpage too where its pages lie in other frames: they are copied together.
-    pub copies: bool,
-    /// With `copies`: whether they are copied even where they happen to lie in one extent already, so that every promotion has its full price (Romer 1995, section 6, on the
-    /// worst case).
-    pub copies_always: bool,
+    /// When the pages of a block are copied together to make a superpage of it.
+    pub copies: Copies,
     /// Whether pages of files stay in the frames where they are once they are in memory: none is copied to where a reservation would want it, and a
     /// reservation ends when no page of it is mapped any more, while the pages stay in memory.
     pub files_stay: bool,
@@ -62,18 +59,51 @@ impl Needs {
     }
 }
 
-/// What a block that is no superpage is charged with at TLB misses (Romer 1995, section 3.2).
+/// What a block that is no superpage is charged with at TLB misses (Romer 1995, section 3.2). Where it is nothing, misses are not told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Charges {
-    /// Nothing: misses are not told.
-    #[default]
-    None,
+pub struct Charges {
     /// Every miss of a page in it ([`crate::View::misses`]).
-    Misses,
-    /// The same, and prefetch charges ([`crate::View::prefetch_charge`]).
-    Prefetch,
-    /// The same, and capacity charges ([`crate::View::capacity_charge`]).
-    PrefetchAndCapacity,
+    pub misses: bool,
+    /// Prefetch charges ([`crate::View::prefetch_charge`]).
+    pub prefetch: bool,
+    /// Capacity charges ([`crate::View::capacity_charge`]).
+    pub capacity: bool,
+}
+
+impl Charges {
+    /// Nothing.
+    pub const NONE: Self = Self {
+        misses: false,
+        prefetch: false,
+        capacity: false,
+    };
+
+    /// Whether there are any.
+    pub const fn any(self) -> bool {
+        self.misses || self.prefetch || self.capacity
+    }
+
+    /// These and those.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            misses: self.misses || other.misses,
+            prefetch: self.prefetch || other.prefetch,
+            capacity: self.capacity || other.capacity,
+        }
+    }
+}
+
+/// When the pages of a block are copied together to make a superpage of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Copies {
+    /// Never: a block whose pages lie anywhere else than its reservation has them stays as it is.
+    #[default]
+    Never,
+    /// Where they do not lie in one extent already.
+    Scattered,
+    /// Even there, so that every promotion has its full price (Romer 1995, section 6, on the worst case).
+    Always,
 }
 
 /// Where frames come from at a fault.

@@ -1,6 +1,6 @@
 //! One policy on one machine, with a memory of its own.
 
-use super::charged::{Bookkeeping, Charged};
+use super::charged::Charged;
 use super::steps::{Step, Steps};
 use crate::stream::Stream;
 use broadleaf_memory::system::{Place, Sample, Spec, System};
@@ -30,7 +30,6 @@ pub(crate) struct Cell<'a> {
     pub(crate) second_hits: u64,
     /// By level.
     pub(crate) walks: Vec<u64>,
-    walk_cycles: u64,
     /// What misses are charged to, for a policy that asks.
     pub(crate) charged: Option<Box<Charged>>,
     /// When memory was used up: the accesses before the one that found none.
@@ -53,15 +52,11 @@ impl<'a> Cell<'a> {
         foreseen: Option<&'a BTreeSet<(SpaceId, BlockNumber)>>,
     ) -> Self {
         let system = System::new(policy, spec, foreseen);
-        let bookkeeping = Bookkeeping {
-            prefetch: spec.costs.prefetch,
-            capacity: spec.costs.capacity,
-        };
         let charged = Charged::new(
             &policy.needs(),
             spec.sizes,
             entries(machine, spec.base),
-            bookkeeping,
+            &spec.costs,
             machine.costs.of(spec.base).unwrap_or(0),
         );
         Self {
@@ -75,7 +70,6 @@ impl<'a> Cell<'a> {
             instructions: 0,
             second_hits: 0,
             walks: vec![0; spec.sizes.levels()],
-            walk_cycles: 0,
             charged: charged.map(Box::new),
             ended: None,
             samples: Vec::new(),
@@ -91,7 +85,6 @@ impl<'a> Cell<'a> {
         self.system.begin_counting();
         self.second_hits = 0;
         self.walks.fill(0);
-        self.walk_cycles = 0;
         if let Some(charged) = &mut self.charged {
             charged.cycles = 0;
         }
@@ -185,32 +178,42 @@ impl<'a> Cell<'a> {
             }
             Lookup::Miss => {
                 self.walks[level] += 1;
-                let size = self.system.size(level);
-                self.walk_cycles += self.machine.costs.of(size).unwrap_or(0);
-                let active = charged.is_active(self.walk_cycles, self.instructions);
+                let active = charged.is_active(|| self.walk_cycles(), self.instructions);
                 charged.miss(tag, at, level, active);
-                if !charged.due.is_empty() {
-                    self.ask_those_due(&mut charged, at, stream);
+                let changed =
+                    !charged.due.is_empty() && self.ask_those_due(&mut charged, at, stream);
+                if changed {
+                    // The page may be part of a superpage now, and that be loaded already.
+                    let place = Place {
+                        space: self.tag.0,
+                        page: at,
+                    };
+                    let level = self.system.level_at(place);
+                    if self.tlb.lookup(tag, page) == Lookup::Miss {
+                        self.load(&mut charged, tag, page, level);
+                    } else {
+                        charged.loaded(tag, at, level);
+                    }
+                } else {
+                    self.load(&mut charged, tag, page, level);
                 }
-                let level = self.system.level_at(Place {
-                    space: self.tag.0,
-                    page: at,
-                });
-                self.load(&mut charged, tag, page, level);
             }
         }
         self.charged = Some(charged);
     }
 
-    /// Asks the policy of what was charged: smaller candidates first, then those at lower addresses, then those of lower spaces. Each promotion changes what larger ones were charged before they are asked of. The translations of what became
-    /// one page leave the TLB, and the new one comes in.
-    fn ask_those_due(&mut self, charged: &mut Charged, missing: u64, stream: &Stream) {
+    /// Asks the policy of what was charged: smaller candidates first, then those at lower addresses, then those of lower spaces. Each promotion changes
+    /// what larger ones were charged before they are asked of. The translations of what became one page leave the TLB, and the new one comes in. Answers
+    /// whether any translation changed.
+    fn ask_those_due(&mut self, charged: &mut Charged, missing: u64, stream: &Stream) -> bool {
         let mut due = std::mem::take(&mut charged.due);
         due.sort_by(|one, other| {
             let place = |candidate: &Candidate| (candidate.level, candidate.first);
             let space = |candidate: &Candidate| self.space_of(candidate.tag);
             (place(one).cmp(&place(other))).then_with(|| space(one).cmp(&space(other)))
         });
+        due.dedup();
+        let mut changed = false;
         for candidate in &due {
             let Some(space) = self.space_of(candidate.tag) else {
                 continue;
@@ -232,20 +235,32 @@ impl<'a> Cell<'a> {
             let units = self.system.size(candidate.level).bytes() >> PageSize::SIZE_4K.shift();
             self.tlb.invalidate_range(candidate.tag, first, units);
             charged.promoted(*candidate);
+            changed = true;
             self.load(charged, candidate.tag, first, candidate.level);
         }
         // What a promotion took from others to have an extent.
+        changed |= self.system.has_shootdowns();
         self.shoot_down_charged(charged);
         charged.due = due;
+        changed
     }
 
-    /// Brings the translation of a page of that level into the TLB, unless it is there.
+    /// Brings the translation of a page of that level into the TLB, where it is not.
     fn load(&mut self, charged: &mut Charged, tag: SpaceTag, page: PageNumber, level: usize) {
-        if self.tlb.lookup(tag, page) == Lookup::Miss {
-            let size = self.system.size(level);
-            (self.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
-        }
+        let size = self.system.size(level);
+        (self.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
         charged.loaded(tag, self.system.base_page(page), level);
+    }
+
+    /// Cycles of all walks so far.
+    pub(crate) fn walk_cycles(&self) -> u64 {
+        let walks = self.walks.iter().enumerate();
+        walks
+            .map(|(level, walks)| {
+                // A machine has no size without a cost.
+                walks * self.machine.costs.of(self.system.size(level)).unwrap_or(0)
+            })
+            .sum()
     }
 
     fn space_of(&self, tag: SpaceTag) -> Option<SpaceId> {

@@ -1,7 +1,8 @@
 //! TLB misses, what they are charged to, and the promotions that the policy makes of that (Romer 1995, sections 3 and 7).
 
 use broadleaf_memory::population::Sizes;
-use broadleaf_policy::{Charges, Needs, View};
+use broadleaf_memory::system::Costs;
+use broadleaf_policy::{Needs, View};
 use broadleaf_translation::SpaceTag;
 use broadleaf_translation::charges::{
     Candidate, CapacityCharges, Ladder, MissCounts, PrefetchCharges,
@@ -9,7 +10,7 @@ use broadleaf_translation::charges::{
 
 /// What a policy's candidates were charged, and what the bookkeeping took.
 pub(crate) struct Charged {
-    misses: MissCounts,
+    misses: Option<MissCounts>,
     prefetch: Option<PrefetchCharges>,
     capacity: Option<CapacityCharges>,
     /// Cycles of bookkeeping at each miss.
@@ -24,38 +25,29 @@ pub(crate) struct Charged {
     pub(crate) miss_cycles: u64,
 }
 
-/// What bookkeeping takes at each miss, in cycles.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bookkeeping {
-    pub(crate) prefetch: u64,
-    pub(crate) capacity: u64,
-}
-
 impl Charged {
     /// For a policy that needs it: nothing charged yet, and an empty TLB. What is charged for capacity takes it for one of so many entries, any of which holds any page.
     pub(crate) fn new(
         needs: &Needs,
         sizes: Sizes,
         entries: usize,
-        bookkeeping: Bookkeeping,
+        costs: &Costs,
         miss_cycles: u64,
     ) -> Option<Self> {
+        let charges = needs.charges;
+        if !charges.any() {
+            return None;
+        }
         let orders: Vec<u8> = (0..sizes.levels())
             .map(|level| sizes.order(level))
             .collect();
         let ladder = Ladder::new(&orders).ok()?;
-        let (prefetch, capacity) = match needs.charges {
-            Charges::None => return None,
-            Charges::Misses => (false, false),
-            Charges::Prefetch => (true, false),
-            Charges::PrefetchAndCapacity => (true, true),
-        };
         Some(Self {
-            misses: MissCounts::new(ladder),
-            prefetch: prefetch.then(|| PrefetchCharges::new(ladder)),
-            capacity: capacity.then(|| CapacityCharges::new(ladder, entries)),
-            each: u64::from(prefetch) * bookkeeping.prefetch
-                + u64::from(capacity) * bookkeeping.capacity,
+            misses: charges.misses.then(|| MissCounts::new(ladder)),
+            prefetch: charges.prefetch.then(|| PrefetchCharges::new(ladder)),
+            capacity: (charges.capacity).then(|| CapacityCharges::new(ladder, entries)),
+            each: u64::from(charges.prefetch) * costs.prefetch
+                + u64::from(charges.capacity) * costs.capacity,
             cycles: 0,
             idle_below: needs.idle_below,
             due: Vec::new(),
@@ -63,10 +55,11 @@ impl Charged {
         })
     }
 
-    /// Whether misses are charged: whether walks have taken enough cycles of the instructions so far.
-    pub(crate) fn is_active(&self, walk_cycles: u64, instructions: u64) -> bool {
-        let (walks, instructions) = (u128::from(walk_cycles), u128::from(instructions));
-        walks * 1000 >= u128::from(self.idle_below) * instructions
+    /// Whether misses are charged: whether walks have taken enough cycles of the instructions so far. They are added up only for a policy that waits.
+    pub(crate) fn is_active(&self, walk_cycles: impl Fn() -> u64, instructions: u64) -> bool {
+        self.idle_below == 0
+            || u128::from(walk_cycles()) * 1000
+                >= u128::from(self.idle_below) * u128::from(instructions)
     }
 
     /// A reference hit a translation of that level.
@@ -91,12 +84,9 @@ impl Charged {
             return;
         }
         self.cycles += self.each;
-        let counted_alone = self.prefetch.is_none();
-        self.misses.miss(tag, page, level, |candidate, _| {
-            if counted_alone {
-                due.push(candidate);
-            }
-        });
+        if let Some(misses) = &mut self.misses {
+            misses.miss(tag, page, level, |candidate, _| due.push(candidate));
+        }
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.miss(tag, page, level, |candidate, _| due.push(candidate));
         }
@@ -110,7 +100,7 @@ impl Charged {
         let prefetch = self.prefetch.as_ref();
         let capacity = self.capacity.as_ref();
         View {
-            misses: self.misses.count(candidate),
+            misses: (self.misses.as_ref()).map_or(0, |misses| misses.count(candidate)),
             prefetch_charge: prefetch.map_or(0, |charges| charges.charge(candidate)),
             capacity_charge: capacity.map_or(0, |charges| charges.charge(candidate)),
             miss_cycles: self.miss_cycles,
@@ -129,7 +119,9 @@ impl Charged {
             capacity.promote(candidate);
             capacity.reset();
         }
-        self.misses.restart(candidate);
+        if let Some(misses) = &mut self.misses {
+            misses.restart(candidate);
+        }
     }
 
     /// A translation is in the TLB.
@@ -155,7 +147,9 @@ impl Charged {
         if let Some(capacity) = &mut self.capacity {
             capacity.demote(candidate);
         }
-        self.misses.restart(candidate);
+        if let Some(misses) = &mut self.misses {
+            misses.restart(candidate);
+        }
     }
 
     /// Translations of a range left the TLB.
@@ -176,7 +170,9 @@ impl Charged {
         if let Some(capacity) = &mut self.capacity {
             capacity.forget(tag, start, pages);
         }
-        self.misses.forget(tag, start, pages);
+        if let Some(misses) = &mut self.misses {
+            misses.forget(tag, start, pages);
+        }
     }
 
     /// A space is no more.

@@ -48,13 +48,10 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
     let counters = cell.system.counters();
     let totals = cell.system.totals();
     let mut walks = Walks::new();
-    let mut walk_cycles = 0;
     let mut page_sizes = BTreeMap::new();
     for (level, count) in cell.walks.iter().enumerate() {
         let size = cell.system.size(level);
         walks.add(size, *count);
-        // A machine has no size without a cost.
-        walk_cycles += count * cell.machine.costs.of(size).unwrap_or(0);
         page_sizes.insert(size.bytes(), totals.mappings[level]);
     }
     let ended = cell.ended.map(|time| stream.since_begun(time));
@@ -71,7 +68,7 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
         l1_misses: cell.second_hits + walks.total(),
         l2_misses: walks.total(),
         walks,
-        walk_cycles,
+        walk_cycles: cell.walk_cycles(),
         memory: Some(MemoryResult {
             base_page_bytes: cell.system.size(0).bytes(),
             page_sizes,

@@ -59,12 +59,6 @@ impl Buddy {
             .map(|given| given.first)
     }
 
-    /// Like [`Buddy::allocate`], with the highest addresses.
-    pub fn allocate_high(&mut self, order: u8) -> Option<Frame> {
-        self.allocate_by(order, Choice::Highest)
-            .map(|given| given.first)
-    }
-
     /// Gives out an extent of that order, as chosen. `None` where no free extent is large enough.
     pub fn allocate_by(&mut self, order: u8, choice: Choice) -> Option<Given> {
         let mut orders = order..=self.most_order;

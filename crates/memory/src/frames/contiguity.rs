@@ -23,25 +23,4 @@ impl Contiguity {
             possible: orders.map(|it| buddy.possible(it)).collect(),
         }
     }
-
-    /// The unusable free space index of an order j: the share of the free memory that no extent of that order can come from, from 0 (all
-    /// of it can) to 1 (none can, or none is free):
-    ///
-    /// ```text
-    /// (F - sum over i from j to the greatest order of 2^i * k_i) / F
-    /// ```
-    ///
-    /// where F is how many frames are free and k_i how many free extents of order i there are (`unusable_free_index` in `mm/vmstat.c` of
-    /// Linux, by Gorman 2010, which prints it as `unusable_index` and counts no free memory as 1 as well). Orders above the greatest have
-    /// 1.
-    pub fn unusable(&self, order: u8) -> f64 {
-        if self.free_frames == 0 {
-            return 1.0;
-        }
-        let usable = match self.possible.get(usize::from(order)) {
-            Some(possible) => possible << order,
-            None => 0,
-        };
-        (self.free_frames - usable) as f64 / self.free_frames as f64
-    }
 }

@@ -9,7 +9,7 @@
 //! lies in.
 //!
 //! ```
-//! use broadleaf_memory::frames::{Buddy, Contiguity, Frame};
+//! use broadleaf_memory::frames::{Buddy, Frame};
 //!
 //! let mut buddy = Buddy::new(1024, 9);
 //! let page = buddy.allocate(0).expect("a frame");
@@ -17,7 +17,6 @@
 //! assert_eq!(buddy.allocate(9), Some(Frame(512)));
 //! // The rest of the first half is free, but not in one piece.
 //! assert_eq!((buddy.free_frames(), buddy.possible(9)), (511, 0));
-//! assert_eq!(Contiguity::of(&buddy).unusable(9), 1.0);
 //! buddy.free(page, 0).expect("it was allocated");
 //! assert_eq!(buddy.possible(9), 1);
 //! ```

@@ -90,11 +90,6 @@ impl Sizes {
         1 << self.order(level)
     }
 
-    /// The level of the size of that order, if there is one.
-    pub fn level_of_order(&self, order: u8) -> Option<usize> {
-        self.orders().binary_search(&order).ok()
-    }
-
     /// The first page of the aligned piece of that level that a page lies in.
     pub fn first_of(&self, level: usize, page: u64) -> u64 {
         page & !(self.pages(level) - 1)
@@ -116,9 +111,6 @@ mod tests {
         assert_eq!((alpha.levels(), alpha.largest()), (4, 3));
         assert_eq!(alpha.orders(), [0, 3, 6, 9]);
         assert_eq!((alpha.order(2), alpha.pages(2)), (6, 64));
-        assert_eq!(alpha.level_of_order(9), Some(3));
-        assert_eq!(alpha.level_of_order(0), Some(0));
-        assert_eq!(alpha.level_of_order(4), None);
         assert_eq!(alpha.first_of(1, 30), 24);
         assert_eq!((alpha.children(3), alpha.children(0)), (8, 1));
         assert_eq!(Sizes::new(&[0]).unwrap().largest(), 0);

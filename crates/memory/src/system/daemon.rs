@@ -8,7 +8,7 @@ use super::frame_table::{File, FilePage, List};
 use super::{Place, Pte, System};
 use crate::AddressSpaces;
 use crate::frames::Frame;
-use broadleaf_policy::{PageDaemon, Point, Verdict};
+use broadleaf_policy::{Copies, PageDaemon, Point, Verdict};
 
 /// How many pages the daemon looks at before it lets the program go on: where hardly any can leave, it would come by all of them at each fault.
 const MOST_LOOKS: u64 = 4096;
@@ -46,7 +46,7 @@ impl System<'_> {
         match self.needs.daemon {
             PageDaemon::ForContiguity => self.clear_extent(order),
             // A system that never copies pages together does not compact for reservations either.
-            PageDaemon::OldestFirst if !self.needs.copies => {}
+            PageDaemon::OldestFirst if self.needs.copies == Copies::Never => {}
             PageDaemon::OldestFirst => {
                 if let Some(first) = self.compact(order) {
                     self.give_back(first, order);

@@ -3,7 +3,7 @@
 use super::{Files, Piece, Place, Pte, System};
 use crate::AddressSpaces;
 use crate::frames::Frame;
-use broadleaf_policy::{Effort, Refusal, View};
+use broadleaf_policy::{Copies, Effort, Refusal, View};
 
 /// How a piece can become one page.
 enum Way {
@@ -22,19 +22,6 @@ impl System<'_> {
         view: &View,
         effort: Effort,
     ) -> bool {
-        let before = self.fault_cycles;
-        let promoted = self.promote_it(spaces, piece, view, effort);
-        self.counters.promotion_cycles += self.fault_cycles - before;
-        promoted
-    }
-
-    fn promote_it(
-        &mut self,
-        spaces: &AddressSpaces,
-        piece: Piece,
-        view: &View,
-        effort: Effort,
-    ) -> bool {
         if view.promoted {
             return false;
         }
@@ -42,23 +29,32 @@ impl System<'_> {
             self.refuse(reason);
             return false;
         }
-        if self.needs.copies_always {
+        if self.needs.copies == Copies::Always {
             return self.gather(spaces, piece, effort);
         }
         match self.way(spaces, piece) {
             Way::InPlace(first) => {
-                if let Some(first) = first {
-                    self.fill(spaces, piece, first);
-                }
-                self.raise(piece);
+                self.pay(|system| {
+                    if let Some(first) = first {
+                        system.fill(spaces, piece, first);
+                    }
+                    system.raise(piece);
+                });
                 true
             }
-            Way::ByCopying if !self.needs.copies => {
+            Way::ByCopying if self.needs.copies == Copies::Never => {
                 self.refuse(Refusal::NotInPlace);
                 false
             }
             Way::ByCopying => self.gather(spaces, piece, effort),
         }
+    }
+
+    /// Does what a promotion takes once there is an extent for it, and books what that costs.
+    fn pay(&mut self, work: impl FnOnce(&mut Self)) {
+        let before = self.fault_cycles;
+        work(self);
+        self.counters.promotion_cycles += self.fault_cycles - before;
     }
 
     fn way(&self, spaces: &AddressSpaces, piece: Piece) -> Way {
@@ -114,8 +110,8 @@ impl System<'_> {
         }
     }
 
-    /// Puts a page that nobody referenced into a frame.
-    fn fill_page(&mut self, spaces: &AddressSpaces, at: Place, frame: Frame) {
+    /// Puts a page that nobody referenced into a frame. Answers whether it stood in memory that is not counted, and came from there for nothing.
+    fn fill_page(&mut self, spaces: &AddressSpaces, at: Place, frame: Frame) -> bool {
         if self.tables.get(at).has(Pte::ZERO) {
             self.tables.set(at, Pte::NONE);
         }
@@ -136,7 +132,8 @@ impl System<'_> {
         } else {
             self.content(at, &behind, of_file.is_some())
         };
-        if of_file.is_some() && behind.is_on_disk() && self.files == Files::OnDisk {
+        let from_disk = of_file.is_some() && behind.is_on_disk();
+        if from_disk && self.files == Files::OnDisk {
             flags |= Pte::READ;
         }
         self.map(at, frame, flags);
@@ -145,26 +142,25 @@ impl System<'_> {
         {
             self.frames.hold_file(frame, page);
         }
+        from_disk && old.is_none() && self.files == Files::InMemory
     }
 
     /// The same in a new extent. Where a promotion has its full price, a page of a file that stands in memory already is copied from there.
     fn fill_anew(&mut self, spaces: &AddressSpaces, at: Place, frame: Frame) {
-        let before = self.fault_cycles;
-        self.fill_page(spaces, at, frame);
-        let of_file = self.files == Files::InMemory && self.behind(spaces, at).is_on_disk();
-        if self.needs.copies_always && of_file && self.fault_cycles == before {
+        let for_nothing = self.fill_page(spaces, at, frame);
+        if for_nothing && self.needs.copies == Copies::Always {
             self.copy(1);
         }
     }
 
     /// Makes one page of an empty piece in a new extent.
     pub(super) fn fill_extent(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
-        let before = self.fault_cycles;
-        for (at, frame) in self.places(piece).zip(first.0..) {
-            self.fill_anew(spaces, at, Frame(frame));
-        }
-        self.raise(piece);
-        self.counters.promotion_cycles += self.fault_cycles - before;
+        self.pay(|system| {
+            for (at, frame) in system.places(piece).zip(first.0..) {
+                system.fill_anew(spaces, at, Frame(frame));
+            }
+            system.raise(piece);
+        });
     }
 
     /// Copies the pages of a piece together.
@@ -185,7 +181,12 @@ impl System<'_> {
             self.refuse(Refusal::NoExtent);
             return false;
         };
-        // What was reclaimed for the extent may have been of the piece: its pages are looked at from here on.
+        self.pay(|system| system.copy_together(spaces, piece, first));
+        true
+    }
+
+    /// Copies or fills each page of a piece into an extent. What was reclaimed for it may have been of the piece: its pages are looked at from here on.
+    fn copy_together(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
         for (at, frame) in self.places(piece).zip(first.0..).collect::<Vec<_>>() {
             let pte = self.tables.get(at);
             let frame = Frame(frame);
@@ -206,7 +207,6 @@ impl System<'_> {
         }
         self.forget_range(piece.first, self.pages(piece.level));
         self.raise(piece);
-        true
     }
 
     /// The pages of a piece are one from now on: they all have their places.

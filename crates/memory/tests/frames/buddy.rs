@@ -81,9 +81,6 @@ impl Both {
                     Choice::Lowest if zeroed.is_empty() => {
                         self.buddy.allocate(order).map(|first| (first.0, 0))
                     }
-                    Choice::Highest if zeroed.is_empty() => {
-                        self.buddy.allocate_high(order).map(|first| (first.0, 0))
-                    }
                     _ => {
                         let given = self.buddy.allocate_by(order, choice);
                         given.map(|given| (given.first.0, given.zeroed))

@@ -9,7 +9,7 @@ use super::tokens::{Lexeme, tokens};
 use super::tree::Node;
 use super::{ExpressionError, FORM};
 use crate::parameter::Given;
-use crate::{Charges, Needs, Order, Placement, Point, Policy, Scan, Sizes, Verdict, View};
+use crate::{Charges, Copies, Needs, Order, Placement, Point, Policy, Scan, Sizes, Verdict, View};
 use alloc::string::{String, ToString};
 use core::ops::Range;
 
@@ -95,7 +95,7 @@ impl Expression {
             promoted,
             demoted,
             needs,
-            anywhere: needs.copies,
+            anywhere: needs.copies != Copies::Never,
             asked,
         })
     }
@@ -129,7 +129,7 @@ fn needs(
         }
     }
     for (quantity, at) in &demotion.quantities {
-        if charges(*quantity) != Charges::None {
+        if charges(*quantity).any() {
             return refused(
                 at,
                 "misses are charged to blocks that are no superpages, and only superpages are demoted",
@@ -169,7 +169,11 @@ fn needs(
         sizes,
         // An expression says of each piece by itself whether it becomes a superpage.
         every_size: sizes != Sizes::Block,
-        copies: any_frame || given.is_on("copies"),
+        copies: if any_frame || given.is_on("copies") {
+            Copies::Scattered
+        } else {
+            Copies::Never
+        },
         scan: (period > 0).then_some(Scan {
             period,
             pages: 0,
@@ -177,10 +181,7 @@ fn needs(
             order: Order::AsTheyStand,
         }),
         asked_when_short: used(Quantity::Referenced) || demotion.flags.contains(&Flag::MemoryShort),
-        charges: of_both()
-            .map(charges)
-            .max_by_key(|charges| *charges as u8)
-            .unwrap_or_default(),
+        charges: of_both().map(charges).fold(Charges::NONE, Charges::and),
         sees_frames: of_both().any(Quantity::needs_frames) || flags().any(Flag::needs_frames),
         ..Needs::default()
     })
@@ -188,11 +189,10 @@ fn needs(
 
 /// What blocks have to be charged with for a quantity to be known.
 const fn charges(quantity: Quantity) -> Charges {
-    match quantity {
-        Quantity::Misses => Charges::Misses,
-        Quantity::Prefetch => Charges::Prefetch,
-        Quantity::Capacity => Charges::PrefetchAndCapacity,
-        _ => Charges::None,
+    Charges {
+        misses: matches!(quantity, Quantity::Misses),
+        prefetch: matches!(quantity, Quantity::Prefetch),
+        capacity: matches!(quantity, Quantity::Capacity),
     }
 }
 

@@ -1,7 +1,9 @@
 //! `asap`: a superpage as soon as all of it, or enough of it, was referenced.
 
 use crate::parameter::Given;
-use crate::{Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict, View};
+use crate::{
+    Copies, Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict, View,
+};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -50,8 +52,7 @@ impl Policy for Asap {
     fn needs(&self) -> Needs {
         Needs {
             placement: Placement::AtFault,
-            copies: true,
-            copies_always: true,
+            copies: Copies::Always,
             sizes: self.given.sizes("sizes"),
             ..Needs::default()
         }

@@ -2,7 +2,8 @@
 
 use crate::parameter::Given;
 use crate::{
-    Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal, Scan, Verdict, View,
+    Copies, Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal, Scan,
+    Verdict, View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -84,7 +85,7 @@ impl Policy for HawkEye {
     fn needs(&self) -> Needs {
         Needs {
             placement: Placement::AtFault,
-            copies: true,
+            copies: Copies::Scattered,
             scan: Some(Scan {
                 period: self.given.number("scan_period"),
                 pages: 0,

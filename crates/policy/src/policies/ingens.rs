@@ -2,7 +2,8 @@
 
 use crate::parameter::Given;
 use crate::{
-    Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal, Scan, Verdict, View,
+    Copies, Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal, Scan,
+    Verdict, View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -73,7 +74,7 @@ impl Policy for Ingens {
     fn needs(&self) -> Needs {
         Needs {
             placement: Placement::AtFault,
-            copies: true,
+            copies: Copies::Scattered,
             scan: Some(Scan {
                 period: self.given.number("scan_period"),
                 pages: 0,
@@ -126,7 +127,7 @@ impl Ingens {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs, refuses_by_kind};
-    use crate::{Effort, Order, Placement, Point, Refusal, Verdict, View, parse};
+    use crate::{Copies, Effort, Order, Placement, Point, Refusal, Verdict, View, parse};
 
     const FULL: View = View {
         populated: 512,
@@ -194,7 +195,7 @@ mod tests {
     fn the_daemon_is_fair_and_wakes_the_one_that_compacts() {
         let ingens = needs("ingens");
         assert_eq!(ingens.placement, Placement::AtFault);
-        assert!(ingens.copies && ingens.asked_when_short);
+        assert!(ingens.copies == Copies::Scattered && ingens.asked_when_short);
         let scan = ingens.scan.unwrap();
         assert_eq!((scan.order, scan.period), (Order::Fair, 100_000_000));
         let scan = needs("ingens(order=referenced,scan_period=1e6)")

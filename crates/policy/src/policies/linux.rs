@@ -6,8 +6,8 @@ mod tests;
 
 use crate::parameter::Given;
 use crate::{
-    BackingKind, Effort, Needs, Order, Placement, Point, Policy, Refusal, Scan, Sizes, Verdict,
-    View,
+    BackingKind, Copies, Effort, Needs, Order, Placement, Point, Policy, Refusal, Scan, Sizes,
+    Verdict, View,
 };
 use alloc::string::String;
 
@@ -167,7 +167,7 @@ impl Policy for Linux {
                 u64::MAX => Sizes::All,
                 shifts => Sizes::These(shifts),
             },
-            copies: true,
+            copies: Copies::Scattered,
             scan: self.collapses.then_some(scan),
             asked_when_short: self.shrinks,
             fault_around: self.given.small("fault_around"),

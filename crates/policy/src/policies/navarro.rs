@@ -90,7 +90,7 @@ impl Policy for Navarro {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs};
-    use crate::{PageDaemon, Placement, Point, Refusal, Sizes, Verdict, View};
+    use crate::{Copies, PageDaemon, Placement, Point, Refusal, Sizes, Verdict, View};
 
     #[test]
     fn promotes_again_what_is_referenced_again_throughout() {
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(navarro.sizes, Sizes::All);
         assert_eq!(navarro.placement, Placement::Reserved);
         assert_eq!(navarro.daemon, PageDaemon::ForContiguity);
-        assert!(navarro.asked_when_short && !navarro.copies);
+        assert!(navarro.asked_when_short && navarro.copies == Copies::Never);
         assert_eq!(
             needs("navarro(sizes=64k,daemon=cache)").sizes,
             Sizes::These(1 << 16)

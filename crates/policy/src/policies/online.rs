@@ -2,7 +2,8 @@
 
 use crate::parameter::Given;
 use crate::{
-    Charges, Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict, View,
+    Charges, Copies, Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict,
+    View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -115,12 +116,16 @@ impl Policy for Online {
             } else {
                 Placement::Reserved
             },
-            copies,
-            copies_always: copies,
+            copies: if copies {
+                Copies::Always
+            } else {
+                Copies::Never
+            },
             sizes: self.given.sizes("sizes"),
-            charges: match self.capacity {
-                Some(_) => Charges::PrefetchAndCapacity,
-                None => Charges::Prefetch,
+            charges: Charges {
+                prefetch: true,
+                capacity: self.capacity.is_some(),
+                ..Charges::NONE
             },
             idle_below: self.given.number("idle_below"),
             ..Needs::default()
@@ -156,7 +161,7 @@ impl Policy for Online {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::{decide, needs};
-    use crate::{Charges, Placement, Point, Refusal, Verdict, View};
+    use crate::{Charges, Copies, Placement, Point, Refusal, Verdict, View};
 
     /// A piece of that many base pages with such charges, on the machine of the paper: 3,000 cycles to copy a KiB, 30 for a miss.
     fn charged(pages: u32, prefetch_charge: u64, capacity_charge: u64) -> View {
@@ -194,14 +199,22 @@ mod tests {
 
     #[test]
     fn what_they_need() {
-        assert_eq!(needs("online").charges, Charges::PrefetchAndCapacity);
-        assert_eq!(needs("approx-online").charges, Charges::Prefetch);
+        let prefetch = Charges {
+            prefetch: true,
+            ..Charges::NONE
+        };
+        let both = Charges {
+            capacity: true,
+            ..prefetch
+        };
+        assert_eq!(needs("online").charges, both);
+        assert_eq!(needs("approx-online").charges, prefetch);
         let reserving = needs("approx-online(by=reserving,idle_below=50)");
         assert_eq!(
             (reserving.placement, reserving.copies, reserving.idle_below),
-            (Placement::Reserved, false, 50)
+            (Placement::Reserved, Copies::Never, 50)
         );
-        assert!(needs("online").copies);
+        assert_eq!(needs("online").copies, Copies::Always);
         let elsewhere = decide("online", Point::Fault, charged(2, 1000, 0));
         assert_eq!(elsewhere, Verdict::Pass);
     }

@@ -191,11 +191,6 @@ impl CapacityCharges {
         self.remove(tag, Span::new(start, pages), true);
     }
 
-    /// A space is no more.
-    pub fn forget_space(&mut self, tag: SpaceTag) {
-        self.forget(tag, 0, u64::MAX);
-    }
-
     fn remove(&mut self, tag: SpaceTag, span: Span, with_charges: bool) {
         let Some((first, last)) = span.regions(&self.ladder) else {
             return;

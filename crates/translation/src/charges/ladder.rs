@@ -94,11 +94,6 @@ impl Ladder {
         1 << self.order(level)
     }
 
-    /// The level of the size of that order, if it is on the ladder.
-    pub fn level_of_order(&self, order: u8) -> Option<usize> {
-        self.orders[..=self.largest()].binary_search(&order).ok()
-    }
-
     /// The first page of the candidate of that level that a page lies in.
     #[inline]
     pub fn first_of(&self, level: usize, page: u64) -> u64 {
@@ -156,8 +151,6 @@ mod tests {
         assert_eq!(romer.candidates_from(1), 2047);
         let sparse = Ladder::new(&[0, 4, 9]).unwrap();
         assert_eq!((sparse.order(1), sparse.pages(2)), (4, 512));
-        assert_eq!(sparse.level_of_order(9), Some(2));
-        assert_eq!(sparse.level_of_order(5), None);
         assert_eq!(sparse.first_of(1, 700), 688);
         assert_eq!((sparse.region(700), sparse.within(700)), (1, 188));
         assert_eq!((sparse.candidates(2), sparse.candidates(1)), (0..1, 1..33));

@@ -67,11 +67,6 @@ impl MissCounts {
         self.clear(tag, Span::new(start, pages));
     }
 
-    /// A space is no more.
-    pub fn forget_space(&mut self, tag: SpaceTag) {
-        self.forget(tag, 0, u64::MAX);
-    }
-
     fn clear(&mut self, tag: SpaceTag, span: Span) {
         let Some((first, last)) = span.regions(&self.ladder) else {
             return;
@@ -119,7 +114,7 @@ mod tests {
         // What is not whole in the range keeps its count.
         misses.forget(tag, 0, 8);
         assert_eq!((misses.count(at(4, 2)), misses.count(at(0, 3))), (0, 3));
-        misses.forget_space(tag);
+        misses.forget(tag, 0, u64::MAX);
         assert_eq!(misses.count(at(0, 3)), 0);
     }
 }

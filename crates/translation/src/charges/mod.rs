@@ -17,7 +17,6 @@ mod ladder;
 mod misses;
 mod prefetch;
 mod presence;
-mod ratio;
 mod recent;
 mod regions;
 mod used;
@@ -26,7 +25,6 @@ pub use capacity::CapacityCharges;
 pub use ladder::{Ladder, LadderError};
 pub use misses::MissCounts;
 pub use prefetch::{Batching, PrefetchCharges};
-pub use ratio::promotion_ratio;
 
 use crate::SpaceTag;
 

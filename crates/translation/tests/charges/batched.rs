@@ -92,7 +92,7 @@ impl Both {
             Step::ForgetSpace(tag) => {
                 self.mapped.forget(&ladder, tag, 0, u64::MAX);
                 self.tlb.shoot_down(&ladder, tag, 0, u64::MAX);
-                self.each(|charges| charges.forget_space(tag));
+                self.each(|charges| charges.forget(tag, 0, u64::MAX));
             }
             Step::Evict(_) | Step::Reset => {}
         }
@@ -171,7 +171,7 @@ proptest! {
 #[test]
 fn a_superpage_of_128_kib_is_promoted_when_its_charges_fall_due() {
     let ladder = Ladder::new(&Ladder::ROMER).unwrap();
-    let (tag, level) = (SpaceTag::default(), ladder.level_of_order(5).unwrap());
+    let (tag, level) = (SpaceTag::default(), 5);
     for (deferral, expected) in [(1600, 1600), (1000, 2000)] {
         let mut both = Both::new(ladder, 16, Batching { eager: 4, deferral });
         let mut promoted = [None, None];

@@ -113,7 +113,7 @@ impl Listing {
             }
             Step::ForgetSpace(tag) => {
                 self.forget(tag, 0, u64::MAX);
-                charges.forget_space(tag);
+                charges.forget(tag, 0, u64::MAX);
             }
             Step::Reset => {
                 self.charges.clear();
@@ -159,7 +159,7 @@ fn a_long_time_ago() {
         let mut charged = Vec::new();
         charges.miss(tag, 0, 0, |one, _| charged.push(one.first));
         // Nothing of this is seen by the next.
-        charges.forget_space(tag);
+        charges.forget(tag, 0, u64::MAX);
         charged.len()
     };
     // With 16 pages made one, 19 between are few enough for 4 entries: three others and the one.

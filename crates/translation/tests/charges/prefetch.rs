@@ -137,7 +137,7 @@ impl Scanning {
             }
             Step::ForgetSpace(tag) => {
                 self.forget(tag, 0, u64::MAX);
-                charges.forget_space(tag);
+                charges.forget(tag, 0, u64::MAX);
             }
             Step::Reset => {}
         }

@@ -3,8 +3,8 @@
 use super::super::Expression;
 use crate::policies::testing::RESERVED;
 use crate::{
-    BackingKind, Charges, Coverage, Needs, Order, Placement, Point, Policy, Refusal, Scan, Sizes,
-    Verdict, View,
+    BackingKind, Charges, Copies, Coverage, Needs, Order, Placement, Point, Policy, Refusal, Scan,
+    Sizes, Verdict, View,
 };
 use alloc::string::String;
 
@@ -276,13 +276,19 @@ fn what_it_speaks_of_says_when_it_is_asked() {
         );
     }
     for (truth, charges) in [
-        ("misses > 1", Charges::Misses),
-        ("prefetch > 1", Charges::Prefetch),
+        ("misses > 1", [true, false, false]),
+        ("prefetch > 1", [false, true, false]),
         (
             "misses > 1 or capacity > 1 or prefetch > 1",
-            Charges::PrefetchAndCapacity,
+            [true, true, true],
         ),
     ] {
+        let [misses, prefetch, capacity] = charges;
+        let charges = Charges {
+            misses,
+            prefetch,
+            capacity,
+        };
         let needs = of(truth).needs();
         assert_eq!(
             needs,
@@ -320,7 +326,7 @@ fn what_it_speaks_of_says_when_it_is_asked() {
         sizes: Sizes::All,
         every_size: true,
         placement: Placement::AtFault,
-        copies: true,
+        copies: Copies::Scattered,
         scan: Some(scan),
         asked_when_short: true,
         sees_frames: true,

@@ -2,7 +2,8 @@
 
 use crate::policies::testing::{RESERVED, decide, needs};
 use crate::{
-    BackingKind, Coverage, Effort, Order, Placement, Point, Refusal, Sizes, Verdict, View, parse,
+    BackingKind, Copies, Coverage, Effort, Order, Placement, Point, Refusal, Sizes, Verdict, View,
+    parse,
 };
 
 /// A first fault.
@@ -276,7 +277,7 @@ fn settings_reach_the_host() {
     let linux = needs("linux");
     assert_eq!(linux.placement, Placement::AtFault);
     assert_eq!(linux.sizes, Sizes::These(1 << 21));
-    assert!(linux.copies && linux.zero_page && linux.needs_frames());
+    assert!(linux.copies == Copies::Scattered && linux.zero_page && linux.needs_frames());
     assert_eq!(linux.fault_around, 16);
     let scan = linux.scan.unwrap();
     assert_eq!(
