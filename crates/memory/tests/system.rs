@@ -1,15 +1,15 @@
 //! Whatever happens, in whatever order, every frame has one use and all books agree: [`System::check`] after every operation.
 
+mod common;
+
 use broadleaf_memory::frames::Start;
-use broadleaf_memory::population::Sizes;
-use broadleaf_memory::system::{Costs, Files, OutOfMemory, Place, Spec, System};
-use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages, Rights};
-use broadleaf_policy::{
-    Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Refusal, Scan, Verdict,
-    View,
-};
+use broadleaf_memory::system::{Files, OutOfMemory, Spec};
+use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Rights};
+use broadleaf_policy::{Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Scan};
 use broadleaf_units::{FileId, PageNumber, PageSize, SpaceId};
-use std::collections::BTreeSet;
+use common::scripted::Scripted;
+use common::*;
+use std::ops::Range;
 
 /// Draws numbers.
 struct Random(u64);
@@ -31,48 +31,11 @@ impl Random {
     }
 }
 
-/// A policy that promotes from a part of a piece on, and does all that a host can be asked for.
-#[derive(Clone, Copy)]
-struct Anything {
-    needs: Needs,
-    /// In quarters of the piece.
-    from: u32,
-    effort: Effort,
-    demotes: bool,
-}
+/// Where superpages are broken, if the policy does that.
+const BROKEN_AT: &[Point] = &[Point::StoreToCleanSuperpage, Point::Short, Point::Freed];
 
-impl Policy for Anything {
-    fn name(&self) -> String {
-        "anything".to_string()
-    }
-
-    fn needs(&self) -> Needs {
-        self.needs
-    }
-
-    fn decide(&self, point: Point, view: &View) -> Verdict {
-        match point {
-            Point::StoreToCleanSuperpage | Point::Short | Point::Freed if self.demotes => {
-                Verdict::Demote
-            }
-            Point::StoreToCleanSuperpage | Point::Short | Point::Freed => Verdict::Pass,
-            _ => Verdict::promote_if(
-                4 * view.populated >= self.from * view.pages,
-                Refusal::TooFewResident,
-            ),
-        }
-    }
-
-    fn effort(&self, _: Point, _: &View) -> Effort {
-        self.effort
-    }
-
-    fn rank(&self, view: &View) -> u64 {
-        view.referenced_on_average.into()
-    }
-}
-
-fn policy(random: &mut Random) -> Anything {
+/// A policy that promotes from a part of a piece on, and does anything that a host can be asked for.
+fn any_policy(random: &mut Random) -> Scripted {
     let orders = [Order::AsTheyStand, Order::ByRank, Order::Fair];
     let scan = random.chance(50).then(|| Scan {
         period: 5 + random.below(50),
@@ -80,7 +43,7 @@ fn policy(random: &mut Random) -> Anything {
         promotions: random.below(3),
         order: orders[random.below(3) as usize],
     });
-    Anything {
+    Scripted {
         needs: Needs {
             asked_at_age: random.chance(30).then(|| random.below(40)),
             placement: [Placement::Reserved, Placement::AtFault][random.below(2) as usize],
@@ -98,25 +61,23 @@ fn policy(random: &mut Random) -> Anything {
             daemon: [PageDaemon::OldestFirst, PageDaemon::ForContiguity][random.below(2) as usize],
             ..Needs::default()
         },
-        from: random.below(5) as u32,
+        promotes_at: Point::ALL,
+        quarters: random.below(5) as u32,
         effort: [Effort::None, Effort::Later, Effort::Now][random.below(3) as usize],
-        demotes: random.chance(50),
+        demotes_at: if random.chance(50) { BROKEN_AT } else { &[] },
     }
 }
 
 /// The pages in which everything happens.
 const PAGES: u64 = 96;
 
-fn range(random: &mut Random) -> Pages {
+fn range(random: &mut Random) -> Range<u64> {
     let start = random.below(PAGES);
-    Pages {
-        start,
-        end: start + 1 + random.below(PAGES - start),
-    }
+    start..start + 1 + random.below(PAGES - start)
 }
 
 fn mapping(random: &mut Random, spaces: &mut AddressSpaces, space: SpaceId) -> Mapping {
-    let pages = range(random);
+    let pages = pages(range(random));
     let backing = match random.below(5) {
         0 => Backing::File {
             file: FileId(random.below(2) as u32),
@@ -140,10 +101,7 @@ fn tell(spaces: &mut AddressSpaces, parent: SpaceId, child: SpaceId) -> Vec<Chan
         let Some(mapping) = spaces.mapping_at(parent, page) else {
             continue;
         };
-        let pages = Pages {
-            start: page,
-            end: page + 1,
-        };
+        let pages = pages(page..page + 1);
         let ahead = page - mapping.pages.start;
         let backing = match mapping.backing {
             Backing::SharedMemory { .. } => spaces.shared_memory(child, pages),
@@ -165,10 +123,8 @@ fn tell(spaces: &mut AddressSpaces, parent: SpaceId, child: SpaceId) -> Vec<Chan
     changes
 }
 
-/// One run: so many operations on a small memory.
-fn run(seed: u64, operations: u64) {
-    let mut random = Random(seed);
-    let policy = policy(&mut random);
+/// A small memory, with a few page sizes.
+fn any_spec(random: &mut Random, seed: u64) -> Spec {
     let frames = 24 + random.below(200);
     let orders: &[u8] =
         [&[0, 1, 2, 3][..], &[0, 3], &[0, 2, 4], &[0, 1, 5]][random.below(4) as usize];
@@ -182,107 +138,82 @@ fn run(seed: u64, operations: u64) {
             run: (0, 2),
         }
     };
-    let base = PageSize::from_shift(12 + (random.chance(30)) as u8).expect("a size");
-    let spec = Spec {
-        base,
-        sizes: Sizes::new(orders).expect("sizes"),
+    Spec {
+        base: PageSize::from_shift(12 + (random.chance(30)) as u8).expect("a size"),
         start: start.lay_out(frames, 6).expect("a layout"),
         swap: random.below(3) * 60,
         files: [Files::OnDisk, Files::InMemory][random.below(2) as usize],
-        costs: Costs::default(),
-    };
-    let mut system = System::new(&policy, &spec, None);
-    let mut spaces = AddressSpaces::new(BTreeSet::from([SpaceId(0), SpaceId(1), SpaceId(2)]));
-    spaces.file(FileId(0), PAGES << 12);
-    spaces.file(FileId(1), 40 << 12);
+        ..spec(orders, frames)
+    }
+}
+
+/// One run: so many operations.
+fn run(seed: u64, operations: u64) {
+    let mut random = Random(seed);
+    let policy = any_policy(&mut random);
+    let spec = any_spec(&mut random, seed);
+    let mut world = World::new(&policy, &spec);
+    world.spaces.file(FileId(0), PAGES << 12);
+    world.spaces.file(FileId(1), 40 << 12);
     let mut children = 0;
     let mut time = 0;
     for _ in 0..operations {
         let space = SpaceId(random.below(3) as u32);
-        let mut changes = Vec::new();
-        let what = random.below(100);
-        if (5..=9).contains(&what) || what == 12 {
-            system.visited(space);
-        }
-        match what {
+        match random.below(100) {
             0..=4 => {
-                let mapping = mapping(&mut random, &mut spaces, space);
-                changes = spaces.map(space, mapping);
+                let mapping = mapping(&mut random, &mut world.spaces, space);
+                world.map_as(space, mapping);
             }
-            5..=6 => changes = spaces.unmap(space, range(&mut random)),
-            7 if random.chance(30) => changes = spaces.remove(space, range(&mut random)),
-            7 => changes = spaces.discard(space, range(&mut random)),
+            5..=6 => world.unmap(space, range(&mut random)),
+            7 if random.chance(30) => world.remove(space, range(&mut random)),
+            7 => world.discard(space, range(&mut random)),
             8 => {
                 let rights = Rights {
                     write: random.chance(50),
                     ..Rights::READ_WRITE
                 };
-                changes = spaces.protect(space, range(&mut random), rights);
+                world.protect(space, range(&mut random), rights);
             }
             9 => {
                 let from = range(&mut random);
                 let at = random.below(PAGES);
-                let to = Pages {
-                    start: at,
-                    end: at + from.len(),
-                };
-                changes = spaces.remap(space, from, to);
+                let pages = from.end - from.start;
+                world.remap(space, from, at..at + pages);
             }
             10 => {
                 // Numbers of processes are used again.
                 children = (children + 1) % 4;
-                for change in spaces.fork(space, children) {
-                    system.apply(&change);
-                }
-                system.fork(&spaces, space, children);
+                world.fork_unheard(space, children);
                 if random.chance(70) {
                     let child = SpaceId((space.0 + 1) % 3);
-                    for change in spaces.end(child) {
-                        system.apply(&change);
-                    }
-                    system.check();
-                    spaces.begin(child, children);
-                    system.begin(child, children);
+                    world.end(child);
+                    world.begin(child, children);
                     if random.chance(70) {
-                        system.check();
-                        changes = tell(&mut spaces, space, child);
+                        let told = tell(&mut world.spaces, space, child);
+                        world.apply(&told);
                     }
                 }
             }
-            11 if random.chance(10) => changes = spaces.end(space),
-            12 => system.freed(&spaces, space, range(&mut random)),
+            11 if random.chance(10) => world.end(space),
+            12 => world.freed(space, range(&mut random)),
             _ => {
                 let page = random.below(PAGES);
-                let page = system.base_page(PageNumber(page));
-                let at = Place { space, page };
+                let page = world.system.base_page(PageNumber(page));
                 let store = random.chance(40);
                 time += 1;
-                system.pass(&spaces, time);
-                system.visited(space);
-                if system.look(at, store).is_some() {
-                    continue;
-                }
-                match system.reference(&spaces, at, store) {
-                    Ok(level) => assert!(level < orders.len()),
-                    Err(OutOfMemory) => {
-                        let done = spaces.end(space);
-                        done.iter().for_each(|change| system.apply(change));
-                    }
+                world.system.pass(&world.spaces, time);
+                match world.reference(space, page, store) {
+                    Ok(level) => assert!(level < spec.sizes.levels()),
+                    Err(OutOfMemory) => world.end(space),
                 }
             }
         }
-        for change in &changes {
-            system.apply(change);
-        }
-        system.shootdowns().for_each(drop);
-        system.check();
-        spaces.check();
     }
-    let _sample = system.sample();
-    let totals = system.totals();
+    let _sample = world.system.sample();
+    let totals = world.system.totals();
     assert!(
         totals.common.extra_zeroed_pages
-            <= system.counters().resident + system.counters().zeroed_and_gone
+            <= world.counters().resident + world.counters().zeroed_and_gone
     );
 }
 
