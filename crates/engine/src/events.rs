@@ -110,10 +110,7 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
             Vec::new()
         }
         Event::SpaceStart { pid, .. } => stream.begin_space(*pid),
-        Event::Fork { child } => {
-            spaces.fork(space, *child);
-            Vec::new()
-        }
+        Event::Fork { child } => spaces.fork(space, *child),
         Event::SpaceEnd { .. } => {
             stream.will_end();
             Vec::new()

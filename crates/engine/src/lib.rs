@@ -16,6 +16,7 @@ mod feed;
 mod kept;
 mod limited;
 mod members;
+mod offline;
 mod plan;
 mod pool;
 mod reduce;

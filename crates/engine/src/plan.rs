@@ -12,6 +12,9 @@ const MOST_BLOCKS: usize = 1 << 23;
 /// How many bytes of a trace's reduced form are kept between two passes unless told: enough for some 10^10 accesses of most programs.
 const MOST_KEPT: usize = 1 << 28;
 
+/// How many bytes of what matters of a trace are kept for a policy that chooses with foresight, on each machine.
+const MOST_COURSE: usize = 1 << 31;
+
 /// The most threads that do anything: each holds what it has decoded ahead.
 pub(crate) const MOST_THREADS: usize = 256;
 
@@ -25,6 +28,7 @@ pub struct Plan {
     machines: Vec<Machine>,
     most_blocks: usize,
     most_kept: usize,
+    most_course: usize,
     threads: usize,
     curves: bool,
     limits: Option<Box<Limits>>,
@@ -144,7 +148,7 @@ impl Plan {
         let mut foreseen: Vec<Box<dyn Policy>> = Vec::new();
         for name in policies
             .iter()
-            .filter_map(|policy| policy.needs().foresight_of)
+            .filter_map(|policy| policy.needs().foresight.policy())
         {
             let policy = broadleaf_policy::parse(name)?;
             if foreseen.iter().all(|known| known.name() != policy.name()) {
@@ -159,6 +163,7 @@ impl Plan {
             machines,
             most_blocks: MOST_BLOCKS,
             most_kept: MOST_KEPT,
+            most_course: MOST_COURSE,
             threads: 1,
             curves: false,
             limits: None,
@@ -176,6 +181,11 @@ impl Plan {
     pub fn keeping_decoded(mut self, bytes: usize) -> Self {
         self.most_kept = bytes;
         self
+    }
+
+    /// How many bytes of what matters of a trace are kept for a policy that chooses with foresight.
+    pub(crate) const fn most_course(&self) -> usize {
+        self.most_course
     }
 
     pub(crate) const fn most_kept(&self) -> usize {
@@ -216,6 +226,12 @@ impl Plan {
 
     pub(crate) fn baseline(&self) -> &dyn Policy {
         self.baseline.as_ref()
+    }
+
+    /// Each policy on each machine: policies in order, machines inside.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&dyn Policy, &Machine)> {
+        let policies = self.policies.iter().map(AsRef::as_ref);
+        policies.flat_map(|policy| self.machines.iter().map(move |machine| (policy, machine)))
     }
 
     /// The policies, in order.

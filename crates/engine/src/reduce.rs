@@ -27,6 +27,7 @@ pub fn reduce<S: Source>(
         pass: 1,
         passes: 1,
         earlier: None,
+        trial: None,
         accesses: 0,
     };
     while !feed.is_at_end() {

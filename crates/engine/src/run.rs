@@ -72,6 +72,8 @@ pub struct Progress {
     pub passes: u32,
     /// Which of the traces that ran before is being read, from 0; `None` for the one that results are about.
     pub earlier: Option<usize>,
+    /// What a policy with foresight would do is being tried: for which time, from 1. The trace is not being read.
+    pub trial: Option<u32>,
     /// Accesses of that trace that were replayed in this pass.
     pub accesses: u64,
 }
@@ -140,6 +142,7 @@ pub fn run_after<S: Source>(
             pass: 0,
             passes,
             earlier: None,
+            trial: None,
             accesses: 0,
         },
         told: BTreeSet::new(),
@@ -182,7 +185,7 @@ pub fn run_after<S: Source>(
     loop {
         let mut cells = Vec::new();
         for policy in plan.policies() {
-            let name = policy.needs().foresight_of;
+            let name = policy.needs().foresight.policy();
             let foreseen = name.and_then(|name| foresight.get(name));
             cells.push(Cell::new(policy.as_ref(), foreseen));
         }

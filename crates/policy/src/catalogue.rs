@@ -49,6 +49,7 @@ const CATALOGUE: &[Entry] = &[
     policies::asap::ENTRY,
     policies::online::APPROXIMATE,
     policies::online::ENTRY,
+    policies::offline::ENTRY,
 ];
 
 /// Every policy that there is, in the order in which they are listed.

@@ -25,7 +25,10 @@ pub use catalogue::{Entry, all_examples, base_pages, catalogue, entry, examples}
 pub use contract::{BackingKind, Coverage, Point, Policy, Verdict};
 pub use error::ParseError;
 pub use expression::{Expression, ExpressionError, FORM, Flag, Form, Line, Quantity, Unit};
-pub use needs::{Charges, Copies, Effort, Needs, Order, PageDaemon, Placement, Scan, Sizes};
+pub use needs::{
+    Charges, Copies, Cycles, Effort, Foresight, Needs, Order, PageDaemon, Placement, Scan, Search,
+    Sizes,
+};
 pub use parameter::{Kind, Parameter, Value};
 pub use parse::parse;
 pub use refusal::{Refusal, Refusals};

@@ -5,8 +5,8 @@
 pub struct Needs {
     /// Ask at [`crate::Point::Due`] when a reservation reaches this age, in accesses.
     pub asked_at_age: Option<u64>,
-    /// Fill [`crate::View::foreseen`] in from what the catalogue's policy of this name does on the same trace.
-    pub foresight_of: Option<&'static str>,
+    /// What it knows of the trace before it begins ([`crate::View::foreseen`]).
+    pub foresight: Foresight,
     /// Where frames come from at a fault.
     pub placement: Placement,
     /// Which page sizes are used beside the base page: those of the set that the machine has.
@@ -52,11 +52,51 @@ impl Needs {
     pub fn needs_frames(&self) -> bool {
         let without = Self {
             asked_at_age: self.asked_at_age,
-            foresight_of: self.foresight_of,
+            foresight: self.foresight,
             ..Self::default()
         };
-        *self != without
+        *self != without || matches!(self.foresight, Foresight::Cheapest(_))
     }
+}
+
+/// What a policy knows of a trace before it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Foresight {
+    /// Nothing.
+    #[default]
+    None,
+    /// Which blocks the catalogue's policy of this name promotes on the same trace.
+    Of(&'static str),
+    /// Which pieces are worth being superpages from the beginning (Romer 1995, section 7.1, OFFLINE).
+    Cheapest(Search),
+}
+
+impl Foresight {
+    /// The policy whose promotions are foreseen.
+    pub const fn policy(self) -> Option<&'static str> {
+        match self {
+            Self::Of(name) => Some(name),
+            Self::None | Self::Cheapest(_) => None,
+        }
+    }
+}
+
+/// How those pieces are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// Which cycles there are to be few of.
+    pub cycles: Cycles,
+    /// Whether one piece is chosen at a time, as Romer did. Otherwise all are that pay by what is known, before it is looked again what misses are left.
+    pub one_by_one: bool,
+}
+
+/// Which of the cycles that memory takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cycles {
+    /// Walks, bookkeeping and promotions: those of Romer's TLBMCPI.
+    Tlb,
+    /// Walks, bookkeeping, faults and daemons: all that are modelled.
+    All,
 }
 
 /// What a block that is no superpage is charged with at TLB misses (Romer 1995, section 3.2). Where it is nothing, misses are not told.

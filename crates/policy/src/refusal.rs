@@ -34,7 +34,7 @@ refusals! {
     TooFewDirty = "too_few_dirty", "Fewer base pages are dirty than the policy asks for.";
     MixedDirty = "mixed_dirty", "Some base pages are dirty and some are clean.";
     TooYoung = "too_young", "The reservation is younger than the policy asks for.";
-    NotForeseen = "not_foreseen", "The policy that is foreseen never promotes this block.";
+    NotForeseen = "not_foreseen", "The policy that is foreseen never promotes this block, or it is not worth a superpage by what is foreseen.";
     FileBacked = "file_backed", "The policy leaves file-backed memory alone.";
     SharedMemory = "shared_memory", "The policy leaves shared memory alone.";
     AdvisedAgainst = "advised_against", "The program advised against superpages here.";

@@ -41,7 +41,7 @@ pub struct View {
     pub extent_free: bool,
     /// Whether free memory is below what the host keeps.
     pub memory_short: bool,
-    /// Whether the policy of [`Needs::foresight_of`] promotes this block sooner or later; `false` where nobody can know.
+    /// Whether this block is one of those that are to be superpages by [`Needs::foresight`]; `false` where nobody can know.
     pub foreseen: bool,
     /// TLB misses of pages in the block since it last was or ceased to be a superpage. This and the two that follow are
     /// known at [`Point::Miss`], as far as [`Needs::charges`] asks for them, and 0 at any other point.

@@ -3,7 +3,7 @@
 mod common;
 
 use broadleaf_policy::{
-    Copies, Coverage, Effort, Placement, Point, Refusal, Sizes, Verdict, View, parse,
+    Copies, Coverage, Effort, Foresight, Placement, Point, Refusal, Sizes, Verdict, View, parse,
 };
 use common::{differ, every_policy, points, views};
 
@@ -141,8 +141,9 @@ fn every_refusal_that_is_a_policy_s_is_reached() {
 #[test]
 fn what_is_foreseen_is_in_the_catalogue_and_needs_no_foresight_itself() {
     for policy in every_policy() {
-        if let Some(name) = policy.needs().foresight_of {
-            assert_eq!(parse(name).unwrap().needs().foresight_of, None);
+        if let Some(name) = policy.needs().foresight.policy() {
+            let foreseen = parse(name).unwrap().needs().foresight;
+            assert_eq!(foreseen, Foresight::None);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use broadleaf_engine::{Error, Outcome, Plan};
 use broadleaf_metrics::{CellResult, Comparison, RanBefore};
-use broadleaf_policy::{Policy, Refusal};
+use broadleaf_policy::{Foresight, Policy, Refusal};
 use broadleaf_report::{
     BASELINE, Context, Glyphs, REFERENCE, View, comparison_table, curves, over_time,
     recommendations, write_csv, write_parquet,
@@ -199,7 +199,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     {
         policies.push(broadleaf_policy::parse(name).map_err(Failure::failed)?);
     }
-    let foresees = |policy: &dyn Policy| policy.needs().foresight_of.is_some();
+    let foresees = |policy: &dyn Policy| policy.needs().foresight != Foresight::None;
     let can_be_run = policies
         .iter()
         .filter(|policy| !foresees(policy.as_ref()))
@@ -334,12 +334,13 @@ pub(super) fn replay(
     let mut show = |state: broadleaf_engine::Progress| {
         number = state.earlier.unwrap_or(all.len() - 1);
         let (name, work, meter) = &all[number];
-        let reading = (state.pass, number);
+        let reading = (state.pass, state.trial, number);
         if shown.as_ref().is_none_or(|(known, _)| *known != reading) {
-            let doing = match (state.earlier, state.passes) {
-                (Some(_), _) => format!("before it: {name}"),
-                (None, 2..) => format!("pass {} of {}", state.pass, state.passes),
-                (None, _) => "comparing".to_owned(),
+            let doing = match (state.trial, state.earlier, state.passes) {
+                (Some(trial), ..) => format!("choosing: trial {trial}"),
+                (None, Some(_), _) => format!("before it: {name}"),
+                (None, None, 2..) => format!("pass {} of {}", state.pass, state.passes),
+                (None, None, _) => "comparing".to_owned(),
             };
             shown = Some((reading, Progress::new(&doing, *work)));
         }

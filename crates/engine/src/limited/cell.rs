@@ -2,14 +2,15 @@
 
 use super::charged::Charged;
 use super::steps::{Step, Steps};
+use crate::offline::Recorder;
 use crate::stream::Stream;
-use broadleaf_memory::system::{Place, Sample, Spec, System};
+use broadleaf_memory::system::{Foreseen, Place, Sample, Spec, System};
 use broadleaf_memory::{Change, Shootdown};
 use broadleaf_policy::Policy;
 use broadleaf_translation::charges::Candidate;
 use broadleaf_translation::{Evicted, Lookup, Machine, SpaceTag, Tlb};
-use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
-use std::collections::{BTreeMap, BTreeSet};
+use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use std::collections::BTreeMap;
 
 /// How many samples of memory are kept, at most.
 const MOST_SAMPLES: usize = 128;
@@ -30,6 +31,8 @@ pub(crate) struct Cell<'a> {
     pub(crate) second_hits: u64,
     /// By level.
     pub(crate) walks: Vec<u64>,
+    /// What writes down what happens, where superpages are to be chosen. No TLB is looked at then.
+    recorder: Option<Box<Recorder>>,
     /// What misses are charged to, for a policy that asks.
     pub(crate) charged: Option<Box<Charged>>,
     /// When memory was used up: the accesses before the one that found none.
@@ -49,7 +52,7 @@ impl<'a> Cell<'a> {
         policy: &'a dyn Policy,
         machine: &'a Machine,
         spec: &Spec,
-        foreseen: Option<&'a BTreeSet<(SpaceId, BlockNumber)>>,
+        foreseen: Option<Foreseen<'a>>,
     ) -> Self {
         let system = System::new(policy, spec, foreseen);
         let charged = Charged::new(
@@ -70,6 +73,7 @@ impl<'a> Cell<'a> {
             instructions: 0,
             second_hits: 0,
             walks: vec![0; spec.sizes.levels()],
+            recorder: None,
             charged: charged.map(Box::new),
             ended: None,
             samples: Vec::new(),
@@ -78,6 +82,17 @@ impl<'a> Cell<'a> {
             peak: Sample::default(),
             highest: 0,
         }
+    }
+
+    /// Writes down what happens.
+    pub(super) fn recording(mut self, recorder: Recorder) -> Self {
+        self.recorder = Some(Box::new(recorder));
+        self
+    }
+
+    /// What was written down, if it was.
+    pub(super) fn into_recorder(self) -> Option<Recorder> {
+        self.recorder.map(|recorder| *recorder)
     }
 
     /// What comes from here on is counted; what came so far left memory and TLBs as they are.
@@ -145,6 +160,12 @@ impl<'a> Cell<'a> {
     #[inline]
     fn refer(&mut self, page: PageNumber, time: u64, store: bool, stream: &Stream) -> Option<()> {
         let level = self.touch(page, time, store, stream)?;
+        if let Some(recorder) = &mut self.recorder {
+            let page = self.system.base_page(page);
+            let space = self.tag.0;
+            recorder.refer(Place { space, page });
+            return Some(());
+        }
         if self.charged.is_some() {
             self.translate_charging(page, level, stream);
             return Some(());
@@ -297,6 +318,9 @@ impl<'a> Cell<'a> {
             Some(level) => level,
             None => {
                 self.system.set_time(time);
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.fault(&self.system, &stream.spaces, at);
+                }
                 match self.system.reference(&stream.spaces, at, store) {
                     Ok(level) => {
                         self.look_around(time);
@@ -350,6 +374,10 @@ impl<'a> Cell<'a> {
                         continue;
                     };
                     self.tlb.invalidate_range(tag, pages.first(), pages.len());
+                    if let Some(recorder) = &mut self.recorder {
+                        let (page, pages) = self.system.base_pages(pages);
+                        recorder.shot_down(Place { space, page }, pages);
+                    }
                     if let Some(charged) = &mut charged {
                         let (start, pages) = self.system.base_pages(pages);
                         charged.shot_down(tag, start, pages);
@@ -360,6 +388,9 @@ impl<'a> Cell<'a> {
                         continue;
                     };
                     self.tlb.invalidate_space(tag);
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.gone(Place { space, page: 0 }, u64::MAX);
+                    }
                     if let Some(charged) = &mut charged {
                         charged.space_is_gone(tag);
                     }
@@ -405,13 +436,19 @@ impl<'a> Cell<'a> {
         self.system.apply(change);
         self.shoot_down();
         // What pages were charged for does not go with them to another place.
-        if let (Some(charged), Change::Release(extent) | Change::Relocate { from: extent, .. }) =
-            (&mut self.charged, change)
-            && let Some(tag) = self.tags.get(&extent.space)
-            && !self.system.is_inheriting(extent.space)
-        {
-            let (start, pages) = self.system.base_pages(extent.pages);
-            charged.gone(*tag, start, pages);
+        let (Change::Release(extent) | Change::Relocate { from: extent, .. }) = change else {
+            return;
+        };
+        if self.system.is_inheriting(extent.space) {
+            return;
+        }
+        let (page, pages) = self.system.base_pages(extent.pages);
+        if let Some(recorder) = &mut self.recorder {
+            let space = extent.space;
+            recorder.gone(Place { space, page }, pages);
+        }
+        if let (Some(charged), Some(tag)) = (&mut self.charged, self.tags.get(&extent.space)) {
+            charged.gone(*tag, page, pages);
         }
     }
 
@@ -455,7 +492,7 @@ fn evicted(charged: &mut Charged, system: &System<'_>, gone: Evicted) {
 }
 
 /// How many translations of pages of that size the TLB holds at most.
-fn entries(machine: &Machine, size: PageSize) -> usize {
+pub(super) fn entries(machine: &Machine, size: PageSize) -> usize {
     let levels = [2, 1].into_iter();
     let structures = levels.filter_map(|level| machine.design.holding(level, size));
     structures

@@ -3,7 +3,7 @@
 use broadleaf_memory::frames::{MOST_ORDER, Start, StartError};
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, Spec};
-use broadleaf_policy::{Needs, Sizes as Wanted};
+use broadleaf_policy::{Needs, Policy, Sizes as Wanted};
 use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
 
@@ -90,6 +90,12 @@ impl Limits {
             files: self.files,
             costs: self.costs,
         })
+    }
+
+    /// The memory of a machine under a policy.
+    pub(super) fn spec_on(&self, machine: &Machine, policy: &dyn Policy) -> Result<Spec, String> {
+        let spec = self.spec(machine, &policy.needs());
+        spec.map_err(|why| format!("{}: {why}", machine.name))
     }
 
     /// Why memory cannot stand at first as was asked, and how much of it could.

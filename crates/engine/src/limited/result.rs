@@ -1,5 +1,6 @@
 //! From what cells counted to results.
 
+use super::cast::Cast;
 use super::cell::Cell;
 use crate::result::{notes, of_memory};
 use crate::stream::Stream;
@@ -8,15 +9,21 @@ use broadleaf_memory::system::Sample;
 use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, TraceSummary, Walks};
 use std::collections::BTreeMap;
 
-/// What a replay found. The cells are those of the plan in its order, and perhaps one more of the policy to which faults are compared.
-pub(crate) fn outcome(
-    cells: &[Cell<'_>],
+/// What a replay found.
+pub(super) fn outcome(
+    cast: &Cast<'_>,
     stream: &Stream,
     plan: &Plan,
     mut interim: Vec<Vec<CellResult>>,
 ) -> Outcome {
-    let results = results(cells, stream, plan);
+    let best = cast.best(plan);
+    let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
+        best.iter().map(|number| all[*number].clone()).collect()
+    };
+    let results = results(&cast.cells, stream, plan);
     interim.resize(plan.interim().len(), results.clone());
+    let interim = interim.into_iter().map(&asked).collect();
+    let results = asked(results);
     Outcome {
         trace: TraceSummary {
             pages: stream.touched_pages(),
@@ -28,8 +35,8 @@ pub(crate) fn outcome(
     }
 }
 
-/// What each cell of the plan comes to, if the trace ends here.
-pub(crate) fn results(cells: &[Cell<'_>], stream: &Stream, plan: &Plan) -> Vec<CellResult> {
+/// What each cell comes to, if the trace ends here.
+pub(super) fn results(cells: &[Cell<'_>], stream: &Stream, plan: &Plan) -> Vec<CellResult> {
     let baseline = plan.baseline().name();
     // Pages of another size fault at other times: each machine has a baseline of its own.
     let base_faults = |of: &Cell<'_>| {
@@ -38,8 +45,8 @@ pub(crate) fn results(cells: &[Cell<'_>], stream: &Stream, plan: &Plan) -> Vec<C
         };
         (cells.iter().find(same)).map_or(0, |cell| cell.system.counters().page_faults)
     };
-    let asked = plan.policies().len() * plan.machines().len();
-    (cells.iter().take(asked))
+    cells
+        .iter()
         .map(|cell| result(cell, stream, base_faults(cell)))
         .collect()
 }

@@ -3,7 +3,17 @@
 use super::{Piece, Place, System};
 use crate::AddressSpaces;
 use broadleaf_policy::{Coverage, Point, Refusal, Verdict, View};
-use broadleaf_units::{BlockNumber, PageSize};
+use broadleaf_units::{BlockNumber, PageSize, SpaceId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known of a trace before it begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Foreseen<'a> {
+    /// Blocks of 2 MiB that another policy promotes. A piece of another size is as the block that holds it.
+    Blocks(&'a BTreeSet<(SpaceId, BlockNumber)>),
+    /// Pieces that are to be superpages: where each begins, and its level.
+    Pieces(&'a BTreeMap<Place, usize>),
+}
 
 impl System<'_> {
     /// What a policy is shown of a piece, seen from one of its pages. `more` pages are about to become resident.
@@ -97,14 +107,16 @@ impl System<'_> {
         self.tables.get(at).level()
     }
 
-    /// Foresight knows of blocks of 2 MiB; of a piece of another size it knows what it knows of the block that holds it.
     fn is_foreseen(&self, piece: Piece) -> bool {
-        let Some(foreseen) = self.foreseen else {
-            return false;
-        };
-        let shift = PageSize::SIZE_2M.shift() - PageSize::SIZE_4K.shift();
-        let block = BlockNumber(self.units(piece.first.page, 1).start >> shift);
-        foreseen.contains(&(piece.first.space, block))
+        match self.foreseen {
+            None => false,
+            Some(Foreseen::Blocks(blocks)) => {
+                let shift = PageSize::SIZE_2M.shift() - PageSize::SIZE_4K.shift();
+                let block = BlockNumber(self.units(piece.first.page, 1).start >> shift);
+                blocks.contains(&(piece.first.space, block))
+            }
+            Some(Foreseen::Pieces(pieces)) => pieces.get(&piece.first) == Some(&piece.level),
+        }
     }
 
     /// Why a piece cannot be mapped as one page, whatever the policy says.

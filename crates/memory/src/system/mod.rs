@@ -7,6 +7,7 @@
 //!
 //! The rules are those of docs/decisions/0002.
 
+mod appraise;
 mod ask;
 mod check;
 mod counters;
@@ -26,6 +27,8 @@ mod spec;
 mod table;
 mod tables;
 
+pub use appraise::Appraisal;
+pub use ask::Foreseen;
 pub use counters::SystemCounters;
 pub use sample::{Sample, Totals as SystemTotals};
 pub use spec::{Costs, Files, Spec};
@@ -119,16 +122,12 @@ pub struct System<'a> {
     pinned: Option<Place>,
     /// Cycles of the fault that is being handled.
     fault_cycles: u64,
-    foreseen: Option<&'a BTreeSet<(SpaceId, broadleaf_units::BlockNumber)>>,
+    foreseen: Option<Foreseen<'a>>,
 }
 
 impl<'a> System<'a> {
-    /// The memory of a machine before a trace begins. `foreseen` is what the policy of [`Needs::foresight_of`] promotes.
-    pub fn new(
-        policy: &'a dyn Policy,
-        spec: &Spec,
-        foreseen: Option<&'a BTreeSet<(SpaceId, broadleaf_units::BlockNumber)>>,
-    ) -> Self {
+    /// The memory of a machine before a trace begins. `foreseen` is what is known of it ([`Needs::foresight`]).
+    pub fn new(policy: &'a dyn Policy, spec: &Spec, foreseen: Option<Foreseen<'a>>) -> Self {
         let needs = policy.needs();
         let mut movable = Runs::new();
         let mut wired = 0;

@@ -28,7 +28,7 @@ impl Policy for Foresight {
 
     fn needs(&self) -> Needs {
         Needs {
-            foresight_of: Some(freebsd::ENTRY.name),
+            foresight: crate::Foresight::Of(freebsd::ENTRY.name),
             ..Needs::default()
         }
     }

@@ -14,6 +14,7 @@ pub(crate) mod ingens;
 pub(crate) mod life;
 pub(crate) mod linux;
 pub(crate) mod navarro;
+pub(crate) mod offline;
 pub(crate) mod online;
 pub(crate) mod population;
 pub(crate) mod thp_always;

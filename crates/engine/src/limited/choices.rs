@@ -1,0 +1,105 @@
+//! What policies with foresight are told: which pieces are worth being superpages from the beginning.
+
+use super::Passes;
+use super::cast::Cast;
+use super::cell::{Cell, entries};
+use crate::offline::{self, Chosen, Recorder, Setting};
+use crate::{Error, Source};
+use broadleaf_memory::system::Spec;
+use broadleaf_policy::{Cycles, Foresight, Policy, Search};
+use broadleaf_translation::Machine;
+use std::collections::BTreeMap;
+
+/// What was chosen for each policy that chooses, on each machine, by their names: the best choice by what is known, and others that may be better on the machine itself.
+#[derive(Debug, Default)]
+pub(super) struct Choices(BTreeMap<(String, String), Vec<Chosen>>);
+
+impl Choices {
+    pub(super) fn of(&self, policy: &dyn Policy, machine: &Machine) -> &[Chosen] {
+        let key = (policy.name(), machine.name.clone());
+        self.0.get(&key).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn search(policy: &dyn Policy) -> Option<Search> {
+    match policy.needs().foresight {
+        Foresight::Cheapest(search) => Some(search),
+        Foresight::None | Foresight::Of(_) => None,
+    }
+}
+
+/// What there is to choose for, of a policy on a machine.
+fn setting(search: Search, machine: &Machine, spec: &Spec) -> Setting {
+    let cycles = (0..spec.sizes.levels()).map(|level| {
+        let shift = spec.base.shift() + spec.sizes.order(level);
+        let size = broadleaf_units::PageSize::from_shift(shift);
+        size.and_then(|size| machine.costs.of(size)).unwrap_or(0)
+    });
+    Setting {
+        search,
+        sizes: spec.sizes,
+        entries: entries(machine, spec.base),
+        walk_cycles: cycles.collect(),
+        costs: spec.costs,
+    }
+}
+
+/// Chooses for all policies of a plan that need it, in one pass more over the traces.
+pub(super) fn choose<S: Source>(
+    passes: &mut Passes<'_, '_, S>,
+) -> Result<Choices, Error<S::Error>> {
+    let (plan, limits) = (passes.plan, passes.limits);
+    let pairs: Vec<_> = (plan.pairs())
+        .filter_map(|(policy, machine)| Some((policy, machine, search(policy)?)))
+        .collect();
+    if pairs.is_empty() {
+        return Ok(Choices::default());
+    }
+    passes.state.passes = passes.state.passes.max(passes.state.pass + 2);
+    let cast = || {
+        let cells = pairs.iter().map(|(policy, machine, _)| {
+            let spec = limits.spec_on(machine, *policy)?;
+            let recorder = Recorder::new(entries(machine, spec.base), plan.most_course());
+            Ok(Cell::new(*policy, machine, &spec, None).recording(recorder))
+        });
+        Ok(Cast::of(cells.collect::<Result<_, String>>()?))
+    };
+    let (cast, _, _) = passes.replay(cast)?;
+    let mut choices = Choices::default();
+    for ((policy, machine, search), cell) in pairs.iter().zip(cast.cells) {
+        let spec = (limits.spec_on(machine, *policy)).map_err(Error::Memory)?;
+        let Some(recorder) = cell.into_recorder() else {
+            continue;
+        };
+        let kept = recorder
+            .finish()
+            .map_err(|error| Error::Memory(error.to_string()))?;
+        let setting = setting(*search, machine, &spec);
+        let mut trial = 0;
+        let mut progress = || {
+            trial += 1;
+            passes.state.trial = Some(trial);
+            (passes.progress)(*passes.state)
+        };
+        let chosen = offline::choose(&kept, &setting, &mut progress);
+        let chosen = chosen.continue_value().ok_or(Error::Stopped)?;
+        let key = (policy.name(), machine.name.clone());
+        choices.0.insert(key, chosen);
+        passes.state.trial = None;
+    }
+    Ok(choices)
+}
+
+/// The cycles that a policy with foresight has few of; of another, those of Romer's TLBMCPI. What ran out of memory has most.
+pub(super) fn cycles(cell: &Cell<'_>) -> u64 {
+    if cell.ended.is_some() {
+        return u64::MAX;
+    }
+    let counters = cell.system.counters();
+    let bookkeeping = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
+    let tlb = cell.walk_cycles() + bookkeeping;
+    match search(cell.policy).map(|search| search.cycles) {
+        Some(Cycles::All) => tlb + counters.fault_cycles + counters.daemon_cycles,
+        Some(Cycles::Tlb) | None => tlb + counters.promotion_cycles,
+    }
+}

@@ -1,0 +1,141 @@
+//! Which pieces pay, by what a trial found.
+
+use super::trial::{Found, Noted, Piece};
+use super::{Chosen, Setting};
+use broadleaf_memory::system::Place;
+use broadleaf_policy::Cycles;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A piece that pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) piece: Piece,
+    /// What it costs by itself.
+    pub(super) price: i128,
+    /// What is to be paid for it, where those that it takes the place of are paid for already.
+    net: i128,
+    /// Cycles that it spares.
+    spared: i128,
+}
+
+impl Offer {
+    pub(super) const fn gain(&self) -> i128 {
+        self.spared - self.net
+    }
+
+    /// The best first: those that cost nothing more, by what they gain; then by what is spared for what is paid. Of equal ones the smaller, then the
+    /// one of the lower space, then the one at the lower address.
+    fn order(&self, other: &Self) -> Ordering {
+        let by_worth = match (self.net <= 0, other.net <= 0) {
+            (true, true) => other.gain().cmp(&self.gain()),
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            (false, false) => (other.spared * self.net).cmp(&(self.spared * other.net)),
+        };
+        let place = |offer: &Self| (offer.piece.1, offer.piece.0);
+        by_worth.then_with(|| place(self).cmp(&place(other)))
+    }
+}
+
+/// What is paid for the chosen.
+pub(super) type Paid = BTreeMap<Place, i128>;
+
+/// All pieces that pay, where some are chosen already.
+fn offers(found: &Found, setting: &Setting, chosen: &Chosen, paid: &Paid) -> Vec<Offer> {
+    let miss = i128::from(setting.walk_cycles.first().copied().unwrap_or(0));
+    let offers = found.noted.iter().map(|(piece, noted)| {
+        let price = price(setting, piece.1, noted);
+        let parts = inside(setting, chosen, *piece);
+        let replaced: i128 = parts.filter_map(|part| paid.get(&part)).sum();
+        Offer {
+            piece: *piece,
+            price,
+            net: price - replaced,
+            spared: i128::from(noted.spared) * miss,
+        }
+    });
+    offers.filter(|offer| offer.gain() > 0).collect()
+}
+
+/// Those of the chosen that lie in a piece.
+fn inside<'a>(
+    setting: &Setting,
+    chosen: &'a Chosen,
+    (first, level): Piece,
+) -> impl Iterator<Item = Place> + use<'a> {
+    let page = first.page + setting.sizes.pages(level);
+    let range = first..Place { page, ..first };
+    chosen.range(range).map(|(part, _)| *part)
+}
+
+/// What a piece costs, as often as it becomes a superpage, and what faults it spares.
+fn price(setting: &Setting, level: usize, noted: &Noted) -> i128 {
+    let lives = i128::from(noted.lives.max(1));
+    let each = i128::from(setting.price(level, noted.page_cycles));
+    match setting.search.cycles {
+        Cycles::Tlb => lives * each,
+        Cycles::All => {
+            let fault = i128::from(setting.costs.fault);
+            lives * (each + fault)
+                - i128::from(noted.faults) * (i128::from(noted.page_cycles) + fault)
+        }
+    }
+}
+
+/// Chosen pieces, with those in the place of which they come left out.
+pub(super) fn add(setting: &Setting, chosen: &mut Chosen, paid: &mut Paid, offer: &Offer) {
+    let (first, level) = offer.piece;
+    let parts: Vec<Place> = inside(setting, chosen, offer.piece).collect();
+    for part in parts {
+        chosen.remove(&part);
+        paid.remove(&part);
+    }
+    chosen.insert(first, level);
+    paid.insert(first, offer.price);
+}
+
+/// What is to be added, the best first: the best one alone, or pieces that do not overlap and together gain most.
+pub(super) fn accept(
+    found: &Found,
+    setting: &Setting,
+    chosen: &Chosen,
+    paid: &Paid,
+    barred: &BTreeSet<Piece>,
+) -> Vec<Offer> {
+    let mut offers = offers(found, setting, chosen, paid);
+    offers.retain(|offer| !barred.contains(&offer.piece));
+    if setting.search.one_by_one {
+        let best = offers.into_iter().min_by(Offer::order);
+        return best.into_iter().collect();
+    }
+    let mut accepted = together(setting, offers);
+    accepted.sort_by(Offer::order);
+    accepted
+}
+
+/// The pieces that do not overlap and gain most, if what each gains does not depend on the others: from the smallest size up, a piece or the best of
+/// what lies in it.
+fn together(setting: &Setting, offers: Vec<Offer>) -> Vec<Offer> {
+    let mut by_level: BTreeMap<usize, Vec<Offer>> = BTreeMap::new();
+    for offer in offers {
+        by_level.entry(offer.piece.1).or_default().push(offer);
+    }
+    let mut taken: BTreeMap<Place, Offer> = BTreeMap::new();
+    for (level, offers) in by_level {
+        for offer in offers {
+            let (first, _) = offer.piece;
+            let page = first.page + setting.sizes.pages(level);
+            let range = first..Place { page, ..first };
+            let parts: Vec<Place> = taken.range(range).map(|(at, _)| *at).collect();
+            let gain: i128 = parts.iter().map(|part| taken[part].gain()).sum();
+            if offer.gain() > gain {
+                for part in parts {
+                    taken.remove(&part);
+                }
+                taken.insert(first, offer);
+            }
+        }
+    }
+    taken.into_values().collect()
+}

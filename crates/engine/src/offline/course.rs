@@ -1,0 +1,137 @@
+//! What of a trace matters to someone who chooses superpages that are there from the beginning, kept in few bytes.
+
+use super::numbers::Numbers;
+use broadleaf_memory::system::{Appraisal, Place};
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// A page was used, and would not have missed.
+    Used(u32),
+    /// A page was used that would have missed.
+    Missed(u32),
+    /// Something that is rare.
+    Event(Event),
+}
+
+/// What is rare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A page that is about to be used is not resident.
+    Fault(u32, Appraisal),
+    /// Translations of a range left the TLB.
+    ShotDown(Place, u64),
+    /// A range is no more.
+    Gone(Place, u64),
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Course {
+    bytes: Vec<u8>,
+    events: Vec<Event>,
+    last: u32,
+}
+
+/// How an item is written: what it is in the lowest bits, and how far its page's number is from the one before, alternately up and down, above them.
+const USED: u64 = 0;
+const MISSED: u64 = 1;
+const EVENT: u64 = 2;
+
+impl Course {
+    /// How many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        self.bytes.len() + self.events.len() * size_of::<Event>()
+    }
+
+    pub(super) fn add(&mut self, item: Item) {
+        match item {
+            Item::Used(number) => self.page(number, USED),
+            Item::Missed(number) => self.page(number, MISSED),
+            Item::Event(event) => {
+                self.events.push(event);
+                self.write(EVENT);
+            }
+        }
+    }
+
+    fn page(&mut self, number: u32, kind: u64) {
+        let step = i64::from(number) - i64::from(self.last);
+        self.last = number;
+        let step = ((step << 1) ^ (step >> 63)) as u64;
+        self.write(step << 2 | kind);
+    }
+
+    fn write(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+
+    /// What happened, in order.
+    pub(super) fn items(&self) -> impl Iterator<Item = Item> + '_ {
+        let mut bytes = self.bytes.iter();
+        let mut events = self.events.iter();
+        let mut last = 0_u32;
+        std::iter::from_fn(move || {
+            let (mut value, mut shift) = (0_u64, 0);
+            loop {
+                let byte = *bytes.next()?;
+                value |= u64::from(byte & 0x7f) << shift;
+                shift += 7;
+                if byte < 0x80 {
+                    break;
+                }
+            }
+            if value & 3 == EVENT {
+                return events.next().map(|event| Item::Event(*event));
+            }
+            let step = value >> 2;
+            let step = (step >> 1) as i64 ^ -((step & 1) as i64);
+            last = (i64::from(last) + step) as u32;
+            Some(match value & 3 {
+                USED => Item::Used(last),
+                _ => Item::Missed(last),
+            })
+        })
+    }
+}
+
+/// A course and the pages that it is about.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(super) numbers: Numbers,
+    pub(super) course: Course,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_oracle::random::Rng;
+    use broadleaf_units::SpaceId;
+
+    #[test]
+    fn what_is_kept_is_what_was_told() {
+        let mut rng = Rng::new(1);
+        let place = Place {
+            space: SpaceId(3),
+            page: 77,
+        };
+        let items: Vec<Item> = (0..3000)
+            .map(|_| {
+                let number = (rng.below(1 << 32) >> rng.below(32)) as u32;
+                match rng.below(5) {
+                    0 => Item::Event(Event::Gone(place, number.into())),
+                    1 => Item::Event(Event::Fault(number, Appraisal::default())),
+                    2 => Item::Missed(number),
+                    _ => Item::Used(number),
+                }
+            })
+            .collect();
+        let mut course = Course::default();
+        items.iter().for_each(|item| course.add(*item));
+        assert!(course.items().eq(items));
+    }
+}

@@ -1,0 +1,45 @@
+//! Which pieces are worth being superpages from the beginning, for someone who knows the whole trace: OFFLINE of Romer 1995, section 7.1.
+//!
+//! A replay in base pages writes down what matters ([`recorder`]); that is tried with some superpages, which says what it costs and what each other piece would spare ([`trial`]);
+//! of these the ones that pay are added ([`accept`]), and so on until nothing pays ([`choose`]).
+//!
+//! What a piece would spare is counted for a TLB of as many entries as the machine's largest structure for base pages has, any of which holds any page, with exact LRU replacement. On such a
+//! machine it is exact for each piece by itself. On another it is an estimate, and so is the choice; what is reported of it is replayed on the machine itself.
+
+mod accept;
+mod choose;
+mod course;
+mod numbers;
+mod recency;
+mod recorder;
+mod trial;
+
+pub(crate) use choose::choose;
+pub(crate) use recorder::Recorder;
+
+use broadleaf_memory::population::Sizes;
+use broadleaf_memory::system::{Costs, Place};
+use broadleaf_policy::Search;
+use std::collections::BTreeMap;
+
+/// Pieces that are to be superpages: where each begins, and its level.
+pub(crate) type Chosen = BTreeMap<Place, usize>;
+
+/// What there is to choose for.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) search: Search,
+    pub(crate) sizes: Sizes,
+    /// Entries of the TLB.
+    pub(crate) entries: usize,
+    /// Cycles of a walk, by level.
+    pub(crate) walk_cycles: Vec<u64>,
+    pub(crate) costs: Costs,
+}
+
+impl Setting {
+    /// What making a piece of that level one page takes, where filling one base page of it takes so much.
+    fn price(&self, level: usize, page_cycles: u64) -> u64 {
+        (self.sizes.pages(level) * page_cycles).saturating_add(self.costs.promotion)
+    }
+}

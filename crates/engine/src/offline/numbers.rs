@@ -1,0 +1,103 @@
+//! Base pages by number, in the order in which they were first referenced.
+
+use broadleaf_memory::system::Place;
+use broadleaf_units::SpaceId;
+use std::collections::BTreeMap;
+
+/// Pages in a chunk.
+const CHUNK: u64 = 512;
+/// No page.
+const NONE: u32 = u32::MAX;
+/// How many chunks that were looked up lately are remembered.
+const RECENT: usize = 1024;
+
+/// A chunk that was looked up lately.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    space: SpaceId,
+    number: u64,
+    chunk: u32,
+}
+
+/// Base pages that were referenced.
+#[derive(Clone, Debug)]
+pub(crate) struct Numbers {
+    chunks: Vec<[u32; CHUNK as usize]>,
+    index: BTreeMap<(SpaceId, u64), u32>,
+    recent: Vec<Recent>,
+    places: Vec<Place>,
+}
+
+impl Numbers {
+    /// None yet.
+    pub(crate) fn new() -> Self {
+        let nothing = Recent {
+            space: SpaceId(0),
+            number: u64::MAX,
+            chunk: NONE,
+        };
+        Self {
+            chunks: Vec::new(),
+            index: BTreeMap::new(),
+            recent: vec![nothing; RECENT],
+            places: Vec::new(),
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The page of a number.
+    #[inline]
+    pub(super) fn place(&self, number: u32) -> Place {
+        self.places[number as usize]
+    }
+
+    /// The number of a page, a new one where it has none.
+    #[inline]
+    pub(super) fn of(&mut self, at: Place) -> u32 {
+        let chunk = self.chunk(at.space, at.page / CHUNK);
+        let known = self.chunks[chunk as usize][(at.page % CHUNK) as usize];
+        if known != NONE {
+            return known;
+        }
+        let new = self.places.len() as u32;
+        self.places.push(at);
+        self.chunks[chunk as usize][(at.page % CHUNK) as usize] = new;
+        new
+    }
+
+    /// The pages of a range that have numbers, by their numbers.
+    pub(super) fn among(&self, first: Place, pages: u64) -> impl Iterator<Item = u32> + '_ {
+        let end = first.page.saturating_add(pages);
+        let chunks = (first.space, first.page / CHUNK)..=(first.space, end / CHUNK);
+        self.index.range(chunks).flat_map(move |((_, at), chunk)| {
+            let pages = (at * CHUNK..).zip(&self.chunks[*chunk as usize]);
+            pages
+                .filter(move |(page, number)| **number != NONE && (first.page..end).contains(page))
+                .map(|(_, number)| *number)
+        })
+    }
+
+    #[inline]
+    fn chunk(&mut self, space: SpaceId, number: u64) -> u32 {
+        let slot = (number ^ u64::from(space.0) << 5) as usize % RECENT;
+        let recent = self.recent[slot];
+        if recent.space == space && recent.number == number {
+            return recent.chunk;
+        }
+        let new = self.chunks.len() as u32;
+        let chunk = *self.index.entry((space, number)).or_insert(new);
+        if chunk == new {
+            self.chunks.push([NONE; CHUNK as usize]);
+        }
+        self.recent[slot] = Recent {
+            space,
+            number,
+            chunk,
+        };
+        chunk
+    }
+}

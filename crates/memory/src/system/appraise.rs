@@ -1,0 +1,50 @@
+//! What a superpage would take, before there is one.
+
+use super::{Files, Place, System};
+use crate::AddressSpaces;
+use broadleaf_policy::{Copies, Coverage};
+
+/// What a page that is about to fault in says of the pieces that hold it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Appraisal {
+    /// Those that one mapping of equal rights holds all of: bit `n` for the one of level `n`.
+    pub covered: u32,
+    /// Those of which nothing is resident, in the same way.
+    pub empty: u32,
+    /// Cycles of filling one base page there.
+    pub page_cycles: u64,
+}
+
+impl System<'_> {
+    /// Whether a page is resident.
+    pub fn is_resident(&self, at: Place) -> bool {
+        self.tables.get(at).is_present()
+    }
+
+    /// What the pieces that hold a page are, as far as someone has to know who chooses which of them should be superpages.
+    pub fn appraise(&self, spaces: &AddressSpaces, at: Place) -> Appraisal {
+        let mut appraisal = Appraisal {
+            page_cycles: self.page_cycles(spaces, at),
+            ..Appraisal::default()
+        };
+        for level in 1..self.sizes.levels() {
+            let piece = self.piece(at, level);
+            let covered = self.facts(spaces, piece, at.page).coverage == Coverage::Covered;
+            let present = self.tables.counts(piece.first, self.pages(level)).present;
+            appraisal.covered |= u32::from(covered) << level;
+            appraisal.empty |= u32::from(present == 0) << level;
+        }
+        appraisal
+    }
+
+    fn page_cycles(&self, spaces: &AddressSpaces, at: Place) -> u64 {
+        match (self.behind(spaces, at).is_on_disk(), self.files) {
+            (false, _) => self.costs.zero(self.base, 1),
+            (true, Files::OnDisk) => self.costs.disk,
+            (true, Files::InMemory) if self.needs.copies == Copies::Always => {
+                self.costs.copy(self.base, 1)
+            }
+            (true, Files::InMemory) => 0,
+        }
+    }
+}

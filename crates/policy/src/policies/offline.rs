@@ -1,0 +1,122 @@
+//! `offline`: what someone promotes who knows the whole trace.
+
+use crate::parameter::Given;
+use crate::{
+    Copies, Cycles, Entry, Foresight, Needs, Parameter, Placement, Point, Policy, Refusal, Search,
+    Sizes, Verdict, View,
+};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "offline",
+    syntax: "offline(...)",
+    summary: "promote from the beginning what the whole trace shows to be worth it: how far others are from the best",
+    explanation: "The trace is looked through first: which pieces would have spared how many misses if they had been superpages from the beginning, and what that would have cost. Those that \
+                  are worth it are chosen, the misses that are left are looked at again, and so on until nothing is worth its price. A chosen piece becomes a superpage at the first fault in it at which one \
+                  mapping holds all of it. It needs the future, so no kernel can do it: it shows what is to be had, and how much of that another policy gets. The choice is a good one and not \
+                  proved to be the best, which is not to be found for more than a few pages.",
+    source: "Romer 1995, section 7.1 (OFFLINE)",
+    parameters: &[
+        Parameter::word(
+            "cycles",
+            &["tlb", "all"],
+            "tlb",
+            "Which cycles there are to be few of: those of walks and promotions, each promotion at its full price, as Romer counted; or all of walks, faults and promotions, where a superpage also spares faults.",
+        ),
+        Parameter::word(
+            "step",
+            &["many", "one"],
+            "many",
+            "How many pieces are chosen before it is looked again what misses are left: many; or the best one alone, as Romer did, which takes long.",
+        ),
+        Parameter::sizes(
+            "sizes",
+            Sizes::All,
+            "Which superpages there are, of those that the machine has.",
+        ),
+    ],
+    examples: &["offline", "offline(cycles=all)"],
+    by_default: false,
+    build: |given| Box::new(Offline { given }),
+};
+
+struct Offline {
+    given: Given,
+}
+
+impl Policy for Offline {
+    fn name(&self) -> String {
+        self.given.name()
+    }
+
+    fn needs(&self) -> Needs {
+        let cycles = match self.given.word("cycles") {
+            "all" => Cycles::All,
+            _ => Cycles::Tlb,
+        };
+        Needs {
+            foresight: Foresight::Cheapest(Search {
+                cycles,
+                one_by_one: self.given.word("step") == "one",
+            }),
+            placement: Placement::AtFault,
+            copies: match cycles {
+                Cycles::Tlb => Copies::Always,
+                Cycles::All => Copies::Scattered,
+            },
+            sizes: self.given.sizes("sizes"),
+            ..Needs::default()
+        }
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        if point != Point::Fault || view.promoted {
+            return Verdict::Pass;
+        }
+        match view.coverage.refusal() {
+            _ if !view.foreseen => Verdict::Stay(Refusal::NotForeseen),
+            Some(reason) => Verdict::Stay(reason),
+            None => Verdict::Promote,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policies::testing::{decide, needs};
+    use crate::{Copies, Coverage, Cycles, Foresight, Point, Refusal, Search, Verdict, View};
+
+    #[test]
+    fn promotes_what_is_worth_it_once_a_mapping_holds_it() {
+        let foreseen = View {
+            foreseen: true,
+            ..View::BLANK
+        };
+        let decided = |view| decide("offline", Point::Fault, view);
+        assert_eq!(decided(foreseen), Verdict::Promote);
+        let other = Verdict::Stay(Refusal::NotForeseen);
+        assert_eq!(decided(View::BLANK), other);
+        let too_early = View {
+            coverage: Coverage::NotCovered,
+            ..foreseen
+        };
+        assert_eq!(decided(too_early), Verdict::Stay(Refusal::NotCovered));
+        let already = View {
+            promoted: true,
+            ..foreseen
+        };
+        assert_eq!(decided(already), Verdict::Pass);
+    }
+
+    #[test]
+    fn its_parameters_say_what_is_looked_for() {
+        let search = |cycles, one_by_one| Foresight::Cheapest(Search { cycles, one_by_one });
+        let romer = needs("offline");
+        assert_eq!(romer.foresight, search(Cycles::Tlb, false));
+        assert!(romer.copies == Copies::Always && romer.needs_frames());
+        let all = needs("offline(cycles=all,step=one)");
+        assert_eq!(all.foresight, search(Cycles::All, true));
+        assert_eq!(all.copies, Copies::Scattered);
+    }
+}
