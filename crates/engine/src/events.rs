@@ -39,6 +39,19 @@ fn mapping(
     }
 }
 
+/// What stands behind a mapping, as traces tell it.
+pub(crate) fn told(backing: Backing) -> broadleaf_trace::Backing {
+    use broadleaf_trace::Backing as Told;
+    match backing {
+        Backing::Anonymous => Told::Anonymous,
+        Backing::Heap => Told::Heap,
+        Backing::Stack => Told::Stack,
+        Backing::SharedMemory { .. } => Told::SharedMemory,
+        Backing::File { file, offset } => Told::File { file, offset },
+        Backing::Kernel => Told::Kernel,
+    }
+}
+
 /// Whether an event tells a mapping of its space.
 pub(crate) const fn tells_a_mapping(event: &Event) -> bool {
     matches!(event, Event::Map(_) | Event::Brk(_) | Event::StackGrow(_))

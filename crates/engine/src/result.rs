@@ -30,6 +30,7 @@ pub(crate) fn outcome(teams: &[Team<'_>], stream: &Stream, plan: &Plan) -> Outco
         },
         results: results.collect(),
         notes: notes(stream),
+        choices: Vec::new(),
     }
 }
 

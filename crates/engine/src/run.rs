@@ -7,6 +7,7 @@ use crate::feed::{Fed, Feed};
 use crate::kept::{Keeping, Kept};
 use crate::limited::Sources;
 use crate::members::MOST_MEMBERS;
+use crate::offline::Choice;
 use crate::pool::Pool;
 use crate::stream::{Refused, Stream, TooLate};
 use crate::team::Team;
@@ -90,6 +91,8 @@ pub struct Outcome {
     pub interim: Vec<Vec<CellResult>>,
     /// What a reader of the numbers has to know about the trace and the model.
     pub notes: Vec<String>,
+    /// What was chosen for policies that know the trace beforehand, in the order of their results.
+    pub choices: Vec<Choice>,
 }
 
 /// Replays a trace under every policy and machine of a plan.

@@ -83,4 +83,15 @@ impl<'a> Cast<'a> {
         }
         best
     }
+
+    /// As which of those that chose for a pair a cell does: 0 is the one that was asked for.
+    pub(super) fn stands_in(&self, pair: usize, cell: usize) -> usize {
+        let first = self.cells.len() - self.stand_ins.len();
+        let before = cell
+            .checked_sub(first)
+            .map(|others| &self.stand_ins[..others]);
+        before.map_or(0, |before| {
+            1 + before.iter().filter(|asked| **asked == pair).count()
+        })
+    }
 }

@@ -3,21 +3,35 @@
 use super::Passes;
 use super::cast::Cast;
 use super::cell::{Cell, entries};
-use crate::offline::{self, Chosen, Recorder, Setting};
+use crate::offline::{self, Choice, Chosen, Decision, Recorder, Setting};
 use crate::{Error, Source};
 use broadleaf_memory::system::Spec;
 use broadleaf_policy::{Cycles, Foresight, Policy, Search};
 use broadleaf_translation::Machine;
 use std::collections::BTreeMap;
 
-/// What was chosen for each policy that chooses, on each machine, by their names: the best choice by what is known, and others that may be better on the machine itself.
+/// What was chosen for each policy that chooses, on each machine, by their names.
 #[derive(Debug, Default)]
-pub(super) struct Choices(BTreeMap<(String, String), Vec<Chosen>>);
+pub(super) struct Choices(BTreeMap<(String, String), Decision>);
 
 impl Choices {
+    /// The best choice by what is known, then others that may be better on the machine itself.
     pub(super) fn of(&self, policy: &dyn Policy, machine: &Machine) -> &[Chosen] {
         let key = (policy.name(), machine.name.clone());
-        self.0.get(&key).map_or(&[], Vec::as_slice)
+        let decision = self.0.get(&key);
+        decision.map_or(&[], |decision| &decision.choices)
+    }
+
+    /// The choice of that number, for others.
+    pub(super) fn told(
+        &self,
+        policy: &dyn Policy,
+        machine: &Machine,
+        number: usize,
+    ) -> Option<Choice> {
+        let key = (policy.name(), machine.name.clone());
+        let decision = self.0.get(&key)?;
+        Some(decision.told(number, key.0, key.1))
     }
 }
 
@@ -37,6 +51,7 @@ fn setting(search: Search, machine: &Machine, spec: &Spec) -> Setting {
     });
     Setting {
         search,
+        base: spec.base,
         sizes: spec.sizes,
         entries: entries(machine, spec.base),
         walk_cycles: cycles.collect(),
@@ -75,13 +90,11 @@ pub(super) fn choose<S: Source>(
             .finish()
             .map_err(|error| Error::Memory(error.to_string()))?;
         let setting = setting(*search, machine, &spec);
-        let mut trial = 0;
-        let mut progress = || {
-            trial += 1;
+        let mut progress = |trial| {
             passes.state.trial = Some(trial);
             (passes.progress)(*passes.state)
         };
-        let chosen = offline::choose(&kept, &setting, &mut progress);
+        let chosen = offline::choose(kept, setting, &mut progress);
         let chosen = chosen.continue_value().ok_or(Error::Stopped)?;
         let key = (policy.name(), machine.name.clone());
         choices.0.insert(key, chosen);

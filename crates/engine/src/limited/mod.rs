@@ -70,7 +70,7 @@ pub(crate) fn run<S: Source>(
     let choices = choices::choose(&mut passes)?;
     let cast = || Cast::new(plan, limits, foresight, &choices);
     let (cast, stream, interim) = passes.replay(cast)?;
-    Ok(result::outcome(&cast, &stream, plan, interim))
+    Ok(result::outcome(&cast, &choices, &stream, plan, interim))
 }
 
 /// What the passes over traces share.

@@ -2,6 +2,7 @@
 
 use super::cast::Cast;
 use super::cell::Cell;
+use super::choices::Choices;
 use crate::result::{notes, of_memory};
 use crate::stream::Stream;
 use crate::{Outcome, Plan};
@@ -12,11 +13,15 @@ use std::collections::BTreeMap;
 /// What a replay found.
 pub(super) fn outcome(
     cast: &Cast<'_>,
+    choices: &Choices,
     stream: &Stream,
     plan: &Plan,
     mut interim: Vec<Vec<CellResult>>,
 ) -> Outcome {
     let best = cast.best(plan);
+    let told = (plan.pairs().enumerate()).filter_map(|(pair, (policy, machine))| {
+        choices.told(policy, machine, cast.stands_in(pair, best[pair]))
+    });
     let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
         best.iter().map(|number| all[*number].clone()).collect()
     };
@@ -32,6 +37,7 @@ pub(super) fn outcome(
         results,
         interim,
         notes: notes(stream),
+        choices: told.collect(),
     }
 }
 

@@ -70,7 +70,7 @@ fn inside<'a>(
 }
 
 /// What a piece costs, as often as it becomes a superpage, and what faults it spares.
-fn price(setting: &Setting, level: usize, noted: &Noted) -> i128 {
+pub(super) fn price(setting: &Setting, level: usize, noted: &Noted) -> i128 {
     let lives = i128::from(noted.lives.max(1));
     let each = i128::from(setting.price(level, noted.page_cycles));
     match setting.search.cycles {

@@ -2,47 +2,81 @@
 
 use super::accept::{Offer, Paid, accept, add};
 use super::course::Kept;
-use super::trial::{Found, Piece, trial};
+use super::numbers::Numbers;
+use super::regions::Regions;
+use super::trial::{Found, Noted, Piece, trial};
 use super::{Chosen, Setting};
 use broadleaf_translation::charges::Ladder;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// A choice is as good as made where what could be added would gain less than this part of the cost, unless one piece is added at a time.
 const WORTH_A_TRIAL: i128 = 2000;
 
-/// The pieces chosen for a course: the best choice, then those that pay when all pieces are looked at for the first time, and none, where these are others.
-/// `progress` is told before each trial, and may stop it.
+/// What was chosen for a course, and what it was chosen by.
+#[derive(Debug)]
+pub(crate) struct Decision {
+    /// The best choice; then those that pay when all pieces are looked at for the first time, and none, where these are others.
+    pub(crate) choices: Vec<Chosen>,
+    /// What each is expected to cost, and what none costs.
+    pub(super) cycles: Vec<u64>,
+    pub(super) without: u64,
+    pub(super) trials: u32,
+    /// What was noted of each piece where there are no superpages.
+    pub(super) noted: BTreeMap<Piece, Noted>,
+    pub(super) numbers: Numbers,
+    pub(super) regions: Regions,
+    pub(super) setting: Setting,
+}
+
+/// Chooses for a course. `progress` is told before each trial which it is, and may stop it.
 pub(crate) fn choose(
-    kept: &Kept,
-    setting: &Setting,
-    progress: &mut dyn FnMut() -> ControlFlow<()>,
-) -> ControlFlow<(), Vec<Chosen>> {
+    kept: Kept,
+    setting: Setting,
+    progress: &mut dyn FnMut(u32) -> ControlFlow<()>,
+) -> ControlFlow<(), Decision> {
     let orders: Vec<u8> = (0..setting.sizes.levels())
         .map(|level| setting.sizes.order(level))
         .collect();
-    // Where there is one size there is nothing to choose.
-    let Ok(ladder) = Ladder::new(&orders) else {
-        return ControlFlow::Continue(Vec::new());
-    };
     let mut search = Search {
-        setting,
+        setting: &setting,
         best: Chosen::new(),
         paid: Paid::new(),
         cost: u64::MAX,
-        first: Chosen::new(),
+        first: None,
         offers: Vec::new(),
         barred: BTreeSet::new(),
         found: Found::default(),
     };
-    while let Some(next) = search.next() {
-        progress()?;
-        let found = trial(kept, setting, &next, ladder);
-        search.learn(next, found);
+    let (mut trials, mut noted, mut without) = (0, BTreeMap::new(), 0);
+    // Where there is one size there is nothing to choose.
+    if let Ok(ladder) = Ladder::new(&orders) {
+        while let Some(next) = search.next() {
+            trials += 1;
+            progress(trials)?;
+            let found = trial(&kept, &setting, &next, ladder);
+            if trials == 1 {
+                noted.clone_from(&found.noted);
+                without = found.cost;
+            }
+            search.learn(next, found);
+        }
     }
-    let mut choices = vec![search.best, search.first, Chosen::new()];
-    choices.dedup();
-    ControlFlow::Continue(choices)
+    let mut all = vec![(search.best, search.cost)];
+    all.extend(search.first);
+    all.push((Chosen::new(), without));
+    all.dedup();
+    let (choices, cycles) = all.into_iter().unzip();
+    ControlFlow::Continue(Decision {
+        choices,
+        cycles,
+        without,
+        trials,
+        noted,
+        numbers: kept.numbers,
+        regions: kept.regions,
+        setting,
+    })
 }
 
 struct Search<'a> {
@@ -51,8 +85,8 @@ struct Search<'a> {
     best: Chosen,
     paid: Paid,
     cost: u64,
-    /// The first that was better than none.
-    first: Chosen,
+    /// The first that was better than none, and what it comes to.
+    first: Option<(Chosen, u64)>,
     /// What is to be added to it next.
     offers: Vec<Offer>,
     /// What did not become a superpage when it was tried.
@@ -104,8 +138,8 @@ impl Search<'_> {
             paid.remove(first);
         }
         self.barred.extend(absent);
-        if self.first.is_empty() {
-            self.first.clone_from(&best);
+        if self.first.is_none() && !best.is_empty() {
+            self.first = Some((best.clone(), found.cost));
         }
         (self.best, self.paid, self.cost, self.found) = (best, paid, found.cost, found);
         self.look_around();

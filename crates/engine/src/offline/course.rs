@@ -1,6 +1,7 @@
 //! What of a trace matters to someone who chooses superpages that are there from the beginning, kept in few bytes.
 
 use super::numbers::Numbers;
+use super::regions::Regions;
 use broadleaf_memory::system::{Appraisal, Place};
 
 /// Something that happened.
@@ -104,6 +105,7 @@ impl Course {
 pub(crate) struct Kept {
     pub(super) numbers: Numbers,
     pub(super) course: Course,
+    pub(super) regions: Regions,
 }
 
 #[cfg(test)]

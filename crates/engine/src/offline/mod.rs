@@ -12,14 +12,18 @@ mod course;
 mod numbers;
 mod recency;
 mod recorder;
+mod regions;
+mod told;
 mod trial;
 
-pub(crate) use choose::choose;
+pub(crate) use choose::{Decision, choose};
 pub(crate) use recorder::Recorder;
+pub use told::{Choice, ChosenPiece, Region};
 
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Place};
 use broadleaf_policy::Search;
+use broadleaf_units::PageSize;
 use std::collections::BTreeMap;
 
 /// Pieces that are to be superpages: where each begins, and its level.
@@ -29,6 +33,8 @@ pub(crate) type Chosen = BTreeMap<Place, usize>;
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub(crate) search: Search,
+    /// The size of a base page.
+    pub(crate) base: PageSize,
     pub(crate) sizes: Sizes,
     /// Entries of the TLB.
     pub(crate) entries: usize,

@@ -10,6 +10,7 @@
 use super::course::{Course, Event, Item, Kept};
 use super::numbers::Numbers;
 use super::recency::Recency;
+use super::regions::Regions;
 use broadleaf_memory::AddressSpaces;
 use broadleaf_memory::system::{Place, System};
 
@@ -24,6 +25,7 @@ pub(crate) struct Recorder {
     pending: Vec<u32>,
     course: Course,
     most: usize,
+    regions: Regions,
 }
 
 /// The course of a trace takes more memory than it may.
@@ -42,6 +44,7 @@ impl Recorder {
             pending: Vec::new(),
             course: Course::default(),
             most,
+            regions: Regions::default(),
         }
     }
 
@@ -50,6 +53,9 @@ impl Recorder {
         if !system.is_resident(at) {
             let number = self.numbers.of(at);
             let appraisal = system.appraise(spaces, at);
+            let unit = system.units_of(at.page).0;
+            self.regions
+                .note(at, unit, spaces.mapping_at(at.space, unit));
             self.event(Event::Fault(number, appraisal));
         }
     }
@@ -128,6 +134,7 @@ impl Recorder {
         Ok(Kept {
             numbers: self.numbers,
             course: self.course,
+            regions: self.regions,
         })
     }
 }

@@ -1,0 +1,111 @@
+//! What was chosen, as it is told.
+
+use super::accept::price;
+use super::choose::Decision;
+use super::{Chosen, Setting};
+use broadleaf_memory::system::Place;
+use broadleaf_trace as trace;
+use broadleaf_units::{PageSize, SpaceId};
+
+/// What was chosen for a policy with foresight, on a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The policy's name.
+    pub policy: String,
+    /// The machine's.
+    pub machine: String,
+    /// How many choices were tried.
+    pub trials: u32,
+    /// The cycles that there were to be few of, as expected with no superpage.
+    pub cycles_without: u64,
+    /// The same with the pieces chosen.
+    pub cycles: u64,
+    /// The chosen pieces, by address space and address.
+    pub pieces: Vec<ChosenPiece>,
+}
+
+/// A piece that was chosen to be a superpage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenPiece {
+    /// Whose.
+    pub space: SpaceId,
+    /// Its first byte.
+    pub address: u64,
+    /// Its size.
+    pub size: PageSize,
+    /// How many bytes of it lie in base pages that were referenced: the others are filled for nothing.
+    pub used_bytes: u64,
+    /// How often its pages faulted in as base pages.
+    pub faults: u64,
+    /// How often it would have become a superpage.
+    pub promotions: u64,
+    /// Walks that it would have spared if it alone had been a superpage.
+    pub walks_spared: u64,
+    /// Cycles of these.
+    pub walk_cycles_spared: u64,
+    /// What it costs by the cycles that there are to be few of, less than nothing where it spares more in faults than it costs to fill.
+    pub price: i128,
+    /// The mapping that it lies in.
+    pub region: Option<Region>,
+}
+
+/// A mapping, as it was when something of it faulted in last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its first byte.
+    pub start: u64,
+    /// The byte behind its last.
+    pub end: u64,
+    /// What stands behind it.
+    pub backing: trace::Backing,
+}
+
+impl Decision {
+    /// The choice of that number, for someone else.
+    pub(crate) fn told(&self, number: usize, policy: String, machine: String) -> Choice {
+        let chosen = self.choices.get(number);
+        Choice {
+            policy,
+            machine,
+            trials: self.trials,
+            cycles_without: self.without,
+            cycles: self.cycles.get(number).copied().unwrap_or(self.without),
+            pieces: chosen.map_or_else(Vec::new, |chosen| self.pieces(chosen)),
+        }
+    }
+
+    fn pieces(&self, chosen: &Chosen) -> Vec<ChosenPiece> {
+        let pieces = chosen.iter();
+        pieces.map(|(at, level)| self.piece(*at, *level)).collect()
+    }
+
+    fn piece(&self, at: Place, level: usize) -> ChosenPiece {
+        let Setting { base, sizes, .. } = self.setting;
+        let noted = self.noted.get(&(at, level)).copied().unwrap_or_default();
+        let used = self.numbers.among(at, sizes.pages(level)).count() as u64;
+        let miss = self.setting.walk_cycles.first().copied().unwrap_or(0);
+        let unit = at.page << (base.shift() - PageSize::SIZE_4K.shift());
+        ChosenPiece {
+            space: at.space,
+            address: at.page << base.shift(),
+            size: PageSize::from_shift(base.shift() + sizes.order(level)).unwrap_or(base),
+            used_bytes: used << base.shift(),
+            faults: noted.faults,
+            promotions: noted.lives.max(1),
+            walks_spared: noted.spared,
+            walk_cycles_spared: noted.spared * miss,
+            price: price(&self.setting, level, &noted),
+            region: self.region(at.space, unit),
+        }
+    }
+
+    fn region(&self, space: SpaceId, unit: u64) -> Option<Region> {
+        let (pages, backing) = self.regions.around(space, unit)?;
+        let shift = PageSize::SIZE_4K.shift();
+        Some(Region {
+            start: pages.start << shift,
+            end: pages.end << shift,
+            backing: crate::events::told(backing),
+        })
+    }
+}
