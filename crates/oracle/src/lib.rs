@@ -7,6 +7,8 @@
 //!
 //! [`replay_romer`] does so for policies that are told of TLB misses (Romer 1995, and `docs/decisions/0003-what-charges-decide.md`).
 //!
+//! [`offline`] finds the superpages that would have been best from the beginning, as OFFLINE of the same paper does and exactly.
+//!
 //! [`replay`] gives the counts of one policy; [`random`] makes traces that reach the corners, and cuts a failing one
 //! down; [`split`] cuts visits apart, which may change no count.
 #![forbid(unsafe_code)]
@@ -16,6 +18,7 @@ mod counts;
 mod machine;
 mod mappings;
 mod memory;
+pub mod offline;
 mod policy;
 pub mod random;
 mod recording;

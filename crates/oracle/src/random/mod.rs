@@ -4,6 +4,7 @@
 //! whatever stands around it. Taking steps away leaves a valid trace: that is how [`shrink`] makes a failing case small.
 
 mod changes;
+mod loops;
 mod near;
 mod noise;
 mod ranges;
@@ -16,6 +17,7 @@ mod writer;
 use broadleaf_trace::Grain;
 
 use crate::Recording;
+pub use loops::loops;
 pub use near::near;
 pub use rng::Rng;
 pub use shrink::{shrink, thin};

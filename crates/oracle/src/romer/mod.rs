@@ -7,6 +7,8 @@
 
 mod charges;
 mod counts;
+#[cfg(test)]
+mod foreseen;
 mod memory;
 mod piece;
 mod replay;
@@ -43,7 +45,7 @@ impl RomerMachine {
     }
 }
 
-/// A policy of section 7, but for OFFLINE.
+/// A policy of section 7, but for OFFLINE, which is [`crate::offline`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RomerPolicy {
     /// FIXED: pages of so many base pages from the first touch on.

@@ -1,0 +1,121 @@
+//! References, and the traces that have them.
+
+use std::collections::BTreeSet;
+
+use broadleaf_trace::{Advice, Backing, Event, Grain, Item, Mapping, Protection, Range, Visit};
+use broadleaf_units::{SpaceId, VirtAddr};
+
+use super::Piece;
+use crate::mappings::pages_in;
+use crate::{OwnedItem, Recording};
+
+/// References in order: the number of the address space, and the base page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stream(pub Vec<(u32, u64)>);
+
+impl Stream {
+    /// The data references of a recording, one for each visit: the others of a visit find the page that was used last. `None` where pages or translations are taken away, or might be,
+    /// before a reference: OFFLINE does not know of that.
+    pub fn of(recording: &Recording) -> Option<Self> {
+        let shift = 12 - recording.grain.shift();
+        let mut stream = Self::default();
+        let (mut running, mut taken_away) = (0, false);
+        for item in recording.items() {
+            match item {
+                Item::Event(Event::SpaceSwitch(space)) => running = space.0,
+                Item::Event(event) => taken_away |= stream.loses_by(running, event),
+                Item::Visits(visits) => {
+                    let data = visits.iter().filter(|visit| visit.lookups() > 0);
+                    let references = data.map(|visit| (running, visit.unit >> shift));
+                    let before = stream.0.len();
+                    stream.0.extend(references);
+                    if taken_away && stream.0.len() > before {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(stream)
+    }
+
+    /// Whether an event of this space may take away something that was referenced.
+    fn loses_by(&self, running: u32, event: &Event) -> bool {
+        let mut used = self.0.iter().filter(|&&(space, _)| space == running);
+        match event {
+            Event::Map(mapping) => {
+                let pages = pages_in(mapping.range);
+                used.any(|(_, page)| pages.contains(page))
+            }
+            Event::Unmap(_)
+            | Event::Protect(..)
+            | Event::Remap { .. }
+            | Event::Advise(_, Advice::DontNeed | Advice::Free | Advice::Remove)
+            | Event::Brk(_)
+            | Event::SpaceStart { .. }
+            | Event::Fork { .. }
+            | Event::Exec { .. }
+            | Event::SpaceEnd { .. } => used.next().is_some(),
+            Event::Advise(..)
+            | Event::StackGrow(_)
+            | Event::File { .. }
+            | Event::Misplaced { .. }
+            | Event::SpaceSwitch(_)
+            | Event::ThreadStart(_)
+            | Event::ThreadSwitch(_)
+            | Event::ThreadEnd(_) => false,
+        }
+    }
+
+    /// A trace of these references: a load of one instruction each. In each address space one mapping of anonymous memory is made before the first of them, which spans every piece of
+    /// order `largest` that is referenced. Pages have to be below 2^52.
+    pub fn recording(&self, largest: u32) -> Recording {
+        let mut items = Vec::new();
+        let spaces: BTreeSet<u32> = self.0.iter().map(|&(space, _)| space).collect();
+        for &space in &spaces {
+            let used = self.0.iter().filter(|&&(of, _)| of == space);
+            let pieces: BTreeSet<Piece> = used
+                .map(|&(_, page)| Piece::around(space, page, largest))
+                .collect();
+            if let (Some(first), Some(last)) = (pieces.first(), pieces.last()) {
+                items.push(OwnedItem::Event(Event::SpaceSwitch(SpaceId(space))));
+                items.push(OwnedItem::Event(map(first.first, last.pages().end)));
+            }
+        }
+        for run in self.0.chunk_by(|(space, _), (next, _)| space == next) {
+            items.push(OwnedItem::Event(Event::SpaceSwitch(SpaceId(run[0].0))));
+            items.push(OwnedItem::Visits(
+                run.iter().map(|&(_, page)| load(page)).collect(),
+            ));
+        }
+        Recording {
+            grain: Grain::Page,
+            items,
+        }
+    }
+}
+
+fn map(first: u64, end: u64) -> Event {
+    Event::Map(Mapping {
+        range: Range {
+            start: VirtAddr(first * 4096),
+            len: (end - first) * 4096,
+        },
+        protection: Protection {
+            read: true,
+            write: true,
+            execute: false,
+        },
+        shared: false,
+        backing: Backing::Anonymous,
+    })
+}
+
+fn load(page: u64) -> Visit {
+    Visit {
+        unit: page,
+        loads: 1,
+        loads_before_store: 1,
+        instructions: 1,
+        ..Visit::default()
+    }
+}
