@@ -24,6 +24,13 @@ impl Offer {
         self.spared - self.net
     }
 
+    /// Whether it spares nearly as much for what is paid as the best one does.
+    fn is_near(&self, best: &Self) -> bool {
+        let (part, of) = NEAR;
+        self.net <= 0
+            || best.net > 0 && self.spared * best.net * of >= best.spared * self.net * part
+    }
+
     /// The best first: those that cost nothing more, by what they gain; then by what is spared for what is paid. Of equal ones the smaller, then the
     /// one of the lower space, then the one at the lower address.
     fn order(&self, other: &Self) -> Ordering {
@@ -37,6 +44,9 @@ impl Offer {
         by_worth.then_with(|| place(self).cmp(&place(other)))
     }
 }
+
+/// How far below the best an offer may be to be accepted with it.
+const NEAR: (i128, i128) = (3, 4);
 
 /// What is paid for the chosen.
 pub(super) type Paid = BTreeMap<Place, i128>;
@@ -95,7 +105,7 @@ pub(super) fn add(setting: &Setting, chosen: &mut Chosen, paid: &mut Paid, offer
     paid.insert(first, offer.price);
 }
 
-/// What is to be added, the best first: the best one alone, or pieces that do not overlap and together gain most.
+/// What is to be added, the best first: the best one alone; or with it those that are nearly as good and overlap neither it nor one another.
 pub(super) fn accept(
     found: &Found,
     setting: &Setting,
@@ -105,37 +115,22 @@ pub(super) fn accept(
 ) -> Vec<Offer> {
     let mut offers = offers(found, setting, chosen, paid);
     offers.retain(|offer| !barred.contains(&offer.piece));
-    if setting.search.one_by_one {
-        let best = offers.into_iter().min_by(Offer::order);
-        return best.into_iter().collect();
-    }
-    let mut accepted = together(setting, offers);
-    accepted.sort_by(Offer::order);
-    accepted
-}
-
-/// The pieces that do not overlap and gain most, if what each gains does not depend on the others: from the smallest size up, a piece or the best of
-/// what lies in it.
-fn together(setting: &Setting, offers: Vec<Offer>) -> Vec<Offer> {
-    let mut by_level: BTreeMap<usize, Vec<Offer>> = BTreeMap::new();
-    for offer in offers {
-        by_level.entry(offer.piece.1).or_default().push(offer);
-    }
-    let mut taken: BTreeMap<Place, Offer> = BTreeMap::new();
-    for (level, offers) in by_level {
-        for offer in offers {
-            let (first, _) = offer.piece;
-            let page = first.page + setting.sizes.pages(level);
-            let range = first..Place { page, ..first };
-            let parts: Vec<Place> = taken.range(range).map(|(at, _)| *at).collect();
-            let gain: i128 = parts.iter().map(|part| taken[part].gain()).sum();
-            if offer.gain() > gain {
-                for part in parts {
-                    taken.remove(&part);
-                }
-                taken.insert(first, offer);
-            }
+    offers.sort_by(Offer::order);
+    let Some(best) = offers.first().copied() else {
+        return offers;
+    };
+    let mut taken: BTreeMap<Place, Place> = BTreeMap::new();
+    offers.retain(|offer| {
+        let (first, level) = offer.piece;
+        let page = first.page + setting.sizes.pages(level);
+        let end = Place { page, ..first };
+        let before = taken.range(..end).next_back();
+        let alone = before.is_none_or(|(_, taken)| *taken <= first);
+        let good = *offer == best || !setting.search.one_by_one && offer.is_near(&best);
+        if alone && good {
+            taken.insert(first, end);
         }
-    }
-    taken.into_values().collect()
+        alone && good
+    });
+    offers
 }

@@ -10,8 +10,8 @@ use broadleaf_translation::charges::Ladder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-/// A choice is as good as made where what could be added would gain less than this part of the cost, unless one piece is added at a time.
-const WORTH_A_TRIAL: i128 = 2000;
+/// How much of what several pieces were to gain together they have to, if they are not to be added: pieces that spare the same misses are looked at one after the other.
+const ENOUGH: (i128, i128) = (7, 8);
 
 /// What was chosen for a course, and what it was chosen by.
 #[derive(Debug)]
@@ -120,15 +120,18 @@ impl Search<'_> {
             (!found.made.contains(first)).then_some((*first, *level))
         };
         let absent: Vec<Piece> = tried.iter().filter_map(missing).collect();
-        if found.cost >= self.cost {
-            if absent.is_empty() {
-                // Together they spare less than each by itself: half of them, the better ones, may spare more.
-                let before = self.offers.len();
-                self.offers.truncate(before / 2);
-            } else {
-                self.barred.extend(absent);
-                self.look_around();
-            }
+        let gained = i128::from(self.cost) - i128::from(found.cost);
+        if self.cost != u64::MAX && !absent.is_empty() && gained <= 0 {
+            self.barred.extend(absent);
+            self.look_around();
+            return;
+        }
+        let promised: i128 = self.offers.iter().map(Offer::gain).sum();
+        let several = self.offers.len() > 1;
+        if several && gained * ENOUGH.1 < promised * ENOUGH.0 || gained <= 0 {
+            // Together they spare less than each by itself: half of them, the better ones, may spare more.
+            let before = self.offers.len();
+            self.offers.truncate(before / 2);
             return;
         }
         let (_, mut paid) = self.extended();
@@ -149,9 +152,5 @@ impl Search<'_> {
     fn look_around(&mut self) {
         let (setting, found) = (self.setting, &self.found);
         self.offers = accept(found, setting, &self.best, &self.paid, &self.barred);
-        let gain: i128 = self.offers.iter().map(Offer::gain).sum();
-        if !setting.search.one_by_one && gain * WORTH_A_TRIAL < i128::from(self.cost) {
-            self.offers.clear();
-        }
     }
 }

@@ -135,13 +135,14 @@ impl Trial<'_> {
         match self.recency.use_it(unit) {
             Used::Held => self.capacity.touch(tag, first, level),
             Used::Missed(gone) => {
+                self.found.walks[level] += 1;
+                // What gives way was there when it missed.
+                self.prefetch.miss(tag, first, level, |_, _| ());
+                self.capacity.miss(tag, first, level, |_, _| ());
                 if let Some(gone) = gone {
                     let gone = self.units[gone as usize];
                     self.prefetch.evict(gone.tag, gone.first, gone.level);
                 }
-                self.found.walks[level] += 1;
-                self.prefetch.miss(tag, first, level, |_, _| ());
-                self.capacity.miss(tag, first, level, |_, _| ());
             }
         }
     }
