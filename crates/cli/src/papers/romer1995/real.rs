@@ -18,7 +18,7 @@ struct Real {
     arguments: &'static [&'static str],
 }
 
-/// In the order of the paper's tables. Recordings are called after the programs.
+/// In the order of the paper's tables.
 const REAL: [Real; 6] = [
     Real {
         stands_for: "coral",
@@ -66,7 +66,9 @@ pub(super) fn all(setting: &Setting) -> Result<Vec<Run>, Failure> {
     for real in REAL.iter().filter(|real| is_here(real.program)) {
         let arguments = real.arguments.iter().map(OsString::from);
         let command = [executable(real.program)].into_iter().chain(arguments);
-        let (mut trace, accesses) = recording(setting, real.program, command, work.path())?;
+        // Other papers have the same programs do something else.
+        let name = format!("romer1995-{}", real.program);
+        let (mut trace, accesses) = recording(setting, &name, command, work.path())?;
         let outcome = replay(real.program, &policies()).of(&mut trace, accesses)?;
         runs.push(Run::of(real.stands_for, true, &outcome)?);
     }
