@@ -35,8 +35,14 @@ pub(crate) fn recording(
     if !path.exists() {
         eprintln!("broadleaf: recording {name} ...");
         let inside = ["env", "-C"].map(OsString::from).into_iter();
+        // What the program prints does not belong between tables.
+        let silently = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/null"].map(OsString::from);
         let options = Options {
-            command: inside.chain([work.into()]).chain(command).collect(),
+            command: inside
+                .chain([work.into()])
+                .chain(silently)
+                .chain(command)
+                .collect(),
             grain: Grain::Page,
             instructions: false,
             follow_children: true,
