@@ -72,6 +72,13 @@ for what in "$@"; do
       need redis-server command -v redis-server
       need redis-tools command -v redis-benchmark
       ;;
+    paper)
+      need xz-utils command -v xz
+      need python3 command -v python3
+      need sqlite3 command -v sqlite3
+      need ncompress command -v compress
+      need ngspice command -v ngspice
+      ;;
     fuzz) need g++ command -v g++ ;;
     rust-tools) ;;
     *) echo "setup.sh: no such need: $what" >&2; exit 2 ;;

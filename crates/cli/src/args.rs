@@ -477,19 +477,21 @@ pub(crate) struct Explain {
 /// Do a paper's experiments again, and print its figures beside ours
 ///
 /// Each experiment is a table with the published figures, what they are here, and whether the direction is the same. Papers: navarro2002
-/// (reservation-based superpages of several sizes: best case, each size alone, fragmented memory, a server beside a seeker of contiguity, adversaries, demotion).
+/// (reservation-based superpages of several sizes: best case, each size alone, fragmented memory, a server beside a seeker of contiguity, adversaries, demotion),
+/// romer1995 (superpages that TLB misses pay for: misses, time, memory and page sizes under each of its policies).
 ///
 /// Counts are exact, speedups are estimates from them. Without --full, programs are reference streams made after the kernels of the paper's
 /// programs, in less memory, and all is done in less than two minutes. With it, memory and programs have the paper's sizes, and programs that stand on
-/// this machine (gcc, sqlite3, xz, python3) are recorded and replayed as well, which takes much longer.
+/// this machine (gcc, sqlite3, xz, python3; compress and ngspice for romer1995) are recorded and replayed as well, which takes much longer.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   broadleaf paper navarro2002
+  broadleaf paper romer1995
   broadleaf paper navarro2002 --full -o navarro          tables as text and CSV, recordings of programs beside them
   broadleaf paper navarro2002 --cycles-per-access 3      a slower processor, on which TLB misses weigh less")]
 pub(crate) struct Paper {
-    /// The paper: navarro2002
+    /// The paper: navarro2002, romer1995
     #[arg(value_name = "PAPER")]
     pub(crate) name: String,
 
@@ -501,9 +503,9 @@ pub(crate) struct Paper {
     #[arg(long, hide = true, conflicts_with = "full")]
     pub(crate) tiny: bool,
 
-    /// What an access takes that misses no TLB
-    #[arg(long, value_name = "CYCLES", default_value_t = 1.5, value_parser = cycles)]
-    pub(crate) cycles_per_access: f64,
+    /// What an access takes that misses no TLB [default: 1.5; 3 for romer1995]
+    #[arg(long, value_name = "CYCLES", value_parser = cycles)]
+    pub(crate) cycles_per_access: Option<f64>,
 
     /// Write the tables to FOLDER as well: each as CSV, all as text; recordings of --full are kept there
     #[arg(short, long, value_name = "FOLDER")]

@@ -18,7 +18,7 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     };
     let setting = Setting {
         scale,
-        cycles_per_access: options.cycles_per_access,
+        cycles_per_access: (options.cycles_per_access).unwrap_or(paper.cycles_per_access),
         folder: options.output.clone(),
     };
     let experiments = || {

@@ -3,7 +3,9 @@
 
 mod generated;
 pub(crate) mod navarro2002;
+mod recorded;
 mod replay;
+pub(crate) mod romer1995;
 mod table;
 
 use std::path::PathBuf;
@@ -51,9 +53,11 @@ pub(crate) struct Paper {
     pub(crate) title: &'static str,
     /// What a reader has to know of all its tables.
     pub(crate) remarks: &'static str,
+    /// What an access takes that misses no TLB, in cycles, unless one says so.
+    pub(crate) cycles_per_access: f64,
     /// In the order in which they are printed.
     pub(crate) experiments: &'static [Experiment],
 }
 
 /// The papers that there are.
-pub(crate) const PAPERS: &[Paper] = &[navarro2002::PAPER];
+pub(crate) const PAPERS: &[Paper] = &[navarro2002::PAPER, romer1995::PAPER];

@@ -13,6 +13,8 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<String>,
     /// As many cells in each as there are columns.
     pub(crate) rows: Vec<Vec<String>>,
+    /// What stands behind each row for people, where it has one: a bar.
+    bars: Vec<String>,
     /// Directions, and whether the figures go there.
     pub(crate) directions: Vec<(bool, String)>,
 }
@@ -29,7 +31,13 @@ impl Table {
 
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.row_with_bar(cells, String::new());
+    }
+
+    /// Adds a row with a bar behind it, which is no column.
+    pub(crate) fn row_with_bar(&mut self, cells: impl IntoIterator<Item = String>, bar: String) {
         self.rows.push(cells.into_iter().collect());
+        self.bars.push(bar);
     }
 
     /// Says what should be seen, and whether it is.
@@ -51,7 +59,8 @@ impl Table {
                 cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
             })
             .collect();
-        for line in lines {
+        let bars = std::iter::once("").chain(self.bars.iter().map(String::as_str));
+        for (line, bar) in lines.zip(bars) {
             let mut text = String::new();
             for (number, (cell, width)) in line.iter().zip(&widths).enumerate() {
                 if number == 0 {
@@ -60,7 +69,7 @@ impl Table {
                     let _ = write!(text, "  {cell:>width$}");
                 }
             }
-            let _ = writeln!(out, "{}", text.trim_end());
+            let _ = writeln!(out, "{}", format!("{text}  {bar}").trim_end());
         }
         out.push('\n');
         for (agrees, direction) in &self.directions {
@@ -111,12 +120,12 @@ mod tests {
     #[test]
     fn columns_stand_below_their_heads_and_csv_is_quoted() {
         let mut table = Table::new("A title", "Two words.", &["name", "here"]);
-        table.row(["a, b".to_owned(), "12".to_owned()]);
+        table.row_with_bar(["a, b".to_owned(), "12".to_owned()], "mm".to_owned());
         table.direction(true, "up");
         table.direction(false, "down");
         assert_eq!(
             table.text(),
-            "A title\n-------\nTwo words.\n\n  name  here\n  a, b    12\n\n  agrees: up\n  does not agree: down\n"
+            "A title\n-------\nTwo words.\n\n  name  here\n  a, b    12  mm\n\n  agrees: up\n  does not agree: down\n"
         );
         assert_eq!(table.csv(), "name,here\n\"a, b\",12\n");
     }

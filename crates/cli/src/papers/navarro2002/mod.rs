@@ -18,6 +18,7 @@ pub(crate) const PAPER: Paper = Paper {
               fixed number of cycles (--cycles-per-access), to which the cycles of walks and of faults are added, those of zeroing, promotion and disk \
               included. No other cache is modelled, so a program whose references miss those too gains less in truth. Counts are exact. Programs are \
               the kernels of those of the paper, as references; --full adds recordings of real ones.",
+    cycles_per_access: 1.5,
     experiments: &[
         Experiment {
             tables: &["best-case", "page-sizes"],

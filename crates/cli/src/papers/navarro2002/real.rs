@@ -4,16 +4,11 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use broadleaf_record::valgrind::Options;
-use broadleaf_trace::{DEFAULT_LEVEL, Grain};
-
 use super::best::{Row, of_outcome, replay};
 use super::{none, percent, times};
-use crate::commands::record::{made_by, record};
 use crate::failure::{Failure, reason};
+use crate::papers::recorded::{is_here, recording};
 use crate::papers::{Setting, Table};
-use crate::source::origin::Passes;
-use crate::source::{Reading, Trace, Whole};
 
 /// A program, and what it is given to do in a folder where `input` is a text of half a megabyte.
 struct Real {
@@ -67,17 +62,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
         ],
     );
     let mut slowest = f64::MAX;
-    for real in REAL {
-        let found = std::env::var_os("PATH").is_some_and(|path| {
-            std::env::split_paths(&path).any(|folder| folder.join(real.program).is_file())
-        });
-        if !found {
-            eprintln!(
-                "broadleaf: {} is not on this machine: left out",
-                real.program
-            );
-            continue;
-        }
+    for real in REAL.iter().filter(|real| is_here(real.program)) {
         let (row, accesses) = one(setting, real, work.path())?;
         let (base, all) = (row.took[0], row.took[4]);
         slowest = slowest.min(all.speedup_over(base));
@@ -95,40 +80,9 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
 }
 
 fn one(setting: &Setting, real: &Real, work: &Path) -> Result<(Row, u64), Failure> {
-    let folder = setting.folder.as_deref().unwrap_or(work);
-    let path = folder.join(format!("{}.bl", real.program));
-    if !path.exists() {
-        eprintln!("broadleaf: recording {} ...", real.program);
-        let command = ["env", "-C"].map(OsString::from).into_iter();
-        let command = command.chain([work.into(), real.program.into()]);
-        let options = Options {
-            command: command
-                .chain(real.arguments.iter().map(OsString::from))
-                .collect(),
-            grain: Grain::Page,
-            instructions: false,
-            follow_children: true,
-            level: DEFAULT_LEVEL,
-            recorder: made_by("tool for Valgrind"),
-        };
-        let finished = record(&options, &path, false, true)?;
-        if !finished.status.success() {
-            return Err(Failure::Failed(format!(
-                "{} failed while it was recorded",
-                real.program
-            )));
-        }
-    }
-    let reading = Reading {
-        passes: Passes::Several,
-        keep_going: false,
-        fetches: false,
-    };
-    let mut trace = Trace::open(&path, reading, Whole::Work)?;
-    let accesses = match trace.work() {
-        crate::progress::Work::Accesses(accesses) => accesses,
-        _ => 0,
-    };
+    let arguments = real.arguments.iter().map(OsString::from);
+    let command = [real.program.into()].into_iter().chain(arguments);
+    let (mut trace, accesses) = recording(setting, real.program, command, work)?;
     let outcome = replay(real.program).of(&mut trace, accesses)?;
     let row = of_outcome(setting, real.program, &outcome)?;
     Ok((row, outcome.trace.accesses))

@@ -1,0 +1,152 @@
+//! Figures 1, 4 and 5, as series: TLBMCPI and memory.
+
+use super::none;
+use super::policies::SIZES;
+use super::published::POLICIES;
+use super::rows::{most, whose};
+use super::runs::Run;
+use crate::papers::Table;
+
+/// TLBMCPI.
+pub(super) fn cycles(figure: f64) -> String {
+    format!("{figure:.3}")
+}
+
+fn percent(figure: f64) -> String {
+    format!("{figure:.1}")
+}
+
+/// Two rows for each run: TLBMCPI, and memory beyond that of 4 KiB.
+fn both(table: &mut Table, runs: &[Run], policies: &[&str]) {
+    for run in runs {
+        let row = |table: &mut Table, series: &str, of: &dyn Fn(&str) -> Option<String>| {
+            let cells = policies
+                .iter()
+                .map(|policy| of(policy).unwrap_or_else(none));
+            let head = whose(run.program, run.whose()).into_iter();
+            table.row(head.chain([series.to_owned()]).chain(cells));
+        };
+        row(table, "TLBMCPI", &|policy| run.tlbmcpi(policy).map(cycles));
+        row(table, "memory (+ %)", &|policy| {
+            run.memory_overhead(policy).map(percent)
+        });
+    }
+}
+
+fn heads<'a>(policies: &[&'a str]) -> Vec<&'a str> {
+    ["program", "whose", "series"]
+        .into_iter()
+        .chain(policies.iter().copied())
+        .collect()
+}
+
+pub(super) fn page_size_tradeoff(runs: &[Run]) -> Table {
+    let mut table = Table::new(
+        "Figure 1: TLBMCPI and memory over the size of pages",
+        "Cycles in service of the TLB for each instruction, and memory at its peak beyond what 4 KiB take. The paper's figure has no numbers.",
+        &heads(&SIZES),
+    );
+    both(&mut table, runs, &SIZES);
+    let (first, last) = (SIZES[0], SIZES[SIZES.len() - 1]);
+    let (agrees, text) = most(runs, |run| {
+        let fewer = run.tlbmcpi(last)? < run.tlbmcpi(first)?;
+        Some(fewer && run.memory_overhead(last)? > run.memory_overhead(first)?)
+    });
+    table.direction(
+        agrees,
+        format!("larger pages lower TLBMCPI and raise memory: {text}"),
+    );
+    let (agrees, text) = most(runs, |run| {
+        let mut steps = SIZES.windows(2);
+        Some(steps.all(|two| run.memory_overhead(two[0]) <= run.memory_overhead(two[1])))
+    });
+    table.direction(
+        agrees,
+        format!("memory never falls from one size to the next: {text}"),
+    );
+    table
+}
+
+pub(super) fn memory(runs: &[Run]) -> Table {
+    let policies = &POLICIES[1..];
+    let heads: Vec<&str> = ["program", "whose"]
+        .into_iter()
+        .chain(policies.iter().copied())
+        .collect();
+    let mut table = Table::new(
+        "Figure 4: memory beyond that of 4 KiB, in percent",
+        "At the peak. The paper's figure has no numbers; its text has some.",
+        &heads,
+    );
+    let text = ["-", "10 to 25", "-", "0", "up to 12", "up to 4", "up to 4"];
+    table.row(
+        whose("all", "paper")
+            .into_iter()
+            .chain(text.map(str::to_owned)),
+    );
+    for run in runs {
+        let cells = policies
+            .iter()
+            .map(|policy| run.memory_overhead(policy).map_or_else(none, percent));
+        table.row(whose(run.program, run.whose()).into_iter().chain(cells));
+    }
+    let most_of = |policy: &str| {
+        let all = runs.iter().filter_map(|run| run.memory_overhead(policy));
+        all.fold(0.0, f64::max)
+    };
+    let online = most_of("online").max(most_of("approx-online"));
+    table.direction(
+        online <= 4.0,
+        format!("online and approx-online never take more than 4 percent: {online:.1} at most"),
+    );
+    table.direction(most_of("asap") == 0.0, "asap takes no more than 4 KiB do");
+    let (agrees, text) = most(runs, |run| {
+        Some(run.memory_overhead("64k")? > run.memory_overhead("approx-online")?)
+    });
+    table.direction(
+        agrees,
+        format!("pages of 64 KiB take more than approx-online: {text}"),
+    );
+    table
+}
+
+pub(super) fn tradeoff(runs: &[Run]) -> Table {
+    let policies = [
+        "4k",
+        "16k",
+        "64k",
+        "256k",
+        "offline",
+        "asap",
+        "asap-4-64",
+        "online",
+        "approx-online",
+    ];
+    let mut table = Table::new(
+        "Figure 5: TLBMCPI against memory",
+        "As in figure 1, with the policies that promote. The ideal is zero in both rows.",
+        &heads(&policies),
+    );
+    both(&mut table, runs, &policies);
+    for other in ["asap", "asap-4-64", "online"] {
+        let (agrees, text) = most(runs, |run| {
+            let better = run.tlbmcpi("approx-online")? < run.tlbmcpi(other)?;
+            let smaller = run.memory_overhead("approx-online")? < run.memory_overhead(other)?;
+            Some(better || smaller)
+        });
+        table.direction(
+            agrees,
+            format!("approx-online is ahead of {other} in TLBMCPI, memory or both: {text}"),
+        );
+    }
+    if runs.iter().any(|run| run.under("offline").is_some()) {
+        let (agrees, text) = most(runs, |run| {
+            Some(run.tlbmcpi("approx-online")? < run.tlbmcpi("offline")? + 0.1)
+        });
+        table.direction(
+            agrees,
+            format!("approx-online is within 0.10 of offline: {text} (paper: 9 of 10)"),
+        );
+    }
+    table
+}

@@ -1,0 +1,56 @@
+//! Whose a row is, and of how many programs something holds.
+
+use super::published::{PROGRAMS, Published};
+use super::runs::Run;
+
+/// The cells of a row that tell whose it is: the paper's, a kernel's, or that of a recording.
+pub(super) fn whose(program: &str, whose: &str) -> [String; 2] {
+    [program.to_owned(), whose.to_owned()]
+}
+
+/// The paper's programs in its order, each with the runs that stand for it; then what stands for none.
+pub(super) fn grouped(
+    runs: &[Run],
+) -> impl Iterator<Item = (&str, Option<&'static Published>, Vec<&Run>)> {
+    let of = |name: &str| -> Vec<&Run> { runs.iter().filter(|run| run.program == name).collect() };
+    let others = runs
+        .iter()
+        .filter(|run| Published::of(run.program).is_none());
+    let published = PROGRAMS.iter();
+    published
+        .map(move |program| (program.program, Some(program), of(program.program)))
+        .chain(others.map(|run| (run.program, None, vec![run])))
+}
+
+/// The kernel of a program.
+pub(super) fn kernel<'a>(runs: &'a [Run], program: &str) -> Option<&'a Run> {
+    runs.iter()
+        .find(|run| run.program == program && !run.recorded)
+}
+
+/// Whether something holds of the kernels of all these programs.
+pub(super) fn all_of(
+    runs: &[Run],
+    programs: &[&str],
+    holds: impl Fn(&Run) -> Option<bool>,
+) -> bool {
+    let mut kernels = programs.iter().map(|program| kernel(runs, program));
+    kernels.all(|run| run.and_then(&holds) == Some(true))
+}
+
+/// Whether something holds of more than half of the runs; and of how many, and of which it does not.
+pub(super) fn most(runs: &[Run], holds: impl Fn(&Run) -> Option<bool>) -> (bool, String) {
+    let name = |run: &Run| match run.recorded {
+        true => format!("{} (recorded)", run.program),
+        false => run.program.to_owned(),
+    };
+    let others = runs.iter().filter(|run| holds(run) != Some(true));
+    let others: Vec<String> = others.map(name).collect();
+    let (all, those) = (runs.len(), runs.len() - others.len());
+    let but = if others.is_empty() {
+        String::new()
+    } else {
+        format!(", not for {}", others.join(", "))
+    };
+    (2 * those > all, format!("{those} of {all} programs{but}"))
+}
