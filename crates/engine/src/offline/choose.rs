@@ -89,7 +89,7 @@ struct Search<'a> {
     first: Option<(Chosen, u64)>,
     /// What is to be added to it next.
     offers: Vec<Offer>,
-    /// What did not become a superpage when it was tried.
+    /// What did not become a superpage when it was tried, or spared nothing.
     barred: BTreeSet<Piece>,
     /// What the trial of the best found.
     found: Found,
@@ -121,18 +121,27 @@ impl Search<'_> {
         };
         let absent: Vec<Piece> = tried.iter().filter_map(missing).collect();
         let gained = i128::from(self.cost) - i128::from(found.cost);
-        if self.cost != u64::MAX && !absent.is_empty() && gained <= 0 {
-            self.barred.extend(absent);
-            self.look_around();
-            return;
-        }
         let promised: i128 = self.offers.iter().map(Offer::gain).sum();
-        let several = self.offers.len() > 1;
-        if several && gained * ENOUGH.1 < promised * ENOUGH.0 || gained <= 0 {
-            // Together they spare less than each by itself: half of them, the better ones, may spare more.
-            let before = self.offers.len();
-            self.offers.truncate(before / 2);
-            return;
+        let enough = gained > 0 && gained * ENOUGH.1 >= promised * ENOUGH.0;
+        match &self.offers[..] {
+            [_, _, ..] if !enough && absent.is_empty() => {
+                // Together they spare less than each by itself: half of them, the better ones, may spare more.
+                let before = self.offers.len();
+                self.offers.truncate(before / 2);
+                return;
+            }
+            _ if gained <= 0 => {
+                // What did not become a superpage will not, and what spared nothing by itself is no good offer.
+                let alone = self.offers.iter().map(|offer| offer.piece).take(1);
+                let useless: Vec<Piece> = match absent.is_empty() {
+                    true => alone.collect(),
+                    false => absent,
+                };
+                self.barred.extend(useless);
+                self.look_around();
+                return;
+            }
+            _ => {}
         }
         let (_, mut paid) = self.extended();
         let mut best = tried;

@@ -264,7 +264,8 @@ impl Trial<'_> {
             (self.active.range(first..starting)).map(|(first, (level, _))| (*first, *level));
         let meeting: BTreeSet<Piece> = inside.chain(before).collect();
         for (at, level) in meeting {
-            let whole = at.page >= first.page && at.page + self.ladder.pages(level) <= end;
+            let whole =
+                at.page >= first.page && at.page.saturating_add(self.ladder.pages(level)) <= end;
             if whole && !gone {
                 continue;
             }
@@ -280,6 +281,7 @@ impl Trial<'_> {
         for number in numbers {
             self.recency.remove(self.unit_of[number as usize]);
         }
+        self.break_at_the_ends(first, end);
         let tag = self.tag(first.space);
         if !gone {
             self.prefetch.shoot_down(tag, first.page, pages);
@@ -296,6 +298,20 @@ impl Trial<'_> {
         }
         self.prefetch.forget(tag, first.page, pages);
         self.capacity.forget(tag, first.page, pages);
+    }
+
+    /// Pieces that lie partly in a range of which something is taken away would be base pages from then on, until one of them faults again.
+    fn break_at_the_ends(&mut self, first: Place, end: u64) {
+        for level in 1..=self.ladder.largest() {
+            for page in [first.page, end.saturating_sub(1)] {
+                let at = self.piece(Place { page, ..first }, level);
+                let inside = at.page >= first.page
+                    && at.page.saturating_add(self.ladder.pages(level)) <= end;
+                if !inside {
+                    self.settle((at, level));
+                }
+            }
+        }
     }
 
     /// What a piece was charged so far is spared; it has to be covered anew to be charged more.
