@@ -91,7 +91,7 @@ fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) ->
 
 /// How much dearer than the better of promoting at time 0 and never, and whether anything was promoted.
 fn factor(stream: &[u64], policy: &str, prices: Prices) -> (f64, bool) {
-    let policies = [policy, "fixed(size=none)", "fixed(size=8k)"];
+    let policies = [policy, "fixed-4k", "fixed-8k"];
     let [(online, promotions), (never, _), (large, _)] = costs(stream, policies, prices);
     let best = never.min(large + prices.promotion());
     assert!(promotions <= 1, "one candidate");

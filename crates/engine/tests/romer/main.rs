@@ -192,6 +192,18 @@ fn reserving_changes_nothing_but_the_price() {
     }
 }
 
+/// Pages of the base size are what there is without superpages.
+#[test]
+fn fixed_at_the_base_page_is_no_policy_at_all() {
+    for seed in 0..cases() / 10 {
+        let mut rng = Rng::new(seed + 2_000_000);
+        let of = some_machine(&mut rng);
+        let recording = near(rng.next(), 40);
+        let [fixed, base] = ["fixed-4k", "4k"].map(|name| replayed(&recording, name, &of));
+        assert_eq!(fixed, base, "seed {seed}");
+    }
+}
+
 /// Figure 2 of the paper from end to end: three entries, pages 8, 1, 7, 6, 5 and 0, and then 1. The policy is idle until the last miss, and promotes what that one is charged to. Which piece
 /// it was is told by how many pages are resident then.
 #[test]

@@ -40,7 +40,7 @@ fn machine(of: &RomerMachine) -> Machine {
 /// The policy's name on the command line.
 pub(super) fn name(policy: &RomerPolicy) -> String {
     match policy {
-        RomerPolicy::Fixed(pages) => format!("fixed(size={})", name_of(*pages)),
+        RomerPolicy::Fixed(pages) => format!("fixed-{}", name_of(*pages)),
         RomerPolicy::Asap { sizes, percent } => {
             let sizes: Vec<String> = sizes.iter().map(|&pages| name_of(pages)).collect();
             format!("asap(sizes={},part={percent})", sizes.join("+"))
