@@ -100,6 +100,6 @@ pub(super) fn cycles(cell: &Cell<'_>) -> u64 {
     let tlb = cell.walk_cycles() + bookkeeping;
     match search(cell.policy).map(|search| search.cycles) {
         Some(Cycles::All) => tlb + counters.fault_cycles + counters.daemon_cycles,
-        Some(Cycles::Tlb) | None => tlb + counters.promotion_cycles,
+        Some(Cycles::Tlb) | None => tlb + counters.copy_cycles,
     }
 }

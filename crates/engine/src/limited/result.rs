@@ -6,7 +6,7 @@ use crate::result::{notes, of_memory};
 use crate::stream::Stream;
 use crate::{Outcome, Plan};
 use broadleaf_memory::system::Sample;
-use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, TraceSummary, Walks};
+use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, Tlbmcpi, TraceSummary, Walks};
 use std::collections::BTreeMap;
 
 /// What a replay found.
@@ -63,6 +63,13 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
     }
     let ended = cell.ended.map(|time| stream.since_begun(time));
     let accesses = ended.unwrap_or(stream.summary.accesses);
+    let instructions = match ended {
+        Some(_) => cell.instructions,
+        None => stream.summary.instructions,
+    };
+    let walk_cycles = cell.walk_cycles();
+    let bookkeeping_cycles = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
+    let cycles = [walk_cycles, bookkeeping_cycles, counters.copy_cycles];
     let last = Sample {
         time: cell.ended.unwrap_or(stream.now()),
         ..cell.system.sample()
@@ -75,7 +82,7 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
         l1_misses: cell.second_hits + walks.total(),
         l2_misses: walks.total(),
         walks,
-        walk_cycles: cell.walk_cycles(),
+        walk_cycles,
         memory: Some(MemoryResult {
             base_page_bytes: cell.system.size(0).bytes(),
             page_sizes,
@@ -98,7 +105,9 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
             worst_fault_cycles: counters.worst_fault_cycles,
             daemon_cycles: counters.daemon_cycles,
             promotion_cycles: counters.promotion_cycles,
-            bookkeeping_cycles: cell.charged.as_ref().map_or(0, |charged| charged.cycles),
+            copy_cycles: counters.copy_cycles,
+            bookkeeping_cycles,
+            tlbmcpi: Tlbmcpi::new(cycles, instructions),
             free_contiguity: by_order(&last.extents),
             in_swap_pages: totals.in_swap,
             out_of_memory_after: ended,
