@@ -79,6 +79,14 @@ fn an_explanation_names_parameters_and_source() {
             && text.contains("max_ptes_none, 0 to 511 base pages (511 unless you say otherwise): "),
         "{text}"
     );
+    // Whichever way it is written.
+    for name in ["asap-4-64", "asap(sizes=64k,part=50)"] {
+        let text = succeeded(&run(&["explain", name]));
+        assert!(
+            text.starts_with("asap-4-64 (policy): promote 64 KiB"),
+            "{text}"
+        );
+    }
     let text = succeeded(&run(&["explain", "skylake"]));
     assert!(
         text.contains("1536 entries in 128 sets of 12 ways") && text.contains("35 cycles"),

@@ -382,3 +382,56 @@ fn memory_that_is_used_up_is_a_line_and_no_row() {
     let only = with("greedy", "table");
     assert!(only.contains("No recommendation: every policy"), "{only}");
 }
+
+/// What Romer's policies cost: in all formats, with an explanation, and as a column where it says more than walks do.
+#[test]
+fn cycles_for_each_instruction_are_told_in_their_parts() {
+    let trace = golden("blocks.bl");
+    let answer = |policies: &str, more: &[&str]| {
+        let first = ["compare", &trace, "--policy", policies];
+        let memory = ["--machine", "romer1995", "--memory", "unlimited"];
+        succeeded(&run(&[&first, &memory, more].concat()))
+    };
+    let json = answer(
+        "fixed(size=16k),asap-4-64,approx-online",
+        &["--format", "json"],
+    );
+    let json: Value = serde_json::from_str(&json).expect("the answer is JSON");
+    let instructions = json["trace"]["instructions"].as_f64().expect("a count");
+    let results = json["results"].as_array().expect("results");
+    let names: Vec<&str> = (results.iter())
+        .filter_map(|result| result["policy"].as_str())
+        .collect();
+    assert_eq!(names, ["fixed-16k", "asap-4-64", "approx-online"]);
+    for result in results {
+        for (part, cycles) in [
+            ("miss", "walk_cycles"),
+            ("bookkeeping", "bookkeeping_cycles"),
+            ("copy", "copy_cycles"),
+        ] {
+            let cycles = result[cycles].as_f64().expect("cycles");
+            let told = result["tlbmcpi"][part].as_f64().expect("a part");
+            assert!(
+                (told - cycles / instructions).abs() < 1e-9,
+                "{part}: {told}"
+            );
+        }
+    }
+    let copied: Vec<Option<u64>> = (results.iter())
+        .map(|result| result["copy_cycles"].as_u64())
+        .collect();
+    assert_eq!(copied[0], Some(0));
+    assert!(results[0]["promotion_cycles"].as_u64() > Some(0));
+    assert!(copied[1] > Some(0) && results[1]["promotion_cycles"] == results[1]["copy_cycles"]);
+    let csv = answer("fixed-16k,asap", &["--format", "csv"]);
+    let (names, rows) = csv.split_once('\n').expect("a header");
+    let at = names.split(',').position(|name| name == "tlbmcpi_copy");
+    let copy = |row: &str| row.split(',').nth(at.expect("a column")).map(str::to_owned);
+    let copies: Vec<Option<String>> = rows.lines().map(copy).collect();
+    assert!(copies[0].as_deref() == Some("0") && copies[1].as_deref() > Some("0"));
+    // Where nobody copies or keeps books, walk cycles say it all.
+    assert!(answer("4k,asap", &[]).contains("TLBMCPI"));
+    assert!(!answer("4k,fixed-16k", &[]).contains("TLBMCPI"));
+    let text = succeeded(&run(&["explain", "tlbmcpi"]));
+    assert!(text.contains("cycles per instruction"), "{text}");
+}

@@ -65,7 +65,7 @@ fn policies() -> String {
     let mut out = page(
         "Policies",
         "A policy decides when a block of 512 base pages, or of as many as another page size has, becomes a superpage. Name one on the command line with `--policy`; where it takes \
-         a number, the number stands behind a dash (`pop-64`, `life-1e6`) or in brackets (`pop(64)`), and what can be told to others stands in brackets by its name \
+         one thing, a number or a size, that stands behind a dash (`pop-64`, `life-1e6`, `fixed-16k`) or in brackets (`pop(64)`), and what can be told to others stands in brackets by its name \
          (`linux(enabled=madvise,defrag=defer)`). `broadleaf explain NAME` prints what stands here. The last of them is [your own](expressions.md).",
     );
     for policy in list("policies") {

@@ -80,7 +80,7 @@ pub struct Progress {
 }
 
 /// What a replay found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The trace, with an empty path and hash, which only the host knows.
     pub trace: TraceSummary,

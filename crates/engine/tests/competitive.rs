@@ -76,13 +76,9 @@ fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) ->
     let of = |at: usize| {
         let result = &outcome.results[at];
         let memory = result.memory.as_ref().expect("memory down to the frame");
-        // Pages that are large from the start are taken for memory that costs nothing: it is added where it belongs.
-        let copied = match policies[at].starts_with("fixed") {
-            true => 0,
-            false => memory.promotion_cycles,
-        };
+        // Pages that are large from the start cost nothing: it is added where it belongs.
         (
-            result.walk_cycles + memory.bookkeeping_cycles + copied,
+            result.walk_cycles + memory.bookkeeping_cycles + memory.copy_cycles,
             result.promotions,
         )
     };
@@ -91,7 +87,7 @@ fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) ->
 
 /// How much dearer than the better of promoting at time 0 and never, and whether anything was promoted.
 fn factor(stream: &[u64], policy: &str, prices: Prices) -> (f64, bool) {
-    let policies = [policy, "fixed(size=none)", "fixed(size=8k)"];
+    let policies = [policy, "fixed-4k", "fixed-8k"];
     let [(online, promotions), (never, _), (large, _)] = costs(stream, policies, prices);
     let best = never.min(large + prices.promotion());
     assert!(promotions <= 1, "one candidate");

@@ -4,7 +4,7 @@ mod common;
 
 use broadleaf_memory::Backing;
 use broadleaf_memory::frames::Start;
-use broadleaf_memory::system::{Files, Spec};
+use broadleaf_memory::system::{Costs, Files, Spec};
 use broadleaf_policy::{Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Scan};
 use broadleaf_units::FileId;
 use common::scripted::Scripted;
@@ -257,4 +257,42 @@ fn a_fair_daemon_serves_the_space_first_that_has_least() {
         (levels(&mut world, SPACE), levels(&mut world, OTHER)),
         (2, 2)
     );
+}
+
+#[test]
+fn promotions_have_the_price_of_copying_where_they_copy_or_always_have_it() {
+    let costs = Costs::default();
+    let of_eight = |kib: u64| 8 * 4 * kib + costs.promotion;
+    let (zeroing, copying) = (of_eight(costs.zero_kib), of_eight(costs.copy_kib));
+    let in_place = costs.promotion;
+    use Placement::{AtFault, Reserved};
+    // At the first page of a piece; at its last, where its pages lie in their places; and where they do not.
+    for (placement, quarters, booked) in [
+        (AtFault, 0, [(zeroing, 0), (zeroing, 0), (zeroing, zeroing)]),
+        (
+            Reserved,
+            4,
+            [(in_place, 0), (in_place, 0), (copying, copying)],
+        ),
+        (AtFault, 4, [(0, 0), (copying, copying), (copying, copying)]),
+    ] {
+        let all = [Copies::Never, Copies::Scattered, Copies::Always];
+        for (copies, booked) in all.into_iter().zip(booked) {
+            let needs = Needs {
+                placement,
+                copies,
+                ..Needs::default()
+            };
+            let policy = Scripted {
+                quarters,
+                ..Scripted::eager(needs)
+            };
+            let mut world = world(&policy, &small(64));
+            world.map(SPACE, Backing::Anonymous, 0..8);
+            world.touch(SPACE, (0..8).rev(), true);
+            let counters = world.counters();
+            let price = (counters.promotion_cycles, counters.copy_cycles);
+            assert_eq!(price, booked, "{copies:?}, {placement:?}, {quarters}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ mod curve;
 mod memory;
 mod memory_catalogue;
 mod record;
+mod tlbmcpi;
 mod walks;
 
 pub use catalogue::{METRICS, Metric, all_metrics, metric};
@@ -18,4 +19,5 @@ pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS};
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
 };
+pub use tlbmcpi::Tlbmcpi;
 pub use walks::Walks;

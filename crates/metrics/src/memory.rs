@@ -1,5 +1,6 @@
 //! What became of memory, where it was modelled down to the frame.
 
+use crate::Tlbmcpi;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -99,7 +100,7 @@ impl MemoryAsked {
 }
 
 /// What became of memory, where it was modelled down to the frame. Pages and frames are those of the base page size.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MemoryResult {
     /// How large a base page is, in bytes.
     pub base_page_bytes: u64,
@@ -143,8 +144,13 @@ pub struct MemoryResult {
     pub daemon_cycles: u64,
     /// Cycles of promotions, whoever waited.
     pub promotion_cycles: u64,
+    /// Of these, cycles of promotions that copy.
+    pub copy_cycles: u64,
     /// Cycles of charging TLB misses.
     pub bookkeeping_cycles: u64,
+    /// Cycles of walks, bookkeeping and copying for each instruction; absent where the trace does not count them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tlbmcpi: Option<Tlbmcpi>,
     /// Free extents at the end, by order.
     pub free_contiguity: BTreeMap<u8, u64>,
     /// Pages in the swap at the end.

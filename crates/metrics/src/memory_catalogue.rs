@@ -112,9 +112,21 @@ pub const MEMORY_METRICS: &[Metric] = &[
         "With --memory: what promotions took, whoever waited: copying, zeroing, reading, and what each takes beside that. Part of the two before.",
     ),
     cost(
+        "copy_cycles",
+        "cycles",
+        "With --memory: that part of promotion_cycles which is the price of copying: of promotions that copy the pages of a piece together, and of all under a policy that pays as if each did. \
+         0 where pages are large from their first fault, or become one where they lie.",
+    ),
+    cost(
         "bookkeeping_cycles",
         "cycles",
-        "With --memory: what it took to charge TLB misses to what would have spared them, for policies that ask for that. In no other figure.",
+        "With --memory: what it took to charge TLB misses to what would have spared them, for policies that ask for that. In no other figure of cycles.",
+    ),
+    cost(
+        "tlbmcpi",
+        "cycles per instruction",
+        "With --memory: what a policy costs by Romer's measure, in three parts: miss, bookkeeping and copy are walk_cycles, bookkeeping_cycles and copy_cycles divided by the trace's instructions. \
+         Tables show the sum, where any policy has more than the first part; CSV and Parquet have a column for each, tlbmcpi_miss and so on. Absent where the trace does not count instructions.",
     ),
     fact(
         "free_contiguity",

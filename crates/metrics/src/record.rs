@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub const COMPARE_SCHEMA: &str = "broadleaf.compare/1";
 
 /// What one policy did on one machine. Every field is described by the [`crate::Metric`] of its name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CellResult {
     /// The policy's catalogue name, with its parameter.
     pub policy: String,
@@ -148,7 +148,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MEMORY_METRICS, METRICS, Metric, SAMPLE_METRICS};
+    use crate::{MEMORY_METRICS, METRICS, Metric, SAMPLE_METRICS, Tlbmcpi};
     use std::collections::BTreeSet;
 
     #[test]
@@ -231,6 +231,7 @@ mod tests {
     fn every_figure_of_memory_is_in_the_catalogue_and_the_other_way_round() {
         let memory = MemoryResult {
             out_of_memory_after: Some(0),
+            tlbmcpi: Some(Tlbmcpi::default()),
             ..MemoryResult::default()
         };
         let whole = CellResult {

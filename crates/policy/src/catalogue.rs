@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 pub struct Entry {
     /// The name, without a parameter.
     pub name: &'static str,
-    /// How to write it: `pop-N`, `linux(...)`.
+    /// How to write it: `pop-N`, `fixed-SIZE`, `linux(...)`.
     pub syntax: &'static str,
     /// One line.
     pub summary: &'static str,
@@ -19,7 +19,8 @@ pub struct Entry {
     pub explanation: &'static str,
     /// Where it comes from: work and section.
     pub source: &'static str,
-    /// What it takes. A family has one, which has no default and stands behind a dash; the others have as many as they like, all with a default.
+    /// What it takes. A family has one, which has no default; the others have as many as they like, all with a default. Where there is one, it may stand
+    /// behind a dash.
     pub parameters: &'static [Parameter],
     /// Names that are ready to use: the policy itself, or the members of the family that its source studies.
     pub examples: &'static [&'static str],
@@ -47,6 +48,7 @@ const CATALOGUE: &[Entry] = &[
     policies::hawkeye::ENTRY,
     policies::fixed::ENTRY,
     policies::asap::ENTRY,
+    policies::asap::HALF,
     policies::online::APPROXIMATE,
     policies::online::ENTRY,
     policies::offline::ENTRY,
@@ -93,11 +95,19 @@ pub fn base_pages() -> Box<dyn Policy> {
 }
 
 impl Entry {
-    /// The number without which a family's name is none, and which may stand behind a dash.
+    /// The number without which a family's name is none.
     pub fn number(&self) -> Option<&'static Parameter> {
         self.parameters
             .iter()
             .find(|parameter| parameter.default.is_none())
+    }
+
+    /// The parameter that needs no name, because there is no other: what is given for it may stand behind a dash.
+    pub fn only(&self) -> Option<&'static Parameter> {
+        match self.parameters {
+            [one] => Some(one),
+            _ => None,
+        }
     }
 
     /// Makes the policy of these parameters: names, and what is given for them, as it is written. The others are what they are by default.

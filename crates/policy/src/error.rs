@@ -69,7 +69,7 @@ pub enum ParseError {
     },
     /// What stands in the place of page sizes is no set of them.
     #[error(
-        "{text:?} is not a set of page sizes for {parameter:?} of the policy {name}; write it as 2m, 64k+2m, all or none"
+        "{text:?} is not a set of page sizes for {parameter:?} of the policy {name}; write it as 2m, 64k+2m, all or none; sizes are powers of two from 4k to 512g"
     )]
     NotSizes {
         /// The policy.

@@ -175,7 +175,7 @@ pub enum Sizes {
     Block,
     /// All that there are.
     All,
-    /// Those of `1 << n` bytes for each bit `n` that is set.
+    /// Those of `1 << n` bytes for each bit `n` that is set. The base page may be among them, and is no superpage.
     These(u64),
 }
 
@@ -187,6 +187,11 @@ impl Sizes {
             Self::All => true,
             Self::These(shifts) => shift < 64 && shifts >> shift & 1 != 0,
         }
+    }
+
+    /// Whether it is one size.
+    pub(crate) const fn is_one(self) -> bool {
+        matches!(self, Self::These(shifts) if shifts.is_power_of_two())
     }
 }
 

@@ -1,10 +1,10 @@
 //! From a name to a policy.
 //!
-//! A policy is a catalogue name (`greedy`), a name with its number after a dash (`pop-64`, `life-1e6`), a name with
-//! its number in brackets (`pop(64)`, `life(x=1000000)`), or a name with any of its parameters in brackets
+//! A policy is a catalogue name (`greedy`), a name with its one parameter after a dash (`pop-64`, `life-1e6`, `fixed-16k`)
+//! or in brackets (`pop(64)`, `life(x=1000000)`), or a name with any of several in brackets
 //! (`linux(enabled=madvise,defrag=defer)`). Or it is an expression, which begins with `promote`.
 
-use crate::{Entry, Expression, ParseError, Policy, entry};
+use crate::{Entry, Expression, ParseError, Policy, catalogue, entry};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 /// ```
 /// use broadleaf_policy::parse;
 /// assert_eq!(parse("life(x=1000000)").unwrap().name(), "life-1e6");
+/// assert_eq!(parse("fixed(size=16k)").unwrap().name(), "fixed-16k");
 /// assert_eq!(parse("linux(defrag=defer, enabled=always)").unwrap().name(), "linux(defrag=defer)");
 /// ```
 ///
@@ -45,13 +46,24 @@ fn known(name: &str) -> Option<Result<Box<dyn Policy>, ParseError>> {
     }
     let (family, text) = name.split_once('-')?;
     let entry = entry(family)?;
-    Some(match entry.number() {
-        Some(number) => entry.with(&[(number.name, text)]),
-        None => Err(ParseError::Unwanted { name: entry.name }),
-    })
+    match entry.only() {
+        Some(only) => Some(entry.with(&[(only.name, text)])),
+        // One of another name may be meant, which begins as this one does.
+        None if is_beginning(family) => None,
+        None => Some(Err(ParseError::Unwanted { name: entry.name })),
+    }
 }
 
-/// What stands inside brackets: names of parameters, each with what is given for it. A family's number may stand there without its name.
+/// Whether some name of the catalogue goes on behind this one, with a dash.
+fn is_beginning(name: &str) -> bool {
+    let goes_on = |other: &str| {
+        let rest = other.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with('-'))
+    };
+    catalogue().iter().any(|other| goes_on(other.name))
+}
+
+/// What stands inside brackets: names of parameters, each with what is given for it. Where there is one, it may stand there without its name.
 fn in_brackets<'a>(entry: &Entry, inside: &'a str) -> Result<Vec<(&'a str, &'a str)>, ParseError> {
     let name = entry.name;
     if entry.parameters.is_empty() {
@@ -60,9 +72,9 @@ fn in_brackets<'a>(entry: &Entry, inside: &'a str) -> Result<Vec<(&'a str, &'a s
     if inside.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let one = |part: &'a str| match (part.split_once('='), entry.number()) {
+    let one = |part: &'a str| match (part.split_once('='), entry.only()) {
         (Some((parameter, text)), _) => Ok((parameter.trim(), text)),
-        (None, Some(number)) => Ok((number.name, part)),
+        (None, Some(only)) => Ok((only.name, part)),
         (None, None) => Err(ParseError::NotNamed {
             name,
             text: part.trim().to_string(),
@@ -106,6 +118,33 @@ mod tests {
     }
 
     #[test]
+    fn every_way_to_write_romer_s_policies() {
+        for (written, name) in [
+            ("fixed-16k", "fixed-16k"),
+            ("fixed(size=16k)", "fixed-16k"),
+            ("fixed(16k)", "fixed-16k"),
+            ("fixed( size = 16K )", "fixed-16k"),
+            ("fixed-2048k", "fixed-2m"),
+            ("fixed-4k", "fixed-4k"),
+            ("fixed(size=4k)", "fixed-4k"),
+            ("fixed", "fixed-64k"),
+            ("fixed()", "fixed-64k"),
+            ("fixed(size=2m+16k)", "fixed(size=16k+2m)"),
+            ("fixed-16k+2m", "fixed(size=16k+2m)"),
+            ("fixed(size=none)", "fixed(size=none)"),
+            ("fixed-all", "fixed(size=all)"),
+            ("asap", "asap"),
+            ("asap-4-64", "asap-4-64"),
+            ("asap(part=50, sizes=64k)", "asap-4-64"),
+            ("asap(sizes=64k)", "asap(sizes=64k)"),
+            ("asap(part=50)", "asap(part=50)"),
+            ("asap(sizes=64k+2m,part=50)", "asap(sizes=64k+2m,part=50)"),
+        ] {
+            assert_eq!(parse(written).unwrap().name(), name, "{written}");
+        }
+    }
+
+    #[test]
     fn every_way_to_write_parameters() {
         for (written, name) in [
             ("linux", "linux"),
@@ -134,7 +173,17 @@ mod tests {
     #[test]
     fn unknown_names_are_told_apart_from_bad_numbers() {
         for name in [
-            "", "gredy", "pup-64", "Freebsd", "4K", "pop(64", "linux(", "Linux()",
+            "",
+            "gredy",
+            "pup-64",
+            "Freebsd",
+            "4K",
+            "pop(64",
+            "linux(",
+            "Linux()",
+            // What begins so is called asap-4-64.
+            "asap-4-32",
+            "asap-4",
         ] {
             let unknown = ParseError::Unknown { name: name.into() };
             assert_eq!(error(name), unknown);
@@ -165,6 +214,11 @@ mod tests {
         assert!(matches!(error("greedy-1"), ParseError::Unwanted { .. }));
         assert!(matches!(error("greedy(n=1)"), ParseError::Unwanted { .. }));
         assert!(matches!(error("linux-1"), ParseError::Unwanted { .. }));
+        for name in ["fixed-3k", "fixed-", "fixed-1", "fixed(size=2k)"] {
+            assert!(matches!(error(name), ParseError::NotSizes { .. }), "{name}");
+        }
+        let asap = error("asap-4-64(part=50)");
+        assert!(matches!(asap, ParseError::Unwanted { name: "asap-4-64" }));
         assert!(matches!(
             error("pop(x=1)"),
             ParseError::UnknownParameter { .. }
@@ -194,7 +248,11 @@ mod tests {
             ),
             (
                 "linux(sizes=3m)",
-                "\"3m\" is not a set of page sizes for \"sizes\" of the policy linux; write it as 2m, 64k+2m, all or none",
+                "\"3m\" is not a set of page sizes for \"sizes\" of the policy linux; write it as 2m, 64k+2m, all or none; sizes are powers of two from 4k to 512g",
+            ),
+            (
+                "fixed-3k",
+                "\"3k\" is not a set of page sizes for \"size\" of the policy fixed; write it as 2m, 64k+2m, all or none; sizes are powers of two from 4k to 512g",
             ),
             (
                 "linux(enabled=never,enabled=always)",

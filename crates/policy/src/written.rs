@@ -46,9 +46,9 @@ pub(crate) fn write_number(value: u64) -> String {
 /// The letters of 2^10, 2^20 and 2^30 bytes, smallest first.
 const UNITS: [(char, u8); 3] = [('k', 10), ('m', 20), ('g', 30)];
 
-/// The page sizes that may be named: from two of the smallest base pages there are to the largest leaf that a page table
-/// of four levels could hold.
-const SHIFTS: core::ops::RangeInclusive<u8> = 13..=39;
+/// The page sizes that may be named: from the smallest base page there is to the largest leaf that a page table of four
+/// levels could hold.
+const SHIFTS: core::ops::RangeInclusive<u8> = 12..=39;
 
 /// Reads `64k+2m`, `all` or `none`; `None` where it is nothing of that, or a size is no page's.
 pub(crate) fn sizes(text: &str) -> Option<Sizes> {
@@ -106,6 +106,7 @@ mod tests {
             ("2m + 64k + 2048k", 1 << 16 | 1 << 21),
             ("8k+512g", 1 << 13 | 1 << 39),
             ("1g", 1 << 30),
+            ("4k", 1 << 12),
         ] {
             let read = sizes(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(read, Sizes::These(set), "{text}");
@@ -122,7 +123,7 @@ mod tests {
     #[test]
     fn what_is_no_page_size_is_refused() {
         for text in [
-            "", "+", "2m+", "3m", "0k", "4k", "2", "2097152", "2mb", "1024g", "1e30g", "m",
+            "", "+", "2m+", "3m", "0k", "2k", "3k", "2", "2097152", "2mb", "1024g", "1e30g", "m",
             "Block", "64k,2m", "é",
         ] {
             assert_eq!(sizes(text), None, "{text}");

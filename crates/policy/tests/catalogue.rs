@@ -2,7 +2,7 @@
 
 mod common;
 
-use broadleaf_policy::{Entry, Policy, all_examples, catalogue, examples, parse};
+use broadleaf_policy::{Entry, Kind, Parameter, Policy, all_examples, catalogue, examples, parse};
 use common::{differ, every_policy, values, views};
 
 #[test]
@@ -20,21 +20,30 @@ fn names_round_trip() {
     }
 }
 
+/// The name of an entry's policy to which that is told: behind a dash where it is one page size and there is nothing else to tell; in brackets where it is
+/// not what it is anyway.
+fn named(entry: &Entry, parameter: &Parameter, value: &str) -> String {
+    let is_one_size =
+        parameter.kind == Kind::Sizes && value.ends_with(['k', 'm']) && !value.contains('+');
+    let default = parameter.default.map(|default| default.written());
+    match entry.only() {
+        Some(_) if is_one_size => format!("{}-{value}", entry.name),
+        _ if default.as_deref() == Some(value) => entry.name.to_owned(),
+        _ => format!("{}({}={value})", entry.name, parameter.name),
+    }
+}
+
 #[test]
 fn each_parameter_is_in_the_name_where_it_is_not_what_it_is_anyway() {
     for entry in catalogue() {
         for parameter in entry.parameters {
-            let Some(default) = parameter.default else {
+            if parameter.default.is_none() {
                 assert_eq!(entry.parameters.len(), 1, "{} is a family", entry.name);
                 continue;
-            };
+            }
             for value in values(parameter) {
                 let name = entry.with(&[(parameter.name, &value)]).unwrap().name();
-                if value == default.written() {
-                    assert_eq!(name, entry.name);
-                } else {
-                    assert_eq!(name, format!("{}({}={value})", entry.name, parameter.name));
-                }
+                assert_eq!(name, named(entry, parameter, &value));
             }
         }
         // All at a time, the last value of each, in the order of the catalogue.
@@ -93,8 +102,12 @@ fn parameters_explain_themselves() {
             assert!(!parameter.meaning.contains("  "), "{place}");
             assert!(!parameter.kind.in_words().is_empty(), "{place}");
             if let Some(default) = parameter.default {
-                let policy = entry.with(&[(parameter.name, &default.written())]).unwrap();
-                assert_eq!(policy.name(), entry.name, "{place}");
+                let default = default.written();
+                let policy = entry.with(&[(parameter.name, &default)]).unwrap();
+                assert_eq!(policy.name(), named(entry, parameter, &default), "{place}");
+                let anyway = entry.with(&[]).unwrap();
+                assert_eq!(policy.name(), anyway.name(), "{place}");
+                assert_eq!(policy.needs(), anyway.needs(), "{place}");
             }
             let same = (entry.parameters.iter()).filter(|other| other.name == parameter.name);
             assert_eq!(same.count(), 1, "{place}");
@@ -155,7 +168,7 @@ fn the_others_follow_and_need_frames_but_for_zhu_s_advice() {
             "{NINETEEN} advice advice(counted=dirty) two-stage two-stage(sizes=16k+2m) navarro navarro(dirty=ignore) navarro(daemon=cache) \
              freebsd14 freebsd14(freed=keep) linux linux(enabled=madvise) linux(enabled=never) linux(defrag=defer) linux(defrag=defer+madvise) \
              linux(max_ptes_none=0) linux(sizes=64k+2m) ingens hawkeye hawkeye(order=fair) \
-             fixed fixed(size=2m) asap asap(sizes=64k,part=50) approx-online online"
+             fixed-64k fixed-2m asap asap(sizes=64k) asap-4-64 approx-online online offline offline(cycles=all)"
         )
     );
     let by_default = |entry: &Entry| entry.by_default || entry.name == "advice";

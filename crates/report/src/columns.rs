@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use broadleaf_metrics::{CellResult, MemoryResult};
+use broadleaf_metrics::{CellResult, MemoryResult, Tlbmcpi};
 use broadleaf_units::PageSize;
 
 /// One column: a name, and a value for each result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The field's name; a refusal's is `refusal_<name>`.
+    /// The field's name; a refusal's is `refusal_<name>`, and a part's of `tlbmcpi` is `tlbmcpi_<part>`.
     pub name: String,
     /// One value for each result, in their order.
     pub values: Values,
 }
 
 /// The values of a column.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Names.
     Text(Vec<String>),
@@ -25,6 +25,8 @@ pub enum Values {
     Difference(Vec<i64>),
     /// Counts that not every result has.
     Optional(Vec<Option<u64>>),
+    /// Ratios that not every result has.
+    Ratio(Vec<Option<f64>>),
 }
 
 impl Values {
@@ -38,6 +40,7 @@ impl Values {
             Self::Count(values) => values[row].to_string(),
             Self::Difference(values) => values[row].to_string(),
             Self::Optional(values) => values[row].map_or(String::new(), |value| value.to_string()),
+            Self::Ratio(values) => values[row].map_or(String::new(), |value| value.to_string()),
         }
     }
 }
@@ -46,7 +49,7 @@ impl Values {
 /// are. Those that did not occur have a column too: which columns there are must not depend on what was counted, or two
 /// files could not be put together. A size of page that only some of the results walked for is zero in the others. Results of memory
 /// that was modelled down to the frame have columns for it before those of refusals. A curve, page sizes, free extents and samples are
-/// many figures for each result, and have no column.
+/// many figures for each result, and have no column; the parts of `tlbmcpi` have one each.
 pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
     let text = |name: &str, of: fn(&CellResult) -> &String| Column {
         name: name.to_owned(),
@@ -103,6 +106,13 @@ fn of_memory(results: &[CellResult]) -> Vec<Column> {
     };
     let ends = results.iter().map(|result| result.memory.as_ref());
     let ends = ends.map(|memory| memory.and_then(|memory| memory.out_of_memory_after));
+    let each_instruction = |part: &str, of: fn(&Tlbmcpi) -> f64| {
+        let parts = results.iter().map(|result| result.memory.as_ref()?.tlbmcpi);
+        Column {
+            name: format!("tlbmcpi_{part}"),
+            values: Values::Ratio(parts.map(|parts| parts.as_ref().map(of)).collect()),
+        }
+    };
     vec![
         count("base_page_bytes", |memory| memory.base_page_bytes),
         count("write_faults", |memory| memory.write_faults),
@@ -124,7 +134,11 @@ fn of_memory(results: &[CellResult]) -> Vec<Column> {
         count("worst_fault_cycles", |memory| memory.worst_fault_cycles),
         count("daemon_cycles", |memory| memory.daemon_cycles),
         count("promotion_cycles", |memory| memory.promotion_cycles),
+        count("copy_cycles", |memory| memory.copy_cycles),
         count("bookkeeping_cycles", |memory| memory.bookkeeping_cycles),
+        each_instruction("miss", |parts| parts.miss),
+        each_instruction("bookkeeping", |parts| parts.bookkeeping),
+        each_instruction("copy", |parts| parts.copy),
         count("in_swap_pages", |memory| memory.in_swap_pages),
         Column {
             name: "out_of_memory_after".to_owned(),
@@ -190,6 +204,7 @@ mod tests {
         let limited = |out_of_memory_after| CellResult {
             memory: Some(MemoryResult {
                 out_of_memory_after,
+                tlbmcpi: out_of_memory_after.and_then(|_| Tlbmcpi::new([25, 0, 1], 100)),
                 ..MemoryResult::default()
             }),
             ..CellResult::default()
@@ -201,18 +216,34 @@ mod tests {
         };
         let many = ["page_sizes", "free_contiguity", "at_peak", "over_time"];
         let single = (MEMORY_METRICS.iter())
-            .map(|metric| metric.name.to_owned())
-            .filter(|name| !many.contains(&name.as_str()));
+            .filter(|metric| !many.contains(&metric.name))
+            .flat_map(|metric| match metric.name {
+                "tlbmcpi" => ["miss", "bookkeeping", "copy"]
+                    .map(|part| format!("tlbmcpi_{part}"))
+                    .to_vec(),
+                name => vec![name.to_owned()],
+            });
         let mut expected = names(&without);
         let refusal = expected.pop().unwrap();
         expected.extend(single);
         expected.push(refusal);
         assert_eq!(names(&with), expected);
-        let end = with
-            .iter()
-            .find(|column| column.name == "out_of_memory_after");
-        let end = &end.unwrap().values;
-        assert_eq!((end.text(0), end.text(1)), (String::new(), "7".to_owned()));
+        for (name, text) in [
+            ("out_of_memory_after", "7"),
+            ("tlbmcpi_miss", "0.25"),
+            ("tlbmcpi_bookkeeping", "0"),
+            ("tlbmcpi_copy", "0.01"),
+        ] {
+            let values = &with
+                .iter()
+                .find(|column| column.name == name)
+                .unwrap()
+                .values;
+            assert_eq!(
+                (values.text(0), values.text(1)),
+                (String::new(), text.to_owned())
+            );
+        }
     }
 
     #[test]

@@ -85,6 +85,7 @@ pub const HEADINGS: &[Heading] = &[
     heading("swapped in", Metric("swapped_in_pages")),
     heading("file reads", Metric("file_pages_read")),
     heading("file writes", Metric("file_pages_written")),
+    heading("TLBMCPI", Metric("tlbmcpi")),
     heading("reservations", Metric("reservations")),
     heading("broken", Metric("reservations_broken")),
 ];

@@ -4,7 +4,7 @@ use broadleaf_metrics::{CellResult, MemoryResult};
 
 use crate::advice::page_bytes;
 use crate::figure::{Figure, count};
-use crate::number::{percent, size};
+use crate::number::{each, percent, size};
 
 /// A figure of memory.
 type Count = fn(&MemoryResult) -> u64;
@@ -63,6 +63,18 @@ pub(crate) fn memory_figures<'a>(results: &[&CellResult]) -> Vec<Figure<'a>> {
         if any(of) {
             figures.push(pages(heading, leave_out_first, of));
         }
+    }
+    // Where it is walks alone, the other table has it.
+    if any(|memory| memory.bookkeeping_cycles + memory.copy_cycles) {
+        let total = |result: &CellResult| Some(result.memory.as_ref()?.tlbmcpi?.total());
+        figures.push(Figure {
+            heading: "TLBMCPI",
+            leave_out_first: 3,
+            rank: Some(Box::new(move |result| {
+                (total(result).unwrap_or(0.0) * 1e9) as i64
+            })),
+            text: Box::new(move |result, _| total(result).map_or("-".to_owned(), each)),
+        });
     }
     if any(|memory| memory.reservations) {
         let reservations = count("reservations", 7, |result| {

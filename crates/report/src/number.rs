@@ -99,9 +99,29 @@ pub fn ratio(part: u64, whole: u64) -> String {
     }
 }
 
+/// So much for each of something: `0.123`, `4.560`, `<0.001`.
+pub fn each(share: f64) -> String {
+    if share > 0.0 && share < 0.0005 {
+        return "<0.001".to_owned();
+    }
+    format!("{share:.3}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_of_each() {
+        for (share, text) in [
+            (0.0, "0.000"),
+            (0.0004, "<0.001"),
+            (0.0005, "0.001"),
+            (12.3456, "12.346"),
+        ] {
+            assert_eq!(each(share), text);
+        }
+    }
 
     #[test]
     fn digits_in_groups() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use broadleaf_metrics::Comparison;
 use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
-use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -19,7 +19,7 @@ use crate::{Column, Values, columns};
 #[error("writing Parquet: {0}")]
 pub struct WriteParquetError(#[from] ParquetError);
 
-/// Writes the results of `comparison` as one row group. Counts are 64-bit integers; the file's metadata hold the keys
+/// Writes the results of `comparison` as one row group. Counts are 64-bit integers and ratios doubles; the file's metadata hold the keys
 /// `broadleaf.schema`, `broadleaf.trace`, `broadleaf.memory`, `broadleaf.advice`, `broadleaf.damage`, `broadleaf.notes` and
 /// `broadleaf.provenance`.
 ///
@@ -79,6 +79,13 @@ pub fn write_parquet(
                     .typed::<Int64Type>()
                     .write_batch(&bits, Some(&there), None)?;
             }
+            Values::Ratio(values) => {
+                let there: Vec<i16> = values.iter().map(|value| value.is_some().into()).collect();
+                let ratios: Vec<f64> = values.iter().flatten().copied().collect();
+                writer
+                    .typed::<DoubleType>()
+                    .write_batch(&ratios, Some(&there), None)?;
+            }
         }
         writer.close()?;
     }
@@ -89,30 +96,31 @@ pub fn write_parquet(
 
 fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     let (physical, logical) = match column.values {
-        Values::Text(_) => (PhysicalType::BYTE_ARRAY, LogicalType::String),
+        Values::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
         Values::Count(_) | Values::Optional(_) => (
             PhysicalType::INT64,
-            LogicalType::Integer {
+            Some(LogicalType::Integer {
                 bit_width: 64,
                 is_signed: false,
-            },
+            }),
         ),
         Values::Difference(_) => (
             PhysicalType::INT64,
-            LogicalType::Integer {
+            Some(LogicalType::Integer {
                 bit_width: 64,
                 is_signed: true,
-            },
+            }),
         ),
+        Values::Ratio(_) => (PhysicalType::DOUBLE, None),
     };
     let builder = Type::primitive_type_builder(&column.name, physical);
     Ok(Arc::new(
         builder
             .with_repetition(match column.values {
-                Values::Optional(_) => Repetition::OPTIONAL,
+                Values::Optional(_) | Values::Ratio(_) => Repetition::OPTIONAL,
                 _ => Repetition::REQUIRED,
             })
-            .with_logical_type(Some(logical))
+            .with_logical_type(logical)
             .build()?,
     ))
 }
@@ -153,7 +161,7 @@ fn metadata(comparison: &Comparison) -> Result<Vec<KeyValue>, ParquetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_metrics::{CellResult, MemoryResult, Provenance, TraceSummary};
+    use broadleaf_metrics::{CellResult, MemoryResult, Provenance, Tlbmcpi, TraceSummary};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::{Field, RowAccessor};
 
@@ -163,6 +171,7 @@ mod tests {
             memory: Some(MemoryResult {
                 out_of_memory_after,
                 write_faults: 3,
+                tlbmcpi: out_of_memory_after.and_then(|_| Tlbmcpi::new([25, 0, 1], 100)),
                 ..MemoryResult::default()
             }),
             ..CellResult::default()
@@ -173,17 +182,19 @@ mod tests {
         let mut out = Vec::new();
         write_parquet(&comparison, &[], &mut out).unwrap();
         let file = SerializedFileReader::new(bytes::Bytes::from(out)).unwrap();
-        let ends: Vec<Field> = (file.get_row_iter(None).unwrap())
-            .map(|row| {
+        let values = |wanted: &str| -> Vec<Field> {
+            let value = |row: Result<parquet::record::Row, _>| {
                 let row = row.unwrap();
                 let mut columns = row.get_column_iter();
-                let (_, end) = columns
-                    .find(|(name, _)| *name == "out_of_memory_after")
-                    .unwrap();
-                end.clone()
-            })
-            .collect();
+                let (_, value) = columns.find(|(name, _)| *name == wanted).unwrap();
+                value.clone()
+            };
+            file.get_row_iter(None).unwrap().map(value).collect()
+        };
+        let ends = values("out_of_memory_after");
         assert_eq!(ends, [Field::Null, Field::ULong(u64::MAX), Field::Null]);
+        let misses = values("tlbmcpi_miss");
+        assert_eq!(misses, [Field::Null, Field::Double(0.25), Field::Null]);
     }
 
     #[test]

@@ -290,7 +290,7 @@ fn paragraph(text: &str, style: Style, view: View) -> String {
 mod tests {
     use super::*;
     use crate::Paint;
-    use broadleaf_metrics::{MemoryResult, MemorySample, Provenance, TraceSummary};
+    use broadleaf_metrics::{MemoryResult, MemorySample, Provenance, Tlbmcpi, TraceSummary};
 
     fn result(policy: &str, walk_cycles: u64, peak: u64) -> CellResult {
         CellResult {
@@ -534,6 +534,7 @@ mod tests {
         let memory = all.memory.as_mut().unwrap();
         (memory.swapped_in_pages, memory.file_pages_read) = (1, 1);
         (memory.file_pages_written, memory.reservations) = (1, 1);
+        (memory.copy_cycles, memory.tlbmcpi) = (1, Tlbmcpi::new([0, 0, 1], 1000));
         for figure in memory_figures(&[&all]) {
             assert!(
                 crate::heading_named(figure.heading).is_some(),

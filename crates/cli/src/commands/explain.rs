@@ -82,11 +82,12 @@ fn find(name: &str) -> Result<Explanation, Failure> {
     }
     match broadleaf_policy::parse(name) {
         Ok(parsed) => {
-            let family = broadleaf_policy::catalogue()
-                .iter()
-                .find(|entry| belongs(entry, name));
+            let called = parsed.name();
+            let mut catalogue = broadleaf_policy::catalogue().iter();
+            let family = broadleaf_policy::entry(&called)
+                .or_else(|| catalogue.find(|entry| belongs(entry, name)));
             if let Some(entry) = family {
-                return Ok(policy(entry, Some(parsed.name())));
+                return Ok(policy(entry, Some(called)));
             }
         }
         Err(ParseError::Unknown { .. }) => {}

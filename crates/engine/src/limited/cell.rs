@@ -26,8 +26,8 @@ pub(crate) struct Cell<'a> {
     tags: BTreeMap<SpaceId, SpaceTag>,
     next_tag: usize,
     tag: (SpaceId, SpaceTag),
-    /// So far, those before the trace left out.
-    instructions: u64,
+    /// Up to the end of the last visit, those before the trace left out.
+    pub(crate) instructions: u64,
     pub(crate) second_hits: u64,
     /// By level.
     pub(crate) walks: Vec<u64>,
@@ -98,6 +98,7 @@ impl<'a> Cell<'a> {
     /// What comes from here on is counted; what came so far left memory and TLBs as they are.
     pub(crate) fn begin(&mut self, now: u64) {
         self.system.begin_counting();
+        self.instructions = 0;
         self.second_hits = 0;
         self.walks.fill(0);
         if let Some(charged) = &mut self.charged {

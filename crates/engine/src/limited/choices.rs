@@ -79,7 +79,7 @@ pub(super) fn choose<S: Source>(
         });
         Ok(Cast::of(cells.collect::<Result<_, String>>()?))
     };
-    let (cast, _, _) = passes.replay(cast)?;
+    let cast = passes.replay(cast)?.cast;
     let mut choices = Choices::default();
     for ((policy, machine, search), cell) in pairs.iter().zip(cast.cells) {
         let spec = (limits.spec_on(machine, *policy)).map_err(Error::Memory)?;
@@ -113,6 +113,6 @@ pub(super) fn cycles(cell: &Cell<'_>) -> u64 {
     let tlb = cell.walk_cycles() + bookkeeping;
     match search(cell.policy).map(|search| search.cycles) {
         Some(Cycles::All) => tlb + counters.fault_cycles + counters.daemon_cycles,
-        Some(Cycles::Tlb) | None => tlb + counters.promotion_cycles,
+        Some(Cycles::Tlb) | None => tlb + counters.copy_cycles,
     }
 }

@@ -23,11 +23,10 @@ use crate::pool::Pool;
 use crate::run::Foresight;
 use crate::stream::Stream;
 use crate::{Error, Outcome, Plan, Progress, Source};
-use broadleaf_metrics::CellResult;
 use broadleaf_units::SpaceId;
 use cast::Cast;
 use earlier::{Names, NoRoom};
-use replay::{Ended, Replay, spaces_told};
+use replay::{Ended, Replay, Replayed, spaces_told};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -69,8 +68,8 @@ pub(crate) fn run<S: Source>(
     };
     let choices = choices::choose(&mut passes)?;
     let cast = || Cast::new(plan, limits, foresight, &choices);
-    let (cast, stream, interim) = passes.replay(cast)?;
-    Ok(result::outcome(&cast, &choices, &stream, plan, interim))
+    let replayed = passes.replay(cast)?;
+    Ok(result::outcome(replayed, &choices, plan))
 }
 
 /// What the passes over traces share.
@@ -86,11 +85,11 @@ pub(crate) struct Passes<'p, 's, S> {
 }
 
 impl<S: Source> Passes<'_, '_, S> {
-    /// Has cells go through all traces, which are made anew where a pass has to begin again. Answers the cells, the stream at its end, and results on the way.
+    /// Has cells go through all traces, which are made anew where a pass has to begin again.
     fn replay<'a>(
         &mut self,
         cast: impl Fn() -> Result<Cast<'a>, String>,
-    ) -> Result<(Cast<'a>, Stream, Vec<Vec<CellResult>>), Error<S::Error>> {
+    ) -> Result<Replayed<'a>, Error<S::Error>> {
         'again: loop {
             let stream = Stream::new(self.told.clone());
             let cast = cast().map_err(Error::Memory)?;

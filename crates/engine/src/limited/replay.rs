@@ -21,6 +21,14 @@ use std::ops::ControlFlow;
 /// How many visits are replayed at a time.
 const BATCH: usize = 1 << 14;
 
+/// What there is when all traces were read.
+pub(super) struct Replayed<'a> {
+    pub(super) cast: Cast<'a>,
+    pub(super) stream: Stream,
+    /// What cells came to on the way, at the times that the plan asks for.
+    pub(super) interim: Vec<Vec<CellResult>>,
+}
+
 /// How a pass ended.
 pub(super) enum Ended {
     AtItsEnd,
@@ -100,11 +108,15 @@ impl<'a, 'p> Replay<'a, 'p> {
         &self.names
     }
 
-    /// All traces were read: the cells, the stream as it is now, and results on the way.
-    pub(super) fn finish(mut self) -> (Cast<'a>, Stream, Vec<Vec<CellResult>>) {
+    /// All traces were read.
+    pub(super) fn finish(mut self) -> Replayed<'a> {
         self.flush();
         self.cast.pass(&self.stream);
-        (self.cast, self.stream, self.interim)
+        Replayed {
+            cast: self.cast,
+            stream: self.stream,
+            interim: self.interim,
+        }
     }
 
     /// A trace begins: an earlier one, or the one that results are about.

@@ -1,23 +1,22 @@
 //! From what cells counted to results.
 
-use super::cast::Cast;
 use super::cell::Cell;
 use super::choices::Choices;
+use super::replay::Replayed;
 use crate::result::{notes, of_memory};
 use crate::stream::Stream;
 use crate::{Outcome, Plan};
 use broadleaf_memory::system::Sample;
-use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, TraceSummary, Walks};
+use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, Tlbmcpi, TraceSummary, Walks};
 use std::collections::BTreeMap;
 
 /// What a replay found.
-pub(super) fn outcome(
-    cast: &Cast<'_>,
-    choices: &Choices,
-    stream: &Stream,
-    plan: &Plan,
-    mut interim: Vec<Vec<CellResult>>,
-) -> Outcome {
+pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) -> Outcome {
+    let Replayed {
+        cast,
+        stream,
+        mut interim,
+    } = replayed;
     let best = cast.best(plan);
     let told = (plan.pairs().enumerate()).filter_map(|(pair, (policy, machine))| {
         choices.told(policy, machine, cast.stands_in(pair, best[pair]))
@@ -25,7 +24,7 @@ pub(super) fn outcome(
     let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
         best.iter().map(|number| all[*number].clone()).collect()
     };
-    let results = results(&cast.cells, stream, plan);
+    let results = results(&cast.cells, &stream, plan);
     interim.resize(plan.interim().len(), results.clone());
     let interim = interim.into_iter().map(&asked).collect();
     let results = asked(results);
@@ -36,7 +35,7 @@ pub(super) fn outcome(
         },
         results,
         interim,
-        notes: notes(stream),
+        notes: notes(&stream),
         choices: told.collect(),
     }
 }
@@ -69,6 +68,13 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
     }
     let ended = cell.ended.map(|time| stream.since_begun(time));
     let accesses = ended.unwrap_or(stream.summary.accesses);
+    let instructions = match ended {
+        Some(_) => cell.instructions,
+        None => stream.summary.instructions,
+    };
+    let walk_cycles = cell.walk_cycles();
+    let bookkeeping_cycles = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
+    let cycles = [walk_cycles, bookkeeping_cycles, counters.copy_cycles];
     let last = Sample {
         time: cell.ended.unwrap_or(stream.now()),
         ..cell.system.sample()
@@ -81,7 +87,7 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
         l1_misses: cell.second_hits + walks.total(),
         l2_misses: walks.total(),
         walks,
-        walk_cycles: cell.walk_cycles(),
+        walk_cycles,
         memory: Some(MemoryResult {
             base_page_bytes: cell.system.size(0).bytes(),
             page_sizes,
@@ -104,7 +110,9 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
             worst_fault_cycles: counters.worst_fault_cycles,
             daemon_cycles: counters.daemon_cycles,
             promotion_cycles: counters.promotion_cycles,
-            bookkeeping_cycles: cell.charged.as_ref().map_or(0, |charged| charged.cycles),
+            copy_cycles: counters.copy_cycles,
+            bookkeeping_cycles,
+            tlbmcpi: Tlbmcpi::new(cycles, instructions),
             free_contiguity: by_order(&last.extents),
             in_swap_pages: totals.in_swap,
             out_of_memory_after: ended,

@@ -4,8 +4,14 @@
 //!
 //! Let superpages be there from the beginning, or from some time on, any of them. A TLB of so many entries that is fully associative and in which exactly the least recently used gives way holds a
 //! page's translation as long as fewer others were used since. Where pages are one superpage, fewer translations are used in any stretch of the trace, so a reference that hits where all
-//! pages are base pages hits under any superpages. What it does beside that is to become the newest. So it is enough to know, between two references that miss where all
-//! pages are base pages, which pages were used since the first, in the order of their last use. A translation that is taken out is told of in its place in that order.
+//! pages are base pages hits under any superpages. What it does beside that is to become the newest. That need not be told at once: what gives way is the oldest, so only the order
+//! of old ones matters.
+//!
+//! So misses are told as they come, and a hit is put off while fewer than half as many items as there are entries were told since its page was told of last. Before that many were, all that is put off is told, with what missed among it, in
+//! the order of last use; the order is then the true one. In between, a page whose use was put off is among the newest half in the order that was told, and truly newer than any page that is not; so whichever gives way
+//! by the one order gives way by the other, whatever is one superpage. What was used since a page that missed are the same pages by both orders, too.
+//!
+//! A translation that is taken out is told of in its place in that order.
 
 use super::course::{Course, Event, Item, Kept};
 use super::numbers::Numbers;
@@ -14,13 +20,28 @@ use super::regions::Regions;
 use broadleaf_memory::AddressSpaces;
 use broadleaf_memory::system::{Place, System};
 
+/// What is known of a page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    /// In which stretch it was used last.
+    used: u64,
+    /// How many uses had been told when it was told of last.
+    told: u64,
+}
+
 /// What writes a course down while a trace is replayed in base pages.
 pub(crate) struct Recorder {
     numbers: Numbers,
     recency: Recency,
-    /// When each page was used last, in stretches between two items that were not left out.
-    used: Vec<u64>,
+    /// What is known of each page.
+    pages: Vec<Page>,
+    /// Stretches so far: one ends where all that was put off is told.
     stretch: u64,
+    /// Uses told so far, and at how many all that was put off has to have been.
+    told: u64,
+    deadline: u64,
+    /// For how many a use may be put off.
+    patience: u64,
     /// What is being told, in turn.
     pending: Vec<u32>,
     course: Course,
@@ -39,8 +60,11 @@ impl Recorder {
         Self {
             numbers: Numbers::new(),
             recency: Recency::new(entries),
-            used: Vec::new(),
+            pages: Vec::new(),
             stretch: 1,
+            told: 0,
+            deadline: u64::MAX,
+            patience: entries as u64 / 2,
             pending: Vec::new(),
             course: Course::default(),
             most,
@@ -67,18 +91,29 @@ impl Recorder {
         if self.recency.newest() == Some(number) {
             return;
         }
-        if self.used.len() <= number as usize {
-            self.used.resize(number as usize + 1, 0);
+        if self.pages.len() <= number as usize {
+            self.pages.resize(number as usize + 1, Page::default());
         }
-        if self.recency.holds(number) {
-            self.recency.use_it(number);
-            self.used[number as usize] = self.stretch;
-        } else {
-            // Before another gives way to it that was used since.
+        let hits = self.recency.holds(number);
+        if !hits && self.told >= self.deadline {
             self.tell();
-            self.recency.use_it(number);
-            self.add(Item::Missed(number));
         }
+        self.recency.use_it(number);
+        let page = &mut self.pages[number as usize];
+        page.used = self.stretch;
+        if !hits {
+            self.tell_use(Item::Missed(number), number);
+        } else if page.told + self.patience > self.told {
+            self.deadline = self.deadline.min(page.told + self.patience - 1);
+        } else {
+            self.tell();
+        }
+    }
+
+    fn tell_use(&mut self, item: Item, number: u32) {
+        self.told += 1;
+        self.pages[number as usize].told = self.told;
+        self.add(item);
     }
 
     /// Translations of so many pages left the TLB.
@@ -104,16 +139,17 @@ impl Recorder {
         self.add(Item::Event(event));
     }
 
-    /// Tells of what was used since something was told last, and begins anew.
+    /// Tells of all uses that were put off, and of the misses among them once more, in the order of last use.
     fn tell(&mut self) {
-        let (used, stretch) = (&self.used, self.stretch);
-        let since =
-            (self.recency.newest_first()).take_while(|number| used[*number as usize] == stretch);
+        let (pages, stretch) = (&self.pages, self.stretch);
+        let since = (self.recency.newest_first())
+            .take_while(|number| pages[*number as usize].used == stretch);
         self.pending.extend(since);
         while let Some(number) = self.pending.pop() {
-            self.add(Item::Used(number));
+            self.tell_use(Item::Used(number), number);
         }
         self.stretch += 1;
+        self.deadline = u64::MAX;
     }
 
     fn add(&mut self, item: Item) {

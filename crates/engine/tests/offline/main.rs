@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use broadleaf_engine::{Choice, Costs, Files, Items, Limits, Outcome, Plan, run};
 use broadleaf_metrics::CellResult;
-use broadleaf_oracle::offline::{Layout, Piece, Prices, Problem, Stream};
+use broadleaf_oracle::offline::{Layout, Piece, Prices, Problem};
 use broadleaf_oracle::random::{Rng, loops, near};
 use broadleaf_oracle::{OwnedItem, Recording};
 use broadleaf_translation::Machine;
@@ -154,10 +154,10 @@ fn chosen_one_by_one_it_is_what_the_oracle_chooses() {
     assert!(chosen as u64 > cases(), "{chosen}");
 }
 
-/// How much dearer than the cheapest there is, at most and on the whole; `--nocapture` prints it.
+/// How much dearer than the cheapest there is, and how often.
 #[test]
 fn it_is_near_the_cheapest() {
-    let (mut all, mut best, mut worst) = (0, 0, 1.0_f64);
+    let (mut all, mut best, mut excess) = (0, 0, 0.0);
     for seed in 0..cases() {
         let mut rng = Rng::new(seed);
         let (orders, kib) = some_prices(&mut rng);
@@ -184,11 +184,10 @@ fn it_is_near_the_cheapest() {
         assert!(cost >= optimum.cost, "seed {seed}");
         all += 1;
         best += u64::from(cost == optimum.cost);
-        worst = worst.max(cost as f64 / optimum.cost as f64);
+        excess += cost as f64 / optimum.cost as f64 - 1.0;
     }
-    println!("{best} of {all} the cheapest, the worst {worst:.3} times that");
-    assert!(all > cases() / 2 && best * 10 > all * 7, "{best} of {all}");
-    assert!(worst < 1.5, "{worst}");
+    assert!(all > cases() / 2 && best * 10 > all * 8, "{best} of {all}");
+    assert!(excess < 0.02 * all as f64, "{excess} in {all}");
 }
 
 /// On traces that map, unmap, protect and move, where what is expected is an estimate: it is near, and nobody does worse with foresight than without superpages.

@@ -7,9 +7,9 @@ mod sides;
 use std::collections::{BTreeMap, BTreeSet};
 
 use broadleaf_oracle::random::{Rng, near, thin};
-use broadleaf_oracle::{OwnedItem, Recording, RomerMachine, RomerPolicy, replay_romer};
+use broadleaf_oracle::{OwnedItem, Recording, RomerMachine, RomerPolicy};
 use broadleaf_trace::{Event, Grain, Visit};
-use sides::{Figures, engine, name, oracle, replayed};
+use sides::{Counted, engine, name, oracle, replayed};
 
 fn cases() -> u64 {
     #[expect(
@@ -109,7 +109,7 @@ fn small(recording: &Recording, fails: impl Fn(&Recording) -> bool) -> Recording
 }
 
 /// Stops with a small trace where the two differ; says what both have where they do not.
-fn compare(seed: u64, recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Figures {
+fn compare(seed: u64, recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
     let differs =
         |recording: &Recording| engine(recording, policy, of) != oracle(recording, policy, of);
     let counted = engine(recording, policy, of);
@@ -117,7 +117,8 @@ fn compare(seed: u64, recording: &Recording, policy: &RomerPolicy, of: &RomerMac
         return counted;
     }
     let least = small(recording, differs);
-    let (left, right) = (engine(&least, policy, of), oracle(&least, policy, of));
+    let (engine, oracle) = (engine(&least, policy, of), oracle(&least, policy, of));
+    let (left, right) = (engine.figures, oracle.figures);
     let names: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
     let lines: Vec<String> = names
         .into_iter()
@@ -132,9 +133,11 @@ fn compare(seed: u64, recording: &Recording, policy: &RomerPolicy, of: &RomerMac
         .map(|(name, left, right)| format!("  {name}: {left} against {right}"))
         .collect();
     panic!(
-        "seed {seed}, {} on {of:?}:\n{}\n{:x?}",
+        "seed {seed}, {} on {of:?}:\n{}\n  TLBMCPI: {:?} against {:?}\n{:x?}",
         name(policy),
         lines.join("\n"),
+        engine.tlbmcpi,
+        oracle.tlbmcpi,
         least.items
     );
 }
@@ -142,13 +145,16 @@ fn compare(seed: u64, recording: &Recording, policy: &RomerPolicy, of: &RomerMac
 #[test]
 fn every_figure_equals_the_oracles() {
     let mut sums: BTreeMap<(usize, String), u64> = BTreeMap::new();
+    let mut measured = 0;
     for seed in 0..cases() {
         let mut rng = Rng::new(seed);
         let of = some_machine(&mut rng);
         let steps = rng.pick(&[10, 40, 120]);
         let recording = near(rng.next(), steps);
         for (at, policy) in some_policies(&mut rng, &of).iter().enumerate() {
-            for (name, count) in compare(seed, &recording, policy, &of) {
+            let counted = compare(seed, &recording, policy, &of);
+            measured += u64::from(counted.tlbmcpi.is_some());
+            for (name, count) in counted.figures {
                 *sums.entry((at, name)).or_default() += count;
             }
         }
@@ -161,7 +167,10 @@ fn every_figure_equals_the_oracles() {
             promoted > cases() && broken > cases() / 8,
             "{at}: {promoted}, {broken}"
         );
+        // Pages that are large from the first fault cost nothing; all others do.
+        assert_eq!(sum(at, "copy_cycles") == 0, at == 0, "{at}");
     }
+    assert!(measured > cases() || cases() < 100, "{measured} measured");
 }
 
 /// Where memory is set aside beforehand nothing is copied, and all else is as it was: the translations of what becomes one page leave the TLB all the same.
@@ -183,12 +192,34 @@ fn reserving_changes_nothing_but_the_price() {
             "online(prefetch=300,capacity=100",
         ] {
             let by = |how: &str| {
-                let mut figures = replayed(&recording, &format!("{policy},by={how})"), &of);
-                figures.remove("promotion_cycles");
-                figures
+                let mut counted = replayed(&recording, &format!("{policy},by={how})"), &of);
+                let price = counted.figures.remove("copy_cycles");
+                let parts = counted.tlbmcpi.take();
+                let others = parts.map(|[miss, bookkeeping, _]| [miss, bookkeeping]);
+                (counted.figures, others, price, parts)
             };
-            assert_eq!(by("reserving"), by("copying"), "seed {seed}, {policy}");
+            let (reserving, copying) = (by("reserving"), by("copying"));
+            let but_the_price = (&reserving.0, reserving.1);
+            assert_eq!(
+                but_the_price,
+                (&copying.0, copying.1),
+                "seed {seed}, {policy}"
+            );
+            let copied = reserving.3.map_or(0.0, |[_, _, copied]| copied);
+            assert_eq!((reserving.2, copied), (None, 0.0));
         }
+    }
+}
+
+/// Pages of the base size are what there is without superpages.
+#[test]
+fn fixed_at_the_base_page_is_no_policy_at_all() {
+    for seed in 0..cases() / 10 {
+        let mut rng = Rng::new(seed + 2_000_000);
+        let of = some_machine(&mut rng);
+        let recording = near(rng.next(), 40);
+        let [fixed, base] = ["fixed-4k", "4k"].map(|name| replayed(&recording, name, &of));
+        assert_eq!(fixed, base, "seed {seed}");
     }
 }
 
@@ -220,21 +251,21 @@ fn figure_two() {
             idle_below: 200,
         };
         let six = engine(&recording(&[8, 1, 7, 6, 5, 0]), &policy, &of);
+        let six = six.figures;
         assert_eq!((six["misses"], six.get("promotions")), (6, None));
         let seven = recording(&[8, 1, 7, 6, 5, 0, 1]);
-        let figures = engine(&seven, &policy, &of);
-        assert_eq!(figures, oracle(&seven, &policy, &of));
+        let counted = engine(&seven, &policy, &of);
+        assert_eq!(counted, oracle(&seven, &policy, &of));
+        let figures = counted.figures;
         assert_eq!(
             (figures["misses"], figures["bookkeeping_cycles"]),
             (7, 2570)
         );
         let promotions = figures.get("promotions").copied().unwrap_or(0);
         // 1000 instructions.
-        let parts = replay_romer(&seven, &policy, &of)
-            .tlbmcpi()
-            .expect("instructions");
-        let copied = figures.get("promotion_cycles").copied().unwrap_or(0);
-        assert_eq!(parts, [0.21, 2.57, copied as f64 / 1000.0]);
+        let copied = figures.get("copy_cycles").copied().unwrap_or(0);
+        let parts = [0.21, 2.57, copied as f64 / 1000.0];
+        assert_eq!(counted.tlbmcpi, Some(parts));
         (promotions, figures["resident_pages"])
     };
     // {0,1}, {0..3}, {0..7} and {0..15} are charged for prefetching; of all pieces {4..7} alone is for capacity.

@@ -13,6 +13,14 @@ use broadleaf_units::PageSize;
 /// Figures by name; zeroes left out.
 pub(super) type Figures = BTreeMap<String, u64>;
 
+/// What one side counts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Counted {
+    pub(super) figures: Figures,
+    /// Cycles per instruction: of misses, of bookkeeping and of copying.
+    pub(super) tlbmcpi: Option<[f64; 3]>,
+}
+
 fn name_of(pages: u64) -> String {
     let size = PageSize::from_bytes(pages << 12).expect("a page size");
     size.short_name().to_string()
@@ -40,7 +48,7 @@ fn machine(of: &RomerMachine) -> Machine {
 /// The policy's name on the command line.
 pub(super) fn name(policy: &RomerPolicy) -> String {
     match policy {
-        RomerPolicy::Fixed(pages) => format!("fixed(size={})", name_of(*pages)),
+        RomerPolicy::Fixed(pages) => format!("fixed-{}", name_of(*pages)),
         RomerPolicy::Asap { sizes, percent } => {
             let sizes: Vec<String> = sizes.iter().map(|&pages| name_of(pages)).collect();
             format!("asap(sizes={},part={percent})", sizes.join("+"))
@@ -62,17 +70,12 @@ pub(super) fn name(policy: &RomerPolicy) -> String {
 }
 
 /// What the engine counts.
-pub(super) fn engine(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Figures {
-    let mut figures = replayed(recording, &name(policy), of);
-    if let RomerPolicy::Fixed(_) = policy {
-        // What filling large pages took; the paper has no price for that.
-        figures.remove("promotion_cycles");
-    }
-    figures
+pub(super) fn engine(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
+    replayed(recording, &name(policy), of)
 }
 
 /// What it counts under the policy of that name.
-pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -> Figures {
+pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -> Counted {
     let mut items = Items::new(recording.grain).in_parts_of(1 + recording.items.len() % 7);
     for item in &recording.items {
         match item {
@@ -103,7 +106,7 @@ pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -
         ("misses".into(), result.l1_misses),
         ("walk_cycles".into(), result.walk_cycles),
         ("bookkeeping_cycles".into(), memory.bookkeeping_cycles),
-        ("promotion_cycles".into(), memory.promotion_cycles),
+        ("copy_cycles".into(), memory.copy_cycles),
         ("page_faults".into(), result.page_faults),
         ("promotions".into(), result.promotions),
         ("demotions".into(), result.demotions),
@@ -118,19 +121,22 @@ pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -
         figures.insert(format!("pages of {}", bytes >> 12), *count);
     }
     figures.retain(|_, count| *count > 0);
-    figures
+    let parts = memory.tlbmcpi;
+    let tlbmcpi = parts.map(|parts| [parts.miss, parts.bookkeeping, parts.copy]);
+    Counted { figures, tlbmcpi }
 }
 
 /// What the oracle counts.
-pub(super) fn oracle(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Figures {
+pub(super) fn oracle(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
     let counts: RomerCounts = replay_romer(recording, policy, of);
+    let tlbmcpi = counts.tlbmcpi();
     let mut figures = Figures::from([
         ("accesses".into(), counts.accesses),
         ("instructions".into(), counts.instructions),
         ("misses".into(), counts.misses),
         ("walk_cycles".into(), counts.walk_cycles),
         ("bookkeeping_cycles".into(), counts.bookkeeping_cycles),
-        ("promotion_cycles".into(), counts.promotion_cycles),
+        ("copy_cycles".into(), counts.promotion_cycles),
         ("page_faults".into(), counts.page_faults),
         ("promotions".into(), counts.promotions.values().sum()),
         ("demotions".into(), counts.demotions),
@@ -144,5 +150,5 @@ pub(super) fn oracle(recording: &Recording, policy: &RomerPolicy, of: &RomerMach
         figures.insert(format!("pages of {pages}"), count);
     }
     figures.retain(|_, count| *count > 0);
-    figures
+    Counted { figures, tlbmcpi }
 }

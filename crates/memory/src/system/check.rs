@@ -2,6 +2,7 @@
 
 use super::{Place, Pte, System};
 use crate::frames::Frame;
+use broadleaf_policy::Copies;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl System<'_> {
@@ -22,6 +23,12 @@ impl System<'_> {
         let owners = self.check_tables();
         self.check_frames(&owners);
         self.check_reservations(&owners);
+        let (all, copying) = (self.counters.promotion_cycles, self.counters.copy_cycles);
+        match self.needs.copies {
+            Copies::Never => assert_eq!(copying, 0, "nothing is copied"),
+            Copies::Scattered => assert!(copying <= all, "copying is a part of it"),
+            Copies::Always => assert_eq!(copying, all, "every promotion has its full price"),
+        }
         for frame in self.cache.keys() {
             assert!(
                 self.buddy.is_free(*frame),

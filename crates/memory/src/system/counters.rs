@@ -57,6 +57,8 @@ pub struct SystemCounters {
     pub worst_fault_cycles: u64,
     /// Cycles of promotions, whoever waited for them: copying, zeroing, reading, and what each takes beside that.
     pub promotion_cycles: u64,
+    /// Of these, cycles of promotions that copied, or had the price of that.
+    pub copy_cycles: u64,
     /// Cycles that daemons took beside the program.
     pub daemon_cycles: u64,
 }

@@ -34,7 +34,7 @@ impl System<'_> {
         }
         match self.way(spaces, piece) {
             Way::InPlace(first) => {
-                self.pay(|system| {
+                self.pay(false, |system| {
                     if let Some(first) = first {
                         system.fill(spaces, piece, first);
                     }
@@ -50,11 +50,16 @@ impl System<'_> {
         }
     }
 
-    /// Does what a promotion takes once there is an extent for it, and books what that costs.
-    fn pay(&mut self, work: impl FnOnce(&mut Self)) {
+    /// Does what a promotion takes once there is an extent for it, and books what that costs: as the price of copying where it copies, and where each
+    /// promotion has its full price.
+    fn pay(&mut self, copies: bool, work: impl FnOnce(&mut Self)) {
         let before = self.fault_cycles;
         work(self);
-        self.counters.promotion_cycles += self.fault_cycles - before;
+        let cycles = self.fault_cycles - before;
+        self.counters.promotion_cycles += cycles;
+        if copies || self.needs.copies == Copies::Always {
+            self.counters.copy_cycles += cycles;
+        }
     }
 
     fn way(&self, spaces: &AddressSpaces, piece: Piece) -> Way {
@@ -155,7 +160,7 @@ impl System<'_> {
 
     /// Makes one page of an empty piece in a new extent.
     pub(super) fn fill_extent(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
-        self.pay(|system| {
+        self.pay(false, |system| {
             for (at, frame) in system.places(piece).zip(first.0..) {
                 system.fill_anew(spaces, at, Frame(frame));
             }
@@ -181,7 +186,7 @@ impl System<'_> {
             self.refuse(Refusal::NoExtent);
             return false;
         };
-        self.pay(|system| system.copy_together(spaces, piece, first));
+        self.pay(true, |system| system.copy_together(spaces, piece, first));
         true
     }
 

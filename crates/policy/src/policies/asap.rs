@@ -12,9 +12,8 @@ pub(crate) const ENTRY: Entry = Entry {
     syntax: "asap(...)",
     summary: "promote a piece, by copying, as soon as every base page of it was referenced",
     explanation: "The fault that brings the last page of a piece in copies its pages together into the largest piece of which all pages are there. It knows nothing of TLB misses: what is used once \
-                  is copied as what is used for ever, and memory that fills from one end to the other is copied again at each size. With a smaller part, pages are filled in that nobody asked for: \
-                  asap(sizes=64k,part=50) is Romer's ASAP-4-64.",
-    source: "Romer 1995, section 7.1 (ASAP, ASAP-4-64)",
+                  is copied as what is used for ever, and memory that fills from one end to the other is copied again at each size. With a smaller part, pages are filled in that nobody asked for.",
+    source: "Romer 1995, section 7.1 (ASAP)",
     parameters: &[
         Parameter::sizes(
             "sizes",
@@ -29,23 +28,47 @@ pub(crate) const ENTRY: Entry = Entry {
             "How much of a piece has to have been referenced.",
         ),
     ],
-    examples: &["asap", "asap(sizes=64k,part=50)"],
+    examples: &["asap", "asap(sizes=64k)"],
     by_default: false,
     build: |given| {
         Box::new(Asap {
+            sizes: given.sizes("sizes"),
             part: given.number("part"),
             given,
         })
     },
 };
 
+/// The sizes and the part of [`HALF`].
+const OF_HALF: (Sizes, u64) = (Sizes::These(1 << 16), 50);
+
+pub(crate) const HALF: Entry = Entry {
+    name: "asap-4-64",
+    syntax: "asap-4-64",
+    summary: "promote 64 KiB, by copying, as soon as half of its base pages were referenced",
+    explanation: "As asap, with 64 KiB pages beside the base page and no others, and at half of a piece: the other half is filled in with pages that nobody asked for yet. It is \
+                  asap(sizes=64k,part=50) under the name that its source gives it.",
+    source: "Romer 1995, section 7.1 (ASAP-4-64)",
+    parameters: &[],
+    examples: &["asap-4-64"],
+    by_default: false,
+    build: |given| {
+        let (sizes, part) = OF_HALF;
+        Box::new(Asap { sizes, part, given })
+    },
+};
+
 struct Asap {
     given: Given,
+    sizes: Sizes,
     part: u64,
 }
 
 impl Policy for Asap {
     fn name(&self) -> String {
+        if (self.sizes, self.part) == OF_HALF {
+            return String::from(HALF.name);
+        }
         self.given.name()
     }
 
@@ -53,7 +76,7 @@ impl Policy for Asap {
         Needs {
             placement: Placement::AtFault,
             copies: Copies::Always,
-            sizes: self.given.sizes("sizes"),
+            sizes: self.sizes,
             ..Needs::default()
         }
     }
@@ -80,7 +103,7 @@ mod tests {
 
     #[test]
     fn all_pages_or_the_part_that_was_asked_for() {
-        for (name, least) in [("asap", 16), ("asap(sizes=64k,part=50)", 8)] {
+        for (name, least) in [("asap", 16), ("asap-4-64", 8)] {
             let with = |populated| {
                 let view = View {
                     populated,

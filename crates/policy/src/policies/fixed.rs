@@ -1,23 +1,26 @@
 //! `fixed`: pages of one size wherever they fit.
 
 use crate::parameter::Given;
+use crate::written::write_sizes;
 use crate::{Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "fixed",
-    syntax: "fixed(...)",
+    syntax: "fixed-SIZE",
     summary: "use one page size for everything, whatever of it is needed",
     explanation: "The first reference to a piece of that size brings all of it in as one page. What does not fill a piece, at the ends of mappings, stays in base pages. It is what a system does that has \
-                  larger pages and one size of them: nothing is copied and nothing is decided, and memory is paid for that is never used. With several sizes a fault takes the largest that fits.",
+                  larger pages and one size of them: nothing is copied and nothing is decided, and memory is paid for that is never used. \
+                  With several sizes, fixed(size=16k+64k), a fault takes the largest that fits. The base page makes no superpages, nor does a size that the machine lacks: \
+                  on most machines, fixed-4k is what the others are compared with.",
     source: "Romer 1995, section 7.1 (FIXED)",
     parameters: &[Parameter::sizes(
         "size",
         Sizes::These(1 << 16),
         "The page size, of those that the machine has.",
     )],
-    examples: &["fixed", "fixed(size=2m)"],
+    examples: &["fixed-64k", "fixed-2m"],
     by_default: false,
     build: |given| Box::new(Fixed { given }),
 };
@@ -28,6 +31,10 @@ struct Fixed {
 
 impl Policy for Fixed {
     fn name(&self) -> String {
+        let sizes = self.given.sizes("size");
+        if sizes.is_one() {
+            return alloc::format!("{}-{}", ENTRY.name, write_sizes(sizes));
+        }
         self.given.name()
     }
 
@@ -62,7 +69,7 @@ mod tests {
             populated: 1,
             ..View::BLANK
         };
-        let at_fault = |view| decide("fixed", Point::Fault, view);
+        let at_fault = |view| decide("fixed-64k", Point::Fault, view);
         assert_eq!(at_fault(first), Verdict::Promote);
         let second = View {
             populated: 2,
