@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use broadleaf_engine::Outcome;
 use broadleaf_metrics::CellResult;
 
-use super::policies::{Compared, MACHINE, compared, memory};
+use super::policies::{MACHINE, POLICIES, memory};
 use super::programs::PROGRAMS;
 use super::real;
 use crate::failure::Failure;
@@ -32,18 +32,14 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    fn of(compared: &Compared, result: &CellResult) -> Result<Self, Failure> {
+    fn of(result: &CellResult) -> Result<Self, Failure> {
         let memory = result.memory.as_ref();
         let memory = memory.ok_or_else(|| Failure::failed("a replay without memory"))?;
         Ok(Self {
             misses: result.l2_misses,
             walking: result.walk_cycles,
             bookkeeping: memory.bookkeeping_cycles,
-            copying: if compared.is_fixed {
-                0
-            } else {
-                memory.promotion_cycles
-            },
+            copying: memory.copy_cycles,
             peak_pages: result.peak_resident_pages,
             pages: memory.page_sizes.clone(),
             resident_pages: result.resident_pages,
@@ -74,9 +70,9 @@ impl Run {
         recorded: bool,
         outcome: &Outcome,
     ) -> Result<Self, Failure> {
-        let cells = compared().into_iter().zip(&outcome.results);
+        let cells = POLICIES.iter().zip(&outcome.results);
         let by_policy: Result<_, Failure> = cells
-            .map(|(policy, result)| Ok((policy.name, Measured::of(&policy, result)?)))
+            .map(|((name, _), result)| Ok((*name, Measured::of(result)?)))
             .collect();
         Ok(Self {
             program,
@@ -150,7 +146,7 @@ pub(super) fn all(setting: &Setting) -> Result<Vec<Run>, Failure> {
 
 /// What is compared, as the catalogue calls it.
 pub(super) fn policies() -> Vec<&'static str> {
-    compared().iter().map(|compared| compared.policy).collect()
+    POLICIES.iter().map(|(_, policy)| *policy).collect()
 }
 
 /// A replay under all of them.
