@@ -151,6 +151,9 @@ pub struct MemoryResult {
     /// Cycles of walks, bookkeeping and copying for each instruction; absent where the trace does not count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tlbmcpi: Option<Tlbmcpi>,
+    /// How many times the cycles of OFFLINE; absent where no policy with foresight was compared on the machine, or memory was used up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times_offline: Option<f64>,
     /// Free extents at the end, by order.
     pub free_contiguity: BTreeMap<u8, u64>,
     /// Pages in the swap at the end.

@@ -128,6 +128,13 @@ pub const MEMORY_METRICS: &[Metric] = &[
         "With --memory: what a policy costs by Romer's measure, in three parts: miss, bookkeeping and copy are walk_cycles, bookkeeping_cycles and copy_cycles divided by the trace's instructions. \
          Tables show the sum, where any policy has more than the first part; CSV and Parquet have a column for each, tlbmcpi_miss and so on. Absent where the trace does not count instructions.",
     ),
+    cost(
+        "times_offline",
+        "times",
+        "With --memory and the policy offline: how far a policy is from what the whole trace shows to be worth it: the cycles that offline has few of, over those that it takes itself. \
+         These are walk_cycles, bookkeeping_cycles and copy_cycles, or under offline(cycles=all) walk_cycles, bookkeeping_cycles, fault_cycles and daemon_cycles. Where several such policies are compared it \
+         is the first. A policy may be below 1 that pays for its superpages otherwise: pages of one size are not copied.",
+    ),
     fact(
         "free_contiguity",
         "extents",

@@ -232,6 +232,7 @@ mod tests {
         let memory = MemoryResult {
             out_of_memory_after: Some(0),
             tlbmcpi: Some(Tlbmcpi::default()),
+            times_offline: Some(1.0),
             ..MemoryResult::default()
         };
         let whole = CellResult {

@@ -106,6 +106,9 @@ fn of_memory(results: &[CellResult]) -> Vec<Column> {
     };
     let ends = results.iter().map(|result| result.memory.as_ref());
     let ends = ends.map(|memory| memory.and_then(|memory| memory.out_of_memory_after));
+    let times = results
+        .iter()
+        .map(|result| result.memory.as_ref()?.times_offline);
     let each_instruction = |part: &str, of: fn(&Tlbmcpi) -> f64| {
         let parts = results.iter().map(|result| result.memory.as_ref()?.tlbmcpi);
         Column {
@@ -139,6 +142,10 @@ fn of_memory(results: &[CellResult]) -> Vec<Column> {
         each_instruction("miss", |parts| parts.miss),
         each_instruction("bookkeeping", |parts| parts.bookkeeping),
         each_instruction("copy", |parts| parts.copy),
+        Column {
+            name: "times_offline".to_owned(),
+            values: Values::Ratio(times.collect()),
+        },
         count("in_swap_pages", |memory| memory.in_swap_pages),
         Column {
             name: "out_of_memory_after".to_owned(),

@@ -86,6 +86,7 @@ pub const HEADINGS: &[Heading] = &[
     heading("file reads", Metric("file_pages_read")),
     heading("file writes", Metric("file_pages_written")),
     heading("TLBMCPI", Metric("tlbmcpi")),
+    heading("x offline", Metric("times_offline")),
     heading("reservations", Metric("reservations")),
     heading("broken", Metric("reservations_broken")),
 ];

@@ -76,6 +76,19 @@ pub(crate) fn memory_figures<'a>(results: &[&CellResult]) -> Vec<Figure<'a>> {
             text: Box::new(move |result, _| total(result).map_or("-".to_owned(), each)),
         });
     }
+    let times = |result: &CellResult| result.memory.as_ref()?.times_offline;
+    if results.iter().any(|result| times(result).is_some()) {
+        figures.push(Figure {
+            heading: "x offline",
+            leave_out_first: 3,
+            rank: Some(Box::new(move |result| {
+                times(result).map_or(i64::MAX, |times| (times * 1e6) as i64)
+            })),
+            text: Box::new(move |result, _| {
+                times(result).map_or("-".to_owned(), |it| format!("{it:.2}"))
+            }),
+        });
+    }
     if any(|memory| memory.reservations) {
         let reservations = count("reservations", 7, |result| {
             memory(result, |memory| memory.reservations)

@@ -1,13 +1,13 @@
 //! The cells of a replay.
 
 use super::cell::Cell;
-use super::choices::{Choices, cycles};
+use super::choices::{Choices, cycles, few_of};
 use super::limits::Limits;
 use crate::Plan;
 use crate::run::Foresight;
 use crate::stream::Stream;
 use broadleaf_memory::system::Foreseen;
-use broadleaf_policy::Foresight as Known;
+use broadleaf_policy::{Cycles, Foresight as Known};
 
 /// The cells of a replay.
 pub(super) struct Cast<'a> {
@@ -77,7 +77,9 @@ impl<'a> Cast<'a> {
         let first = self.cells.len() - self.stand_ins.len();
         let mut best: Vec<usize> = (0..plan.pairs().count()).collect();
         for (number, asked) in (first..).zip(&self.stand_ins) {
-            if cycles(&self.cells[number]) < cycles(&self.cells[best[*asked]]) {
+            let which = few_of(self.cells[number].policy).unwrap_or(Cycles::All);
+            let [other, so_far] = [number, best[*asked]].map(|at| cycles(&self.cells[at], which));
+            if other < so_far {
                 best[*asked] = number;
             }
         }

@@ -103,16 +103,21 @@ pub(super) fn choose<S: Source>(
     Ok(choices)
 }
 
-/// The cycles that a policy with foresight has few of; of another, those of Romer's TLBMCPI. What ran out of memory has most.
-pub(super) fn cycles(cell: &Cell<'_>) -> u64 {
+/// Those of a policy's cycles that another has few of; what ran out of memory has most.
+pub(super) fn cycles(cell: &Cell<'_>, which: Cycles) -> u64 {
     if cell.ended.is_some() {
         return u64::MAX;
     }
     let counters = cell.system.counters();
     let bookkeeping = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
-    let tlb = cell.walk_cycles() + bookkeeping;
-    match search(cell.policy).map(|search| search.cycles) {
-        Some(Cycles::All) => tlb + counters.fault_cycles + counters.daemon_cycles,
-        Some(Cycles::Tlb) | None => tlb + counters.copy_cycles,
-    }
+    let others = match which {
+        Cycles::All => counters.fault_cycles + counters.daemon_cycles,
+        Cycles::Tlb => counters.copy_cycles,
+    };
+    cell.walk_cycles() + bookkeeping + others
+}
+
+/// Which cycles a policy has few of, if it knows what they will be.
+pub(super) fn few_of(policy: &dyn Policy) -> Option<Cycles> {
+    search(policy).map(|search| search.cycles)
 }

@@ -1,7 +1,8 @@
 //! From what cells counted to results.
 
+use super::cast::Cast;
 use super::cell::Cell;
-use super::choices::Choices;
+use super::choices::{Choices, cycles, few_of};
 use super::replay::Replayed;
 use crate::result::{notes, of_memory};
 use crate::stream::Stream;
@@ -24,7 +25,12 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
     let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
         best.iter().map(|number| all[*number].clone()).collect()
     };
-    let results = results(&cast.cells, &stream, plan);
+    let mut results = results(&cast.cells, &stream, plan);
+    for (cell, times) in distances(&cast, &best) {
+        if let Some(memory) = &mut results[cell].memory {
+            memory.times_offline = Some(times);
+        }
+    }
     interim.resize(plan.interim().len(), results.clone());
     let interim = interim.into_iter().map(&asked).collect();
     let results = asked(results);
@@ -38,6 +44,19 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
         notes: notes(&stream),
         choices: told.collect(),
     }
+}
+
+/// How many times the cycles of the first policy on the same machine that had foresight each of these cells took.
+fn distances(cast: &Cast<'_>, best: &[usize]) -> Vec<(usize, f64)> {
+    let cells = || best.iter().map(|number| (*number, &cast.cells[*number]));
+    let distance = |(number, cell): (usize, &Cell<'_>)| {
+        let mut same = cells().filter(|(_, other)| other.machine.name == cell.machine.name);
+        let (offline, which) = same.find_map(|(_, other)| Some((other, few_of(other.policy)?)))?;
+        let least = cycles(offline, which);
+        let known = least > 0 && offline.ended.is_none() && cell.ended.is_none();
+        known.then(|| (number, cycles(cell, which) as f64 / least as f64))
+    };
+    cells().filter_map(distance).collect()
 }
 
 /// What each cell comes to, if the trace ends here.
@@ -74,7 +93,7 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
     };
     let walk_cycles = cell.walk_cycles();
     let bookkeeping_cycles = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
-    let cycles = [walk_cycles, bookkeeping_cycles, counters.copy_cycles];
+    let parts = [walk_cycles, bookkeeping_cycles, counters.copy_cycles];
     let last = Sample {
         time: cell.ended.unwrap_or(stream.now()),
         ..cell.system.sample()
@@ -112,7 +131,8 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
             promotion_cycles: counters.promotion_cycles,
             copy_cycles: counters.copy_cycles,
             bookkeeping_cycles,
-            tlbmcpi: Tlbmcpi::new(cycles, instructions),
+            tlbmcpi: Tlbmcpi::new(parts, instructions),
+            times_offline: None,
             free_contiguity: by_order(&last.extents),
             in_swap_pages: totals.in_swap,
             out_of_memory_after: ended,

@@ -215,6 +215,17 @@ fn it_never_does_worse_than_none() {
             all_cycles(&results[2]) <= all_cycles(&results[0]),
             "seed {seed}"
         );
+        // Distances are from the first that has foresight.
+        let best = tlb_cycles(&results[1]) as f64;
+        for result in results.iter().filter(|_| best > 0.0) {
+            let memory = result.memory.as_ref().expect("memory down to the frame");
+            let parts = result.walk_cycles + memory.bookkeeping_cycles + memory.copy_cycles;
+            assert_eq!(
+                memory.times_offline,
+                Some(parts as f64 / best),
+                "seed {seed}"
+            );
+        }
         let expected = outcome.choices[0].cycles as f64;
         all += 1;
         near_ones +=
