@@ -1,6 +1,6 @@
 //! Which pieces pay, by what a trial found.
 
-use super::trial::{Found, Noted, Piece};
+use super::trial::{Found, Noted, Piece, Spared};
 use super::{Chosen, Setting};
 use broadleaf_memory::system::Place;
 use broadleaf_policy::Cycles;
@@ -25,8 +25,7 @@ impl Offer {
     }
 
     /// Whether it spares nearly as much for what is paid as the best one does.
-    fn is_near(&self, best: &Self) -> bool {
-        let (part, of) = NEAR;
+    fn is_near(&self, best: &Self, (part, of): (i128, i128)) -> bool {
         self.net <= 0
             || best.net > 0 && self.spared * best.net * of >= best.spared * self.net * part
     }
@@ -45,7 +44,8 @@ impl Offer {
     }
 }
 
-/// How far below the best an offer may be to be accepted with it.
+/// How far below the best an offer may be to be accepted with it, where only what pieces spare themselves is known, and where all is.
+const NEAR_OWN: (i128, i128) = (1, 4);
 const NEAR: (i128, i128) = (3, 4);
 
 /// What is paid for the chosen.
@@ -112,7 +112,12 @@ pub(super) fn accept(
     chosen: &Chosen,
     paid: &Paid,
     barred: &BTreeSet<Piece>,
+    charges: Spared,
 ) -> Vec<Offer> {
+    let near = match charges {
+        Spared::Own => NEAR_OWN,
+        Spared::All => NEAR,
+    };
     let mut offers = offers(found, setting, chosen, paid);
     offers.retain(|offer| !barred.contains(&offer.piece));
     offers.sort_by(Offer::order);
@@ -126,7 +131,7 @@ pub(super) fn accept(
         let end = Place { page, ..first };
         let before = taken.range(..end).next_back();
         let alone = before.is_none_or(|(_, taken)| *taken <= first);
-        let good = *offer == best || !setting.search.one_by_one && offer.is_near(&best);
+        let good = *offer == best || !setting.search.one_by_one && offer.is_near(&best, near);
         if alone && good {
             taken.insert(first, end);
         }

@@ -4,7 +4,7 @@ use super::accept::{Offer, Paid, accept, add};
 use super::course::Kept;
 use super::numbers::Numbers;
 use super::regions::Regions;
-use super::trial::{Found, Noted, Piece, trial};
+use super::trial::{Found, Noted, Piece, Spared, trial};
 use super::{Chosen, Setting};
 use broadleaf_translation::charges::Ladder;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +47,7 @@ pub(crate) fn choose(
         offers: Vec::new(),
         barred: BTreeSet::new(),
         found: Found::default(),
+        charges: Spared::All,
     };
     let (mut trials, mut noted, mut without) = (0, BTreeMap::new(), 0);
     // Where there is one size there is nothing to choose.
@@ -54,7 +55,7 @@ pub(crate) fn choose(
         while let Some(next) = search.next() {
             trials += 1;
             progress(trials)?;
-            let found = trial(&kept, &setting, &next, ladder);
+            let found = trial(&kept, &setting, &next, ladder, search.charges);
             if trials == 1 {
                 noted.clone_from(&found.noted);
                 without = found.cost;
@@ -93,18 +94,22 @@ struct Search<'a> {
     barred: BTreeSet<Piece>,
     /// What the trial of the best found.
     found: Found,
+    /// What trials count. What pieces spare their own pages leads most of the way, unless each step is to be the best.
+    charges: Spared,
 }
 
 impl Search<'_> {
     /// What to try next.
-    fn next(&self) -> Option<Chosen> {
+    fn next(&mut self) -> Option<Chosen> {
         if self.cost == u64::MAX {
             return Some(Chosen::new());
         }
-        if self.offers.is_empty() {
-            return None;
+        if self.offers.is_empty() && self.charges == Spared::Own {
+            // Once more, to count all.
+            self.charges = Spared::All;
+            return Some(self.best.clone());
         }
-        Some(self.extended().0)
+        (!self.offers.is_empty()).then(|| self.extended().0)
     }
 
     fn extended(&self) -> (Chosen, Paid) {
@@ -116,6 +121,11 @@ impl Search<'_> {
     }
 
     fn learn(&mut self, tried: Chosen, found: Found) {
+        if found.cost == self.cost && tried == self.best {
+            self.found = found;
+            self.look_around();
+            return;
+        }
         let missing = |(first, level): (&_, &usize)| {
             (!found.made.contains(first)).then_some((*first, *level))
         };
@@ -153,6 +163,9 @@ impl Search<'_> {
         if self.first.is_none() && !best.is_empty() {
             self.first = Some((best.clone(), found.cost));
         }
+        if self.cost == u64::MAX && !self.setting.search.one_by_one {
+            self.charges = Spared::Own;
+        }
         (self.best, self.paid, self.cost, self.found) = (best, paid, found.cost, found);
         self.look_around();
     }
@@ -160,6 +173,13 @@ impl Search<'_> {
     /// Looks what pays beside the best.
     fn look_around(&mut self) {
         let (setting, found) = (self.setting, &self.found);
-        self.offers = accept(found, setting, &self.best, &self.paid, &self.barred);
+        self.offers = accept(
+            found,
+            setting,
+            &self.best,
+            &self.paid,
+            &self.barred,
+            self.charges,
+        );
     }
 }

@@ -51,6 +51,15 @@ struct Unit {
     level: usize,
 }
 
+/// Which misses a piece is said to spare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spared {
+    /// Those of its own pages: most of them, and soon counted.
+    Own,
+    /// Those of others too, which it leaves room for.
+    All,
+}
+
 struct Trial<'a> {
     kept: &'a Kept,
     setting: &'a Setting,
@@ -65,12 +74,19 @@ struct Trial<'a> {
     active: BTreeMap<Place, (usize, u32)>,
     recency: Recency,
     prefetch: PrefetchCharges,
-    capacity: CapacityCharges,
+    /// Left out where only what a piece spares its own pages is asked for.
+    capacity: Option<CapacityCharges>,
     found: Found,
 }
 
 /// What a course comes to where the chosen pieces are superpages from the first fault in them at which they can be.
-pub(super) fn trial(kept: &Kept, setting: &Setting, chosen: &Chosen, ladder: Ladder) -> Found {
+pub(super) fn trial(
+    kept: &Kept,
+    setting: &Setting,
+    chosen: &Chosen,
+    ladder: Ladder,
+    charges: Spared,
+) -> Found {
     let mut trial = Trial {
         kept,
         setting,
@@ -82,7 +98,7 @@ pub(super) fn trial(kept: &Kept, setting: &Setting, chosen: &Chosen, ladder: Lad
         active: BTreeMap::new(),
         recency: Recency::new(setting.entries),
         prefetch: PrefetchCharges::new(ladder),
-        capacity: CapacityCharges::new(ladder, setting.entries),
+        capacity: (charges == Spared::All).then(|| CapacityCharges::new(ladder, setting.entries)),
         found: Found {
             walks: vec![0; ladder.largest() + 1],
             ..Found::default()
@@ -133,12 +149,18 @@ impl Trial<'_> {
         let unit = self.unit_of[number as usize];
         let Unit { tag, first, level } = self.units[unit as usize];
         match self.recency.use_it(unit) {
-            Used::Held => self.capacity.touch(tag, first, level),
+            Used::Held => {
+                if let Some(capacity) = &mut self.capacity {
+                    capacity.touch(tag, first, level);
+                }
+            }
             Used::Missed(gone) => {
                 self.found.walks[level] += 1;
                 // What gives way was there when it missed.
                 self.prefetch.miss(tag, first, level, |_, _| ());
-                self.capacity.miss(tag, first, level, |_, _| ());
+                if let Some(capacity) = &mut self.capacity {
+                    capacity.miss(tag, first, level, |_, _| ());
+                }
                 if let Some(gone) = gone {
                     let gone = self.units[gone as usize];
                     self.prefetch.evict(gone.tag, gone.first, gone.level);
@@ -212,7 +234,9 @@ impl Trial<'_> {
 
     fn charge(&self, piece: Piece) -> u64 {
         self.candidate(piece).map_or(0, |candidate| {
-            self.prefetch.charge(candidate) + self.capacity.charge(candidate)
+            let capacity = self.capacity.as_ref();
+            self.prefetch.charge(candidate)
+                + capacity.map_or(0, |charges| charges.charge(candidate))
         })
     }
 
@@ -241,8 +265,9 @@ impl Trial<'_> {
         }
         self.prefetch
             .shoot_down(made.tag, first.page, self.ladder.pages(level));
-        self.capacity
-            .shoot_down(made.tag, first.page, self.ladder.pages(level));
+        if let Some(capacity) = &mut self.capacity {
+            capacity.shoot_down(made.tag, first.page, self.ladder.pages(level));
+        }
     }
 
     /// Has the pages of a piece translated by others than before, which leave the TLB.
@@ -274,7 +299,9 @@ impl Trial<'_> {
             self.retarget(at, level, |number| number);
             if let Some(candidate) = self.candidate((at, level)) {
                 self.prefetch.demote(candidate);
-                self.capacity.demote(candidate);
+                if let Some(capacity) = &mut self.capacity {
+                    capacity.demote(candidate);
+                }
             }
         }
         let numbers: Vec<u32> = self.kept.numbers.among(first, pages).collect();
@@ -285,7 +312,9 @@ impl Trial<'_> {
         let tag = self.tag(first.space);
         if !gone {
             self.prefetch.shoot_down(tag, first.page, pages);
-            self.capacity.shoot_down(tag, first.page, pages);
+            if let Some(capacity) = &mut self.capacity {
+                capacity.shoot_down(tag, first.page, pages);
+            }
             return;
         }
         let range = (first, 0)..(starting, 0);
@@ -297,7 +326,9 @@ impl Trial<'_> {
             self.settle(piece);
         }
         self.prefetch.forget(tag, first.page, pages);
-        self.capacity.forget(tag, first.page, pages);
+        if let Some(capacity) = &mut self.capacity {
+            capacity.forget(tag, first.page, pages);
+        }
     }
 
     /// Pieces that lie partly in a range of which something is taken away would be base pages from then on, until one of them faults again.
