@@ -49,7 +49,7 @@ pub struct ChosenPiece {
     pub region: Option<Region>,
 }
 
-/// A mapping, as it was when something of it faulted in last.
+/// A mapping, as it was when something of it faulted in last that a superpage could have held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Its first byte.
