@@ -3,9 +3,11 @@
 use super::accept::price;
 use super::choose::Decision;
 use super::{Chosen, Setting};
+use broadleaf_memory::Pages;
 use broadleaf_memory::system::Place;
 use broadleaf_trace as trace;
 use broadleaf_units::{PageSize, SpaceId};
+use std::ops::Range;
 
 /// What was chosen for a policy with foresight, on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +47,7 @@ pub struct ChosenPiece {
     pub walk_cycles_spared: u64,
     /// What it costs by the cycles that there are to be few of, less than nothing where it spares more in faults than it costs to fill.
     pub price: i128,
-    /// The mapping that it lies in.
+    /// The mapping that it lies in; `None` where the trace tells none.
     pub region: Option<Region>,
 }
 
@@ -84,7 +86,8 @@ impl Decision {
         let noted = self.noted.get(&(at, level)).copied().unwrap_or_default();
         let used = self.numbers.among(at, sizes.pages(level)).count() as u64;
         let miss = self.setting.walk_cycles.first().copied().unwrap_or(0);
-        let unit = at.page << (base.shift() - PageSize::SIZE_4K.shift());
+        let fold = base.shift() - PageSize::SIZE_4K.shift();
+        let (unit, units) = (at.page << fold, sizes.pages(level) << fold);
         ChosenPiece {
             space: at.space,
             address: at.page << base.shift(),
@@ -95,16 +98,24 @@ impl Decision {
             walks_spared: noted.spared,
             walk_cycles_spared: noted.spared * miss,
             price: price(&self.setting, level, &noted),
-            region: self.region(at.space, unit),
+            region: self.region(at.space, unit..unit + units),
         }
     }
 
-    fn region(&self, space: SpaceId, unit: u64) -> Option<Region> {
-        let (pages, backing) = self.regions.around(space, unit)?;
-        let shift = PageSize::SIZE_4K.shift();
+    /// What pages of 4 KiB lie in: what holds all of them, where part of that has become another mapping since.
+    fn region(&self, space: SpaceId, units: Range<u64>) -> Option<Region> {
+        let ends = [units.start, units.end - 1].into_iter();
+        let found: Vec<_> = ends
+            .filter_map(|unit| self.regions.around(space, unit))
+            .collect();
+        let holds_all =
+            |(pages, _): &&(Pages, _)| pages.start <= units.start && units.end <= pages.end;
+        let (pages, backing) = *found.iter().find(holds_all).or(found.first())?;
+        let unit = PageSize::SIZE_4K.bytes();
+        // Where no mapping is told, one holds whatever an address can name.
         Some(Region {
-            start: pages.start << shift,
-            end: pages.end << shift,
+            start: pages.start * unit,
+            end: pages.end.checked_mul(unit)?,
             backing: crate::events::told(backing),
         })
     }
