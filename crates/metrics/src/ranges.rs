@@ -21,6 +21,8 @@ pub struct RangeAdvice {
     pub exact: bool,
     /// How much memory there was, and what things cost in it.
     pub memory: MemoryAsked,
+    /// How many address spaces the trace has.
+    pub spaces: u64,
     /// By what the ranges are in order, the best first: `gain` or `byte`.
     pub ranked_by: String,
     /// The ranges, or the best of them.
@@ -44,12 +46,6 @@ impl RangeAdvice {
             [without, with] => Some((without, with)),
             _ => None,
         }
-    }
-
-    /// Whether ranges lie in more than one address space.
-    pub fn has_several_spaces(&self) -> bool {
-        let spaces: Vec<u32> = self.ranges.iter().map(|range| range.space).collect();
-        spaces.windows(2).any(|pair| pair[0] != pair[1])
     }
 }
 

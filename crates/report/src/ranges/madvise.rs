@@ -13,7 +13,7 @@ pub fn madvise(advice: &RangeAdvice) -> String {
     if advice.ranges.is_empty() {
         out.push_str(&format!("/* {NOTHING_PAYS} */\n"));
     }
-    let names_process = advice.has_several_spaces();
+    let names_process = advice.spaces > 1;
     for range in &advice.ranges {
         out.push_str(&format!(
             "madvise((void *){:#x}, {}, MADV_HUGEPAGE); /* {} */\n",
@@ -105,8 +105,8 @@ mod tests {
     use super::*;
 
     /// The calls and what is said of them, without the head.
-    fn lines(ranges: Vec<AdvisedRange>) -> Vec<String> {
-        let text = madvise(&advice(ranges));
+    fn lines(advice: RangeAdvice) -> Vec<String> {
+        let text = madvise(&advice);
         let (head, lines) = text.split_once("*/\n").expect("a head");
         assert!(head.contains("address randomisation"), "{head}");
         lines.lines().map(str::to_owned).collect()
@@ -127,7 +127,7 @@ mod tests {
             ..heap()
         };
         assert_eq!(
-            lines(vec![heap(), stack, anonymous, file, unknown, large]),
+            lines(advice(vec![heap(), stack, anonymous, file, unknown, large])),
             [
                 "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 2 x 2 MiB, spares 1,234 walks */",
                 "madvise((void *)0x7ff00000000, 2097152, MADV_HUGEPAGE); /* stack, 0x203000 below its end, 1 x 2 MiB, spares 10 walks */",
@@ -147,13 +147,16 @@ mod tests {
             command: vec!["a\n*/b".to_owned()],
             ..heap()
         };
-        let lines = lines(vec![heap(), other]);
+        let lines = lines(RangeAdvice {
+            spaces: 2,
+            ..advice(vec![heap(), other])
+        });
         assert!(lines[0].contains("/* process 41 sort, heap"), "{lines:?}");
         assert!(lines[1].contains("/* process 42 b, heap"), "{lines:?}");
     }
 
     #[test]
     fn nothing_is_said_to_be_nothing() {
-        assert_eq!(lines(vec![]), [format!("/* {NOTHING_PAYS} */")]);
+        assert_eq!(lines(advice(vec![])), [format!("/* {NOTHING_PAYS} */")]);
     }
 }

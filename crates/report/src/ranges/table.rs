@@ -124,7 +124,7 @@ fn columns(advice: &RangeAdvice) -> Vec<Column<'_>> {
         .replayed()
         .map_or(0, |(without, _)| without.walk_cycles);
     let mut columns = Vec::new();
-    if advice.has_several_spaces() {
+    if advice.spaces > 1 {
         columns.push(words("process", process_of));
     }
     columns.push(words("range", |range| span(range.start, range.end)));
@@ -186,7 +186,7 @@ fn count(value: u64, exact: bool) -> String {
 /// A number that may be a fraction, with three digits or so.
 fn decimal(value: f64) -> String {
     match value.abs() {
-        zero if zero == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         tiny if tiny < 0.005 => format!("{}<0.01", if value < 0.0 { "-" } else { "" }),
         small if small < 9.995 => format!("{value:.2}"),
         middle if middle < 999.5 => format!("{value:.0}"),
@@ -338,6 +338,7 @@ mod tests {
             ..heap()
         };
         let several = RangeAdvice {
+            spaces: 2,
             exact: false,
             ranges_left_out: 1200,
             ..advice(vec![heap(), other])

@@ -89,6 +89,7 @@ pub(super) fn advice(ranges: Vec<AdvisedRange>) -> RangeAdvice {
             files: "disk".to_owned(),
             ..MemoryAsked::default()
         },
+        spaces: 1,
         ranked_by: "gain".to_owned(),
         ranges,
         ranges_left_out: 0,

@@ -124,6 +124,7 @@ fn advise(
         machine: machine_name,
         exact,
         memory,
+        spaces: places.processes.len().max(1) as u64,
         ranked_by: options.by.name().to_owned(),
         ranges_left_out: (all - ranges.len()) as u64,
         ranges,
