@@ -93,13 +93,10 @@ fn on_a_fully_associative_tlb_a_superpage_spares_what_is_said_to_the_last_walk()
     let machine = file(&folder, "small.toml", SMALL.as_bytes());
     let ranges = measured("ranking-small", &machine);
     assert_same_order(&ranges);
-    let single = ranges.iter().filter(|range| range.superpages == 1);
-    let mut singles = 0;
-    for range in single {
-        singles += 1;
+    for range in &ranges {
         assert_eq!(range.said.cast_signed(), range.spared, "{ranges:?}");
     }
-    assert_eq!(singles, 6);
+    assert!(ranges.iter().any(|range| range.superpages > 1));
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub struct RangeAdvice {
     pub policy: String,
     /// The machine's name.
     pub machine: String,
-    /// Whether what each superpage spares by itself is exact on that machine: its TLB is one fully associative structure. Elsewhere it is an estimate.
+    /// Whether what each range spares by itself is exact on that machine: its TLB is one fully associative structure. Elsewhere it is an estimate.
     pub exact: bool,
     /// How much memory there was, and what things cost in it.
     pub memory: MemoryAsked,
@@ -49,8 +49,7 @@ impl RangeAdvice {
     }
 }
 
-/// Superpages of one size that stand one behind the other in one mapping. What they spare is counted for each of them as if it alone were a superpage, and
-/// added up.
+/// Superpages of one size that stand one behind the other in one mapping. What they spare is counted as if there were no others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AdvisedRange {
     /// The trace's number of the address space.

@@ -238,7 +238,7 @@ fn together(without: &CellResult, with: &CellResult) -> String {
 
 /// How far the figures of ranges can be taken.
 fn caution(exact: bool) -> String {
-    let counted = "What a range spares is counted for each of its superpages as if it alone were one, and added up: together they may spare less, or more.";
+    let counted = "What a range spares is counted as if there were no other superpages: all together may spare less than the sum, or more.";
     if exact {
         return counted.to_owned();
     }
@@ -309,7 +309,9 @@ mod tests {
             lines[10],
             "All together, as replayed: 1,000 walks instead of 2,000, 30,000 cycles of walks instead of 60,000 (x0.50); 240 page faults instead of 1,000, 480,000 cycles of faults instead of 2,000,000; 304 KiB of memory more at the peak."
         );
-        assert!(text.ends_with("together they may spare less, or more.\nNote: a note\n"));
+        assert!(
+            text.ends_with("all together may spare less than the sum, or more.\nNote: a note\n")
+        );
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn advise(
     let left_out = left_out(&policies[1..], &machines);
     let threads = options.threads.map_or_else(available_threads, NonZero::get);
     let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
-    let plan = plan.on_threads(threads);
+    let plan = plan.on_threads(threads).telling_ranges();
     let reading = Reading {
         passes: Passes::Several,
         keep_going: options.keep_going,
@@ -113,7 +113,7 @@ fn advise(
     notes.extend(left_out);
     let chosen = outcome.choices.iter().find(|choice| choice.policy == name);
     let mut ranges = chosen.map_or_else(Vec::new, |choice| {
-        ranges::ranked(&choice.pieces, &places, options.by)
+        ranges::ranked(choice, &places, options.by)
     });
     let all = ranges.len();
     ranges.truncate(options.top.unwrap_or(all));

@@ -1,24 +1,20 @@
-//! From chosen pieces to ranges, the best first.
+//! What was chosen, by range, the best first.
 
 use std::cmp::Ordering;
 
-use broadleaf_engine::{ChosenPiece, Region};
+use broadleaf_engine::{Choice, ChosenPiece, ChosenRange, Region};
 use broadleaf_metrics::{AdvisedMapping, AdvisedRange, BackingName};
 use broadleaf_trace::Backing;
 
 use super::places::Places;
 use crate::args::RankBy;
 
-/// Ranges of pieces, which are in order of their addresses: those of one size that stand one behind the other in one mapping are a range.
-pub(super) fn ranked(pieces: &[ChosenPiece], places: &Places, by: RankBy) -> Vec<AdvisedRange> {
-    let continues = |one: &ChosenPiece, next: &ChosenPiece| {
-        one.space == next.space
-            && one.size == next.size
-            && one.address.checked_add(one.size.bytes()) == Some(next.address)
-            && one.region == next.region
-    };
-    let runs = pieces.chunk_by(continues);
-    let mut ranges: Vec<AdvisedRange> = runs.filter_map(|run| range(run, places)).collect();
+/// The ranges of a choice.
+pub(super) fn ranked(choice: &Choice, places: &Places, by: RankBy) -> Vec<AdvisedRange> {
+    let ranges = choice.ranges.iter();
+    let told =
+        ranges.filter_map(|range| advised(range, choice.pieces.get(range.pieces.clone())?, places));
+    let mut ranges: Vec<AdvisedRange> = told.collect();
     ranges.sort_by(|one, other| order(one, other, by));
     ranges
 }
@@ -34,14 +30,12 @@ fn order(one: &AdvisedRange, other: &AdvisedRange, by: RankBy) -> Ordering {
         .then_with(|| (one.space, one.start).cmp(&(other.space, other.start)))
 }
 
-fn range(run: &[ChosenPiece], places: &Places) -> Option<AdvisedRange> {
+fn advised(range: &ChosenRange, run: &[ChosenPiece], places: &Places) -> Option<AdvisedRange> {
     let (first, last) = (run.first()?, run.last()?);
     let sum = |of: fn(&ChosenPiece) -> u64| run.iter().map(of).sum::<u64>();
     let end = last.address.saturating_add(last.size.bytes());
-    let gains = run
-        .iter()
-        .map(|piece| i128::from(piece.walk_cycles_spared) - piece.price);
-    let gained = gains.sum::<i128>();
+    let prices = run.iter().map(|piece| piece.price);
+    let gained = i128::from(range.walk_cycles_spared) - prices.sum::<i128>();
     let cycles_gained = gained.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
     let added_bytes = sum(|piece| piece.size.bytes().saturating_sub(piece.used_bytes));
     let per_kib = |bytes: u64| cycles_gained as f64 * 1024.0 / bytes as f64;
@@ -55,8 +49,8 @@ fn range(run: &[ChosenPiece], places: &Places) -> Option<AdvisedRange> {
         superpage_bytes: first.size.bytes(),
         superpages: run.len() as u64,
         mapping: (first.region.as_ref()).map(|region| mapping(region, first.address, places)),
-        walks_spared: sum(|piece| piece.walks_spared),
-        walk_cycles_spared: sum(|piece| piece.walk_cycles_spared),
+        walks_spared: range.walks_spared,
+        walk_cycles_spared: range.walk_cycles_spared,
         faults_spared: sum(|piece| piece.faults.saturating_sub(piece.promotions)),
         added_bytes,
         cycles_gained,
@@ -110,33 +104,30 @@ mod tests {
         }
     }
 
-    fn starts(pieces: &[ChosenPiece], by: RankBy) -> Vec<(u64, u64)> {
-        let ranges = ranked(pieces, &Places::default(), by);
-        let told = ranges
-            .iter()
-            .map(|range| (range.start / SUPERPAGE, range.superpages));
-        told.collect()
-    }
-
-    #[test]
-    fn what_stands_together_in_one_mapping_is_a_range() {
-        let other_region = ChosenPiece {
-            region: None,
-            ..piece(4, 60, 0)
-        };
-        let other_space = ChosenPiece {
-            space: SpaceId(1),
-            ..piece(5, 30, 0)
-        };
-        let pieces = [
-            piece(1, 300, 0),
-            piece(2, 300, 0),
-            other_region,
-            other_space,
-        ];
-        assert_eq!(starts(&pieces, RankBy::Gain), [(1, 2), (4, 1), (5, 1)]);
-        let apart = [piece(1, 30, 0), piece(3, 60, 0)];
-        assert_eq!(starts(&apart, RankBy::Gain), [(3, 1), (1, 1)]);
+    /// A choice of these pieces, in ranges of so many, which spare less by a hundred cycles where they are several.
+    fn choice(pieces: &[ChosenPiece], lengths: &[usize]) -> Choice {
+        let mut at = 0;
+        let ranges = lengths.iter().map(|length| {
+            let pieces_of = at..at + length;
+            at += length;
+            let spared: u64 = (pieces[pieces_of.clone()].iter())
+                .map(|piece| piece.walk_cycles_spared)
+                .sum();
+            ChosenRange {
+                walks_spared: spared / 30,
+                walk_cycles_spared: spared - if *length > 1 { 100 } else { 0 },
+                pieces: pieces_of,
+            }
+        });
+        Choice {
+            policy: String::new(),
+            machine: String::new(),
+            trials: 1,
+            cycles_without: 0,
+            cycles: 0,
+            ranges: ranges.collect(),
+            pieces: pieces.to_vec(),
+        }
     }
 
     #[test]
@@ -146,15 +137,19 @@ mod tests {
             ..piece(2, 60, 1000)
         };
         let pieces = [piece(1, 3000, -96), half, piece(9, 1800, 24)];
-        assert_eq!(starts(&pieces, RankBy::Gain), [(1, 2), (9, 1)]);
-        assert_eq!(starts(&pieces, RankBy::Byte), [(9, 1), (1, 2)]);
-        let ranges = ranked(&pieces, &Places::default(), RankBy::Gain);
+        let choice = choice(&pieces, &[2, 1]);
+        let ranked = |by| ranked(&choice, &Places::default(), by);
+        let starts = |by| -> Vec<u64> { ranked(by).iter().map(|range| range.start).collect() };
+        assert_eq!(starts(RankBy::Gain), [SUPERPAGE, 9 * SUPERPAGE]);
+        assert_eq!(starts(RankBy::Byte), [9 * SUPERPAGE, SUPERPAGE]);
+        let ranges = ranked(RankBy::Gain);
         let first = &ranges[0];
-        assert_eq!((first.walks_spared, first.walk_cycles_spared), (102, 3060));
+        assert_eq!((first.end, first.superpages), (3 * SUPERPAGE, 2));
+        assert_eq!((first.walks_spared, first.walk_cycles_spared), (102, 2960));
         assert_eq!((first.faults_spared, first.added_bytes), (1020, 1 << 20));
-        assert_eq!(first.cycles_gained, 3060 + 96 - 1000);
-        assert_eq!(first.gained_per_kib, 2156.0 / 4096.0);
-        assert_eq!(first.gained_per_added_kib, Some(2156.0 / 1024.0));
+        assert_eq!(first.cycles_gained, 2960 + 96 - 1000);
+        assert_eq!(first.gained_per_kib, 2056.0 / 4096.0);
+        assert_eq!(first.gained_per_added_kib, Some(2056.0 / 1024.0));
         assert_eq!(ranges[1].gained_per_added_kib, None);
     }
 
