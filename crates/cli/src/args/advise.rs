@@ -21,8 +21,8 @@ use crate::commands::offered;
 #[command(after_long_help = "\
 Examples:
   broadleaf advise gzip.bl
-  broadleaf advise gzip.bl --by byte --top 5                      what little memory gains most
-  broadleaf advise gzip.bl --files memory --costs zero-kib=100    where files are in memory, and zeroing is quick
+  broadleaf advise gzip.bl --by byte --top 5                     where little memory gains most
+  broadleaf advise gzip.bl --files memory --costs zero-kib=100   files in memory, quick zeroing
   broadleaf advise gzip.bl --machine neoverse-n1 --policy 'offline(cycles=all,sizes=64k+2m)'
   broadleaf advise gzip.bl --format madvise > advice.c")]
 pub(crate) struct Advise {
