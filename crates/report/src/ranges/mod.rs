@@ -1,6 +1,7 @@
 //! Advice by range: as a table, as C, and as a profile for a kernel that takes one.
 
 mod cbmm;
+mod columns;
 mod madvise;
 mod table;
 #[cfg(test)]

@@ -1,22 +1,14 @@
 //! Advice by range as a table.
 
-use super::{NOTHING_PAYS, plain, process_of, size_in_full};
+use super::columns::{Column, columns};
+use super::{NOTHING_PAYS, plain};
 use crate::grid::wrap;
-use crate::number::{
-    grouped, grouped_signed, percent, ratio, short, short_signed, size, size_signed,
-};
-use crate::{Align, Grid, Style, View, added_bytes};
-use broadleaf_metrics::{AdvisedRange, BackingName, CellResult, MemoryResult, RangeAdvice};
+use crate::number::{grouped, ratio, size, size_signed};
+use crate::{Grid, Style, View, added_bytes};
+use broadleaf_metrics::{AdvisedRange, CellResult, MemoryResult, RangeAdvice};
 
-/// A column.
-struct Column<'a> {
-    heading: &'static str,
-    align: Align,
-    /// 0 for what is never left out; otherwise the larger, the earlier it goes.
-    leave_out_first: u8,
-    /// The text of a range; `true` asks for every digit.
-    text: Box<dyn Fn(&AdvisedRange, bool) -> String + 'a>,
-}
+/// How narrow the last column may be, which is wrapped: the bounds of a mapping fit.
+const NARROWEST: usize = 30;
 
 /// The ranges, what all of them come to together, and how to take the figures.
 pub fn range_table(advice: &RangeAdvice, view: View) -> String {
@@ -69,10 +61,16 @@ fn heading(advice: &RangeAdvice, view: View) -> String {
 fn ranges(advice: &RangeAdvice, view: View) -> String {
     let mut columns = columns(advice);
     let (mut exact, mut left_out) = (true, Vec::new());
+    let last = |range| {
+        columns
+            .last()
+            .map(|column| (column.text)(range, true).chars().count())
+    };
+    let widest = advice.ranges.iter().filter_map(last).max().unwrap_or(0);
     let grid = loop {
         let grid = grid(&advice.ranges, &columns, exact);
-        // The last column is wrapped, and needs some room.
-        if view.width.is_none_or(|width| grid.width() <= width) {
+        let narrowest = grid.width() - widest.saturating_sub(NARROWEST);
+        if view.width.is_none_or(|width| narrowest <= width) {
             break grid;
         }
         if exact {
@@ -105,110 +103,6 @@ fn grid(ranges: &[AdvisedRange], columns: &[Column<'_>], exact: bool) -> Grid {
         grid.row(columns.iter().map(|column| (column.text)(range, exact)));
     }
     grid
-}
-
-fn columns(advice: &RangeAdvice) -> Vec<Column<'_>> {
-    let figure = |heading, leave_out_first, of: fn(&AdvisedRange) -> u64| Column {
-        heading,
-        align: Align::Right,
-        leave_out_first,
-        text: Box::new(move |range, exact| count(of(range), exact)),
-    };
-    let words = |heading, of: fn(&AdvisedRange) -> String| Column {
-        heading,
-        align: Align::Left,
-        leave_out_first: 0,
-        text: Box::new(move |range, _| of(range)),
-    };
-    let all = advice
-        .replayed()
-        .map_or(0, |(without, _)| without.walk_cycles);
-    let mut columns = Vec::new();
-    if advice.spaces > 1 {
-        columns.push(words("process", process_of));
-    }
-    columns.push(words("range", |range| span(range.start, range.end)));
-    columns.push(words("superpages", |range| {
-        format!(
-            "{} x {}",
-            range.superpages,
-            size_in_full(range.superpage_bytes)
-        )
-    }));
-    columns.push(figure("walks spared", 3, |range| range.walks_spared));
-    columns.push(figure("walk cycles", 0, |range| range.walk_cycles_spared));
-    columns.push(Column {
-        heading: "of 4k",
-        align: Align::Right,
-        leave_out_first: 2,
-        text: Box::new(move |range, _| percent(range.walk_cycles_spared as f64 / all as f64)),
-    });
-    columns.push(figure("faults spared", 4, |range| range.faults_spared));
-    columns.push(Column {
-        heading: "added",
-        align: Align::Right,
-        leave_out_first: 1,
-        text: Box::new(|range, _| size(range.added_bytes)),
-    });
-    columns.push(Column {
-        heading: "gained",
-        align: Align::Right,
-        leave_out_first: 0,
-        text: Box::new(|range, exact| match exact {
-            true => grouped_signed(range.cycles_gained),
-            false => short_signed(range.cycles_gained),
-        }),
-    });
-    columns.push(Column {
-        heading: "per KiB",
-        align: Align::Right,
-        leave_out_first: 5,
-        text: Box::new(|range, _| decimal(range.gained_per_kib)),
-    });
-    columns.push(Column {
-        heading: "per KiB added",
-        align: Align::Right,
-        leave_out_first: 6,
-        text: Box::new(|range, _| {
-            range
-                .gained_per_added_kib
-                .map_or("free".to_owned(), decimal)
-        }),
-    });
-    columns.push(words("lies in", lies_in));
-    columns
-}
-
-fn count(value: u64, exact: bool) -> String {
-    if exact { grouped(value) } else { short(value) }
-}
-
-/// A number that may be a fraction, with three digits or so.
-fn decimal(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        tiny if tiny < 0.005 => format!("{}<0.01", if value < 0.0 { "-" } else { "" }),
-        small if small < 9.995 => format!("{value:.2}"),
-        middle if middle < 999.5 => format!("{value:.0}"),
-        _ => short_signed(value as i64),
-    }
-}
-
-fn span(start: u64, end: u64) -> String {
-    format!("{start:#x}-{end:#x}")
-}
-
-fn lies_in(range: &AdvisedRange) -> String {
-    let Some(mapping) = &range.mapping else {
-        return "not recorded".to_owned();
-    };
-    let what = match (mapping.backing, &mapping.path) {
-        (BackingName::File, Some(path)) => {
-            format!("{} + {:#x},", plain(path), mapping.offset.unwrap_or(0))
-        }
-        (backing, _) => backing.words().to_owned(),
-    };
-    format!("{what} {}", span(mapping.start, mapping.end))
 }
 
 /// What all ranges come to, as replayed.
@@ -259,6 +153,7 @@ fn paragraph(text: &str, style: Style, view: View) -> String {
 mod tests {
     use super::super::testing::{advice, heap, lying_in};
     use super::*;
+    use broadleaf_metrics::BackingName;
 
     #[test]
     fn a_table_has_a_row_for_each_range_and_says_what_all_come_to() {
