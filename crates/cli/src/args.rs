@@ -1,5 +1,7 @@
 //! The command line: the one table from which parsing, help, completions and manual pages come.
 
+mod advise;
+
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -11,6 +13,8 @@ use crate::commands::costs::costs;
 use crate::commands::memory::{Amount, part, swap};
 use crate::commands::offered;
 use crate::terminal::Color;
+
+pub(crate) use advise::{Advise, AdviseFormat, RankBy};
 
 /// Which page sizes should a program run with, and what would that cost?
 ///
@@ -31,6 +35,7 @@ Examples:
   broadleaf record -o gzip.bl -- gzip -9 -k big.txt
   broadleaf compare gzip.bl              every policy on one table, and which to choose
   broadleaf compare gzip.bl --policy 4k --policy pop-64 --format csv
+  broadleaf advise gzip.bl               which parts of its memory are worth superpages
   broadleaf list policies
   broadleaf explain pop-64
 
@@ -62,6 +67,7 @@ pub(crate) enum Command {
     Import(Import),
     Info(Info),
     Compare(Box<Compare>),
+    Advise(Advise),
     Reduce(Reduce),
     List(List),
     Explain(Explain),

@@ -51,6 +51,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Import(options) => commands::import::run(&options),
         Command::Info(options) => commands::info::run(&options, view),
         Command::Compare(options) => commands::compare::run(&options, view),
+        Command::Advise(options) => commands::advise::run(&options, view),
         Command::Reduce(options) => commands::reduce::run(&options),
         Command::List(options) => commands::list::run(&options, view),
         Command::Explain(options) => commands::explain::run(&options, view),

@@ -31,7 +31,7 @@ mod translation;
 pub use broadleaf_memory::frames::{Buddyinfo, Start};
 pub use broadleaf_memory::system::{Costs, Files};
 pub use limited::Limits;
-pub use offline::{Choice, ChosenPiece, Region};
+pub use offline::{Choice, ChosenPiece, ChosenRange, Region};
 pub use plan::{Plan, PlanError};
 pub use reduce::reduce;
 pub use run::{Error, Outcome, Progress, run, run_after};

@@ -31,6 +31,7 @@ pub struct Plan {
     most_course: usize,
     threads: usize,
     curves: bool,
+    ranges: bool,
     limits: Option<Box<Limits>>,
     interim: Vec<u64>,
 }
@@ -166,6 +167,7 @@ impl Plan {
             most_course: MOST_COURSE,
             threads: 1,
             curves: false,
+            ranges: false,
             limits: None,
             interim: Vec::new(),
         })
@@ -204,6 +206,16 @@ impl Plan {
 
     pub(crate) const fn curves(&self) -> bool {
         self.curves
+    }
+
+    /// Has it told what superpages that are chosen with foresight spare by range ([`crate::Choice::ranges`]), which takes a trial more for each range of several.
+    pub fn telling_ranges(mut self) -> Self {
+        self.ranges = true;
+        self
+    }
+
+    pub(crate) const fn tells_ranges(&self) -> bool {
+        self.ranges
     }
 
     /// Lets a replay use that many threads, at most 256, on which no result depends. One unless told.

@@ -8,6 +8,7 @@ mod catalogue;
 mod curve;
 mod memory;
 mod memory_catalogue;
+mod ranges;
 mod record;
 mod tlbmcpi;
 mod walks;
@@ -16,6 +17,7 @@ pub use catalogue::{METRICS, Metric, all_metrics, metric};
 pub use curve::CurvePoint;
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS};
+pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
 };

@@ -18,6 +18,7 @@ pub mod number;
 mod over_time;
 mod paint;
 mod parquet;
+mod ranges;
 mod table;
 
 pub use advice::{
@@ -33,4 +34,5 @@ pub use nearest::nearest;
 pub use over_time::over_time;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
+pub use ranges::{NOTHING_PAYS, cbmm, madvise, of_one_process, process_of, range_table};
 pub use table::{Context, comparison_table, recommendations};

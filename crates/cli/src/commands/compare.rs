@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use broadleaf_engine::{Error, Outcome, Plan};
-use broadleaf_metrics::{CellResult, Comparison, RanBefore};
+use broadleaf_metrics::{CellResult, Comparison, RanBefore, TraceSummary};
 use broadleaf_policy::{Foresight, Policy, Refusal};
 use broadleaf_report::{
     BASELINE, Context, Glyphs, REFERENCE, View, comparison_table, curves, over_time,
@@ -260,17 +260,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     }
     let outcome = replay(&mut earlier, &mut trace, &plan)?;
     trace.finish()?;
-    if outcome.trace.accesses == 0 {
-        let name = trace.name();
-        return Err(Failure::Wrong(match trace.damage() {
-            Some(damage) => {
-                format!(
-                    "{name}: {damage}; what was read holds no load and no store, so there is nothing to compare"
-                )
-            }
-            None => format!("{name}: holds no load and no store, so there is nothing to compare"),
-        }));
-    }
+    refuse_empty(&outcome.trace, &trace, "compare")?;
     if let Some(done) = &mut done {
         for trace in &mut earlier {
             trace.finish()?;
@@ -318,6 +308,24 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     answer.comparison.advice = answer.with_context(recommendations);
     answer.comparison.damage = trace.damage();
     Ok(answer)
+}
+
+/// Refuses a trace without accesses, on which there is nothing to do.
+pub(super) fn refuse_empty(
+    summary: &TraceSummary,
+    trace: &Trace,
+    doing: &str,
+) -> Result<(), Failure> {
+    if summary.accesses > 0 {
+        return Ok(());
+    }
+    let name = trace.name();
+    Err(Failure::Wrong(match trace.damage() {
+        Some(damage) => format!(
+            "{name}: {damage}; what was read holds no load and no store, so there is nothing to {doing}"
+        ),
+        None => format!("{name}: holds no load and no store, so there is nothing to {doing}"),
+    }))
 }
 
 /// Replays a trace in memory that others have used before.
@@ -414,7 +422,8 @@ pub(crate) fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
     Ok(machines.into_iter().map(|(_, machine)| machine).collect())
 }
 
-fn machine(name: &str) -> Result<Machine, Failure> {
+/// The machine of that name or file.
+pub(super) fn machine(name: &str) -> Result<Machine, Failure> {
     let path = PathBuf::from(name);
     if path.extension().is_none_or(|ending| ending != "toml") {
         return names::machine(name);

@@ -15,7 +15,7 @@ pub(crate) const FORMATS: &[TraceFormat] = &[
         summary: "recordings of ours (.bl): page visits in exact order, and what happened to mappings",
         explanation: "Chunks of visits and events, compressed, each with a checksum, behind a header that names the command, \
                       the machine and the recorder. A recording that was cut short can be read up to its last whole chunk. \
-                      Written by `broadleaf record` and `broadleaf import`; read by `info` and `compare`.",
+                      Written by `broadleaf record` and `broadleaf import`; read by `info`, `compare` and `advise`.",
         source: "docs/book/src/trace-format.md",
     },
     TraceFormat {
@@ -31,7 +31,7 @@ pub(crate) const FORMATS: &[TraceFormat] = &[
         explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store (` S addr,size`) and load \
                       followed by a store of the same bytes (` M addr,size`). Addresses are hexadecimal, sizes decimal. \
                       Valgrind's own lines (`==PID==`) and blank lines are skipped; any other line is refused with its number. \
-                      Read by `import lackey`, `info` and `compare`, also from standard input.",
+                      Read by `import lackey`, `info`, `compare` and `advise`, also from standard input.",
         source: "Valgrind, lackey/lk_main.c",
     },
 ];

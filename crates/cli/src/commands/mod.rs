@@ -1,5 +1,6 @@
 //! One file for each command, and what they share about names.
 
+pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod costs;

@@ -102,6 +102,8 @@ pub(crate) enum Whole {
     Curve,
     /// `compare --memory`.
     Memory,
+    /// `advise`.
+    Advice,
 }
 
 impl Whole {
@@ -113,6 +115,9 @@ impl Whole {
             }
             Self::Memory => {
                 "and --memory needs the whole trace, since limited memory notices each visit"
+            }
+            Self::Advice => {
+                "and advice needs the whole trace, since what a superpage spares depends on each visit"
             }
         }
     }

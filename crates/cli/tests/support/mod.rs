@@ -4,6 +4,8 @@
     reason = "each test file uses its own part of what stands here"
 )]
 
+pub(crate) mod programs;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

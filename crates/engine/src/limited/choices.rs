@@ -43,7 +43,7 @@ fn search(policy: &dyn Policy) -> Option<Search> {
 }
 
 /// What there is to choose for, of a policy on a machine.
-fn setting(search: Search, machine: &Machine, spec: &Spec) -> Setting {
+fn setting(search: Search, machine: &Machine, spec: &Spec, tells_ranges: bool) -> Setting {
     let cycles = (0..spec.sizes.levels()).map(|level| {
         let shift = spec.base.shift() + spec.sizes.order(level);
         let size = broadleaf_units::PageSize::from_shift(shift);
@@ -56,6 +56,7 @@ fn setting(search: Search, machine: &Machine, spec: &Spec) -> Setting {
         entries: entries(machine, spec.base),
         walk_cycles: cycles.collect(),
         costs: spec.costs,
+        tells_ranges,
     }
 }
 
@@ -89,7 +90,7 @@ pub(super) fn choose<S: Source>(
         let kept = recorder
             .finish()
             .map_err(|error| Error::Memory(error.to_string()))?;
-        let setting = setting(*search, machine, &spec);
+        let setting = setting(*search, machine, &spec, plan.tells_ranges());
         let mut progress = |trial| {
             passes.state.trial = Some(trial);
             (passes.progress)(*passes.state)

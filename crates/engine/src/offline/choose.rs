@@ -4,6 +4,7 @@ use super::accept::{Offer, Paid, accept, add};
 use super::course::Kept;
 use super::numbers::Numbers;
 use super::regions::Regions;
+use super::told::{ChosenRange, runs};
 use super::trial::{Found, Noted, Piece, Spared, trial};
 use super::{Chosen, Setting};
 use broadleaf_translation::charges::Ladder;
@@ -22,6 +23,8 @@ pub(crate) struct Decision {
     pub(super) cycles: Vec<u64>,
     pub(super) without: u64,
     pub(super) trials: u32,
+    /// What each spares by range, where that is told.
+    pub(super) ranges: Vec<Vec<ChosenRange>>,
     /// What was noted of each piece where there are no superpages.
     pub(super) noted: BTreeMap<Piece, Noted>,
     pub(super) numbers: Numbers,
@@ -49,35 +52,85 @@ pub(crate) fn choose(
         found: Found::default(),
         charges: Spared::All,
     };
-    let (mut trials, mut noted, mut without) = (0, BTreeMap::new(), 0);
+    let (mut trials, mut nothing) = (0, Found::default());
     // Where there is one size there is nothing to choose.
-    if let Ok(ladder) = Ladder::new(&orders) {
+    let ladder = Ladder::new(&orders).ok();
+    if let Some(ladder) = ladder {
         while let Some(next) = search.next() {
             trials += 1;
             progress(trials)?;
             let found = trial(&kept, &setting, &next, ladder, search.charges);
             if trials == 1 {
-                noted.clone_from(&found.noted);
-                without = found.cost;
+                nothing.clone_from(&found);
             }
             search.learn(next, found);
         }
     }
     let mut all = vec![(search.best, search.cost)];
     all.extend(search.first);
-    all.push((Chosen::new(), without));
+    all.push((Chosen::new(), nothing.cost));
     all.dedup();
-    let (choices, cycles) = all.into_iter().unzip();
+    let (choices, cycles): (Vec<Chosen>, _) = all.into_iter().unzip();
+    let mut ranges = Vec::new();
+    if let Some(ladder) = ladder.filter(|_| setting.tells_ranges) {
+        let mut told = trials;
+        let mut walks = |chosen: &Chosen| {
+            told += 1;
+            progress(told)?;
+            let found = trial(&kept, &setting, chosen, ladder, Spared::Own);
+            ControlFlow::Continue(found.walks.iter().sum())
+        };
+        for chosen in &choices {
+            ranges.push(by_range(
+                chosen,
+                &setting,
+                &kept.regions,
+                &nothing,
+                &mut walks,
+            )?);
+        }
+    }
     ControlFlow::Continue(Decision {
         choices,
         cycles,
-        without,
+        without: nothing.cost,
         trials,
-        noted,
+        ranges,
+        noted: nothing.noted,
         numbers: kept.numbers,
         regions: kept.regions,
         setting,
     })
+}
+
+/// What chosen pieces spare by range, each as if there were no other: what `walks` there are then, against those where there is nothing.
+fn by_range(
+    chosen: &Chosen,
+    setting: &Setting,
+    regions: &Regions,
+    nothing: &Found,
+    walks: &mut dyn FnMut(&Chosen) -> ControlFlow<(), u64>,
+) -> ControlFlow<(), Vec<ChosenRange>> {
+    let miss = setting.walk_cycles.first().copied().unwrap_or(0);
+    let all: u64 = nothing.walks.iter().sum();
+    let mut ranges = Vec::new();
+    for pieces in runs(chosen, setting, regions) {
+        let own: Chosen = (chosen.iter().skip(pieces.start).take(pieces.len()))
+            .map(|(first, level)| (*first, *level))
+            .collect();
+        let piece = own.iter().next().map(|(first, level)| (*first, *level));
+        let noted = piece.and_then(|piece| nothing.noted.get(&piece));
+        let walks_spared = match noted {
+            Some(noted) if own.len() == 1 => noted.spared,
+            _ => all.saturating_sub(walks(&own)?),
+        };
+        ranges.push(ChosenRange {
+            pieces,
+            walks_spared,
+            walk_cycles_spared: walks_spared * miss,
+        });
+    }
+    ControlFlow::Continue(ranges)
 }
 
 struct Search<'a> {

@@ -18,7 +18,7 @@ mod trial;
 
 pub(crate) use choose::{Decision, choose};
 pub(crate) use recorder::Recorder;
-pub use told::{Choice, ChosenPiece, Region};
+pub use told::{Choice, ChosenPiece, ChosenRange, Region};
 
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Place};
@@ -41,6 +41,8 @@ pub(crate) struct Setting {
     /// Cycles of a walk, by level.
     pub(crate) walk_cycles: Vec<u64>,
     pub(crate) costs: Costs,
+    /// Whether what is chosen is told by range.
+    pub(crate) tells_ranges: bool,
 }
 
 impl Setting {

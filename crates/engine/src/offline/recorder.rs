@@ -77,9 +77,11 @@ impl Recorder {
         if !system.is_resident(at) {
             let number = self.numbers.of(at);
             let appraisal = system.appraise(spaces, at);
-            let unit = system.units_of(at.page).0;
-            self.regions
-                .note(at, unit, spaces.mapping_at(at.space, unit));
+            if appraisal.covered > 1 {
+                let unit = system.units_of(at.page).0;
+                let mapping = spaces.mapping_at(at.space, unit);
+                self.regions.note(at, unit, mapping);
+            }
             self.event(Event::Fault(number, appraisal));
         }
     }

@@ -2,10 +2,13 @@
 
 use super::accept::price;
 use super::choose::Decision;
+use super::regions::Regions;
 use super::{Chosen, Setting};
+use broadleaf_memory::Pages;
 use broadleaf_memory::system::Place;
 use broadleaf_trace as trace;
 use broadleaf_units::{PageSize, SpaceId};
+use std::ops::Range;
 
 /// What was chosen for a policy with foresight, on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +25,19 @@ pub struct Choice {
     pub cycles: u64,
     /// The chosen pieces, by address space and address.
     pub pieces: Vec<ChosenPiece>,
+    /// The same by range: pieces of one size that stand one behind the other in one mapping. Empty unless it was asked for ([`crate::Plan::telling_ranges`]).
+    pub ranges: Vec<ChosenRange>,
+}
+
+/// Chosen pieces that stand one behind the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenRange {
+    /// The numbers of the pieces.
+    pub pieces: Range<usize>,
+    /// Walks that they would have spared together if they alone had been superpages.
+    pub walks_spared: u64,
+    /// Cycles of these.
+    pub walk_cycles_spared: u64,
 }
 
 /// A piece that was chosen to be a superpage.
@@ -45,11 +61,11 @@ pub struct ChosenPiece {
     pub walk_cycles_spared: u64,
     /// What it costs by the cycles that there are to be few of, less than nothing where it spares more in faults than it costs to fill.
     pub price: i128,
-    /// The mapping that it lies in.
+    /// The mapping that it lies in; `None` where the trace tells none.
     pub region: Option<Region>,
 }
 
-/// A mapping, as it was when something of it faulted in last.
+/// A mapping, as it was when something of it faulted in last that a superpage could have held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Its first byte.
@@ -71,6 +87,7 @@ impl Decision {
             cycles_without: self.without,
             cycles: self.cycles.get(number).copied().unwrap_or(self.without),
             pieces: chosen.map_or_else(Vec::new, |chosen| self.pieces(chosen)),
+            ranges: self.ranges.get(number).cloned().unwrap_or_default(),
         }
     }
 
@@ -84,7 +101,6 @@ impl Decision {
         let noted = self.noted.get(&(at, level)).copied().unwrap_or_default();
         let used = self.numbers.among(at, sizes.pages(level)).count() as u64;
         let miss = self.setting.walk_cycles.first().copied().unwrap_or(0);
-        let unit = at.page << (base.shift() - PageSize::SIZE_4K.shift());
         ChosenPiece {
             space: at.space,
             address: at.page << base.shift(),
@@ -95,17 +111,44 @@ impl Decision {
             walks_spared: noted.spared,
             walk_cycles_spared: noted.spared * miss,
             price: price(&self.setting, level, &noted),
-            region: self.region(at.space, unit),
+            region: region(&self.regions, &self.setting, at, level),
         }
     }
+}
 
-    fn region(&self, space: SpaceId, unit: u64) -> Option<Region> {
-        let (pages, backing) = self.regions.around(space, unit)?;
-        let shift = PageSize::SIZE_4K.shift();
-        Some(Region {
-            start: pages.start << shift,
-            end: pages.end << shift,
-            backing: crate::events::told(backing),
-        })
+/// Runs of chosen pieces of one size that stand one behind the other in one mapping, by the pieces' numbers.
+pub(super) fn runs(chosen: &Chosen, setting: &Setting, regions: &Regions) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let mut before = None;
+    for (number, (first, level)) in chosen.iter().enumerate() {
+        let found = region(regions, setting, *first, *level);
+        let page = first.page + setting.sizes.pages(*level);
+        let continues = before.as_ref() == Some(&(*first, *level, found.clone()));
+        match runs.last_mut() {
+            Some(run) if continues => run.end = number + 1,
+            _ => runs.push(number..number + 1),
+        }
+        before = Some((Place { page, ..*first }, *level, found));
     }
+    runs
+}
+
+/// What a piece lies in: what holds all of it, where part of that has become another mapping since.
+fn region(regions: &Regions, setting: &Setting, first: Place, level: usize) -> Option<Region> {
+    let fold = setting.base.shift() - PageSize::SIZE_4K.shift();
+    let start = first.page << fold;
+    let end = start + (setting.sizes.pages(level) << fold);
+    let found: Vec<_> = [start, end - 1]
+        .into_iter()
+        .filter_map(|unit| regions.around(first.space, unit))
+        .collect();
+    let holds_all = |(pages, _): &&(Pages, _)| pages.start <= start && end <= pages.end;
+    let (pages, backing) = *found.iter().find(holds_all).or(found.first())?;
+    let unit = PageSize::SIZE_4K.bytes();
+    // Where no mapping is told, one holds whatever an address can name.
+    Some(Region {
+        start: pages.start * unit,
+        end: pages.end.checked_mul(unit)?,
+        backing: crate::events::told(backing),
+    })
 }

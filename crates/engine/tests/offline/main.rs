@@ -2,6 +2,8 @@
 //!
 //! `BROADLEAF_CASES` sets how many random streams are tried (1,000 unless told, of which this suite takes a tenth or two).
 
+mod ranges;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 

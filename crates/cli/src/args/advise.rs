@@ -1,0 +1,119 @@
+//! The arguments of `advise`.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use broadleaf_engine::Costs;
+use clap::{Args, ValueEnum};
+
+use super::FilesAt;
+use crate::commands::costs::costs;
+use crate::commands::offered;
+
+/// Say which parts of a program's memory are worth superpages, and what each part gains
+///
+/// Chooses superpages with the whole trace in view, as OFFLINE does, and says for each range of them what mapping it lies in, what it spares in page walks
+/// and page faults, and what it takes. The best come first. All of them together are replayed too. Memory does not run short.
+///
+/// Other formats express the same for who acts on it: C that calls madvise, a profile for CBMM, a layout for Mosalloc. Where in the
+/// program memory is allocated is not recorded.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf advise gzip.bl
+  broadleaf advise gzip.bl --by byte --top 5                     where little memory gains most
+  broadleaf advise gzip.bl --files memory --costs zero-kib=100   files in memory, quick zeroing
+  broadleaf advise gzip.bl --machine neoverse-n1 --policy 'offline(cycles=all,sizes=64k+2m)'
+  broadleaf advise gzip.bl --format madvise > advice.c")]
+pub(crate) struct Advise {
+    /// The trace: a file, or `-` for standard input
+    pub(crate) trace: PathBuf,
+
+    /// The machine to advise for, by name or as a TOML file
+    #[arg(
+        long,
+        value_name = "NAME|FILE.toml",
+        default_value = "skylake",
+        value_parser = offered::machines(),
+        hide_possible_values = true
+    )]
+    pub(crate) machine: String,
+
+    /// What chooses: offline, with parameters that say which cycles there are to be few of, and which sizes there are
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "offline(cycles=all,sizes=2m)"
+    )]
+    pub(crate) policy: String,
+
+    /// Where pages of files are before they are used
+    #[arg(long, value_name = "WHERE", default_value = "disk")]
+    pub(crate) files: FilesAt,
+
+    /// What things cost, in cycles, where it is not what they cost otherwise, as for `compare --costs`
+    #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs)]
+    pub(crate) costs: Option<Costs>,
+
+    /// By what ranges are in order
+    #[arg(long, value_name = "WHAT", default_value = "gain")]
+    pub(crate) by: RankBy,
+
+    /// Tell the best N ranges only
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+
+    /// How to print the advice
+    #[arg(long, default_value = "table")]
+    pub(crate) format: AdviseFormat,
+
+    /// Write the advice to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite FILE where it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Read a damaged or truncated trace up to the damage, and say how much was lost
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+
+    /// Replay on N threads, on which no result depends [default: as many as the process may use]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZero<usize>>,
+}
+
+/// By what ranges are in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RankBy {
+    /// By the cycles that they gain
+    Gain,
+    /// By the cycles that each byte of their superpages gains
+    Byte,
+}
+
+impl RankBy {
+    /// How it is written.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Gain => "gain",
+            Self::Byte => "byte",
+        }
+    }
+}
+
+/// Shapes of advice by range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AdviseFormat {
+    /// Text for people
+    Table,
+    /// One object, schema broadleaf.advice/1
+    Json,
+    /// A call of madvise(2) for each range, in C
+    Madvise,
+    /// A profile for CBMM's kernel
+    Cbmm,
+    /// A layout for Mosalloc
+    Mosalloc,
+}

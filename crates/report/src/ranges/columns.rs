@@ -1,0 +1,121 @@
+//! The columns of the table of ranges.
+
+use super::{plain, process_of, size_in_full};
+use crate::Align;
+use crate::number::{grouped, grouped_signed, percent, short, short_signed, size};
+use broadleaf_metrics::{AdvisedRange, BackingName, RangeAdvice};
+
+/// A column.
+pub(super) struct Column<'a> {
+    pub(super) heading: &'static str,
+    pub(super) align: Align,
+    /// 0 for what is never left out; otherwise the larger, the earlier it goes.
+    pub(super) leave_out_first: u8,
+    /// The text of a range; `true` asks for every digit.
+    pub(super) text: Box<dyn Fn(&AdvisedRange, bool) -> String + 'a>,
+}
+
+/// All columns that there is something for.
+pub(super) fn columns(advice: &RangeAdvice) -> Vec<Column<'_>> {
+    let figure = |heading, leave_out_first, of: fn(&AdvisedRange) -> u64| Column {
+        heading,
+        align: Align::Right,
+        leave_out_first,
+        text: Box::new(move |range, exact| count(of(range), exact)),
+    };
+    let words = |heading, of: fn(&AdvisedRange) -> String| Column {
+        heading,
+        align: Align::Left,
+        leave_out_first: 0,
+        text: Box::new(move |range, _| of(range)),
+    };
+    let all = advice
+        .replayed()
+        .map_or(0, |(without, _)| without.walk_cycles);
+    let mut columns = Vec::new();
+    if advice.spaces > 1 {
+        columns.push(words("process", process_of));
+    }
+    columns.push(words("range", |range| span(range.start, range.end)));
+    columns.push(words("superpages", |range| {
+        format!(
+            "{} x {}",
+            range.superpages,
+            size_in_full(range.superpage_bytes)
+        )
+    }));
+    columns.push(figure("walks spared", 3, |range| range.walks_spared));
+    columns.push(figure("walk cycles", 0, |range| range.walk_cycles_spared));
+    columns.push(Column {
+        heading: "of 4k",
+        align: Align::Right,
+        leave_out_first: 2,
+        text: Box::new(move |range, _| percent(range.walk_cycles_spared as f64 / all as f64)),
+    });
+    columns.push(figure("faults spared", 4, |range| range.faults_spared));
+    columns.push(Column {
+        heading: "added",
+        align: Align::Right,
+        leave_out_first: 1,
+        text: Box::new(|range, _| size(range.added_bytes)),
+    });
+    columns.push(Column {
+        heading: "gained",
+        align: Align::Right,
+        leave_out_first: 0,
+        text: Box::new(|range, exact| match exact {
+            true => grouped_signed(range.cycles_gained),
+            false => short_signed(range.cycles_gained),
+        }),
+    });
+    columns.push(Column {
+        heading: "per KiB",
+        align: Align::Right,
+        leave_out_first: 5,
+        text: Box::new(|range, _| decimal(range.gained_per_kib)),
+    });
+    columns.push(Column {
+        heading: "per KiB added",
+        align: Align::Right,
+        leave_out_first: 6,
+        text: Box::new(|range, _| {
+            range
+                .gained_per_added_kib
+                .map_or("free".to_owned(), decimal)
+        }),
+    });
+    columns.push(words("lies in", lies_in));
+    columns
+}
+
+fn count(value: u64, exact: bool) -> String {
+    if exact { grouped(value) } else { short(value) }
+}
+
+/// A number that may be a fraction, with three digits or so.
+fn decimal(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        tiny if tiny < 0.005 => format!("{}<0.01", if value < 0.0 { "-" } else { "" }),
+        small if small < 9.995 => format!("{value:.2}"),
+        middle if middle < 999.5 => format!("{value:.0}"),
+        _ => short_signed(value as i64),
+    }
+}
+
+fn span(start: u64, end: u64) -> String {
+    format!("{start:#x}-{end:#x}")
+}
+
+fn lies_in(range: &AdvisedRange) -> String {
+    let Some(mapping) = &range.mapping else {
+        return "not recorded".to_owned();
+    };
+    let what = match (mapping.backing, &mapping.path) {
+        (BackingName::File, Some(path)) => {
+            format!("{} + {:#x},", plain(path), mapping.offset.unwrap_or(0))
+        }
+        (backing, _) => backing.words().to_owned(),
+    };
+    format!("{what} {}", span(mapping.start, mapping.end))
+}
