@@ -5,14 +5,17 @@ use crate::Align;
 use crate::number::{grouped, grouped_signed, percent, short, short_signed, size};
 use broadleaf_metrics::{AdvisedRange, BackingName, RangeAdvice};
 
+/// The text of a range; `true` asks for every digit.
+type Text<'a> = Box<dyn Fn(&AdvisedRange, bool) -> String + 'a>;
+
 /// A column.
 pub(super) struct Column<'a> {
     pub(super) heading: &'static str,
     pub(super) align: Align,
     /// 0 for what is never left out; otherwise the larger, the earlier it goes.
     pub(super) leave_out_first: u8,
-    /// The text of a range; `true` asks for every digit.
-    pub(super) text: Box<dyn Fn(&AdvisedRange, bool) -> String + 'a>,
+    /// What stands in it.
+    pub(super) text: Text<'a>,
 }
 
 /// All columns that there is something for.
