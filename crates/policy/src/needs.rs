@@ -28,6 +28,9 @@ pub struct Needs {
     pub asked_when_used_again: bool,
     /// What blocks are charged with at TLB misses, and the policy asked of at [`crate::Point::Miss`].
     pub charges: Charges,
+    /// Charge pieces larger than 64 KiB with prefetch charges only after so many misses in a piece of the largest size that were to be charged (Romer 1995, appendix A).
+    /// 0 and 1 are at each miss.
+    pub deferral: u32,
     /// Not to ask at misses before walks have taken so many cycles of a thousand instructions since the trace began (Romer 1995, section 5, on policies that
     /// begin when there is something to win). 0 is from the start.
     pub idle_below: u64,

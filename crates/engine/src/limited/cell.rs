@@ -57,6 +57,7 @@ impl<'a> Cell<'a> {
         let system = System::new(policy, spec, foreseen);
         let charged = Charged::new(
             &policy.needs(),
+            spec.base,
             spec.sizes,
             entries(machine, spec.base),
             &spec.costs,

@@ -5,8 +5,9 @@ use broadleaf_memory::system::Costs;
 use broadleaf_policy::{Needs, View};
 use broadleaf_translation::SpaceTag;
 use broadleaf_translation::charges::{
-    Candidate, CapacityCharges, Ladder, MissCounts, PrefetchCharges,
+    Batching, Candidate, CapacityCharges, Ladder, MissCounts, PrefetchCharges,
 };
+use broadleaf_units::PageSize;
 
 /// What a policy's candidates were charged, and what the bookkeeping took.
 pub(crate) struct Charged {
@@ -29,6 +30,7 @@ impl Charged {
     /// For a policy that needs it: nothing charged yet, and an empty TLB. What is charged for capacity takes it for one of so many entries, any of which holds any page.
     pub(crate) fn new(
         needs: &Needs,
+        base: PageSize,
         sizes: Sizes,
         entries: usize,
         costs: &Costs,
@@ -44,7 +46,7 @@ impl Charged {
         let ladder = Ladder::new(&orders).ok()?;
         Some(Self {
             misses: charges.misses.then(|| MissCounts::new(ladder)),
-            prefetch: charges.prefetch.then(|| PrefetchCharges::new(ladder)),
+            prefetch: (charges.prefetch).then(|| prefetch(ladder, sizes, base, needs.deferral)),
             capacity: (charges.capacity).then(|| CapacityCharges::new(ladder, entries)),
             each: u64::from(charges.prefetch) * costs.prefetch
                 + u64::from(charges.capacity) * costs.capacity,
@@ -179,4 +181,16 @@ impl Charged {
     pub(crate) fn space_is_gone(&mut self, tag: SpaceTag) {
         self.gone(tag, 0, u64::MAX);
     }
+}
+
+/// The largest size whose charges are up to date at any time (Romer 1995, appendix A).
+const EAGER: u8 = 16;
+
+fn prefetch(ladder: Ladder, sizes: Sizes, base: PageSize, deferral: u32) -> PrefetchCharges {
+    if deferral <= 1 {
+        return PrefetchCharges::new(ladder);
+    }
+    let small = |level: &usize| base.shift() + sizes.order(*level) <= EAGER;
+    let eager = (1..sizes.levels()).filter(small).count();
+    PrefetchCharges::batched(ladder, Batching { eager, deferral })
 }

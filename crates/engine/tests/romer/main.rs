@@ -223,6 +223,27 @@ fn fixed_at_the_base_page_is_no_policy_at_all() {
     }
 }
 
+/// Charges of pieces larger than 64 KiB can be put off, and promotions of them then come later. By how much is tested where they are counted.
+#[test]
+fn charges_can_be_put_off() {
+    let (mut later, mut seen) = (0, 0);
+    for seed in 0..cases() / 8 {
+        let mut rng = Rng::new(seed + 2_000_000);
+        let mut of = RomerMachine::of_paper(4, &[1, 2, 16, 64]);
+        of.copy_per_kib = rng.pick(&[1, 2, 5]);
+        let recording = near(rng.next(), 120);
+        let put_off = |deferral: u64| {
+            let policy = format!("approx-online(prefetch=400,deferral={deferral})");
+            replayed(&recording, &policy, &of)
+        };
+        let exact = put_off(0);
+        assert_eq!(put_off(1), exact, "seed {seed}");
+        seen += 1;
+        later += u64::from(put_off(1000) != exact);
+    }
+    assert!(later * 10 > seen, "{later} of {seen}");
+}
+
 /// Figure 2 of the paper from end to end: three entries, pages 8, 1, 7, 6, 5 and 0, and then 1. The policy is idle until the last miss, and promotes what that one is charged to. Which piece
 /// it was is told by how many pages are resident then.
 #[test]

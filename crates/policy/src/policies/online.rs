@@ -38,6 +38,14 @@ const IDLE: Parameter = Parameter::number(
     "Promote nothing before walks have taken that many cycles of a thousand instructions since the trace began.",
 );
 
+const DEFERRAL: Parameter = Parameter::number(
+    "deferral",
+    "misses",
+    (0, 1_000_000),
+    0,
+    "After how many misses in a piece of the largest size pieces larger than 64 KiB are charged for all of them; 0 is at each miss. The paper has as many as make the first promotion possible, 1600.",
+);
+
 pub(crate) const ENTRY: Entry = Entry {
     name: "online",
     syntax: "online(...)",
@@ -59,6 +67,7 @@ pub(crate) const ENTRY: Entry = Entry {
         SIZES,
         BY,
         IDLE,
+        DEFERRAL,
     ],
     examples: &["online"],
     by_default: false,
@@ -78,7 +87,7 @@ pub(crate) const APPROXIMATE: Entry = Entry {
     explanation: "As online, with prefetch charges alone, which take little more than counters: 130 cycles for each miss in software. A piece is promoted when its charges reach a part of what copying it costs, and larger ones \
                   that hold it lose as many. It is the policy of its authors' choice: nearly as good as online, and cheaper.",
     source: "Romer 1995, section 7 (APPROX-ONLINE) and appendix A",
-    parameters: &[PREFETCH_LIMIT, SIZES, BY, IDLE],
+    parameters: &[PREFETCH_LIMIT, SIZES, BY, IDLE, DEFERRAL],
     examples: &["approx-online"],
     by_default: false,
     build: |given| {
@@ -128,6 +137,7 @@ impl Policy for Online {
                 ..Charges::NONE
             },
             idle_below: self.given.number("idle_below"),
+            deferral: self.given.number("deferral") as u32,
             ..Needs::default()
         }
     }
