@@ -199,8 +199,8 @@ fn it_never_does_worse_than_none() {
     for seed in 0..2 * cases() {
         let mut rng = Rng::new(seed);
         let (orders, kib) = some_prices(&mut rng);
-        let entries = 2 + rng.below(6) as usize;
-        let steps = rng.pick(&[20, 80, 200]);
+        let entries = 1 + rng.pick(&[0, 1, 2, 5, 17, 40]);
+        let steps = rng.pick(&[20, 80, 200, 500]);
         let recording = near(rng.next(), steps);
         let policies = ["4k", "offline", "offline(cycles=all)", "offline(step=one)"];
         let outcome = replay(&recording, &policies, machine(entries, &orders), kib);
@@ -215,6 +215,11 @@ fn it_never_does_worse_than_none() {
         );
         assert!(
             all_cycles(&results[2]) <= all_cycles(&results[0]),
+            "seed {seed}"
+        );
+        assert_eq!(
+            outcome.choices[0].cycles_without,
+            tlb_cycles(&results[0]),
             "seed {seed}"
         );
         // Distances are from the first that has foresight.
