@@ -61,7 +61,7 @@ pub(crate) struct Advise {
 
     /// Tell the best N ranges only
     #[arg(long, value_name = "N")]
-    pub(crate) top: Option<usize>,
+    pub(crate) top: Option<NonZero<usize>>,
 
     /// How to print the advice
     #[arg(long, default_value = "table")]

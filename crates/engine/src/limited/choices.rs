@@ -113,7 +113,7 @@ pub(super) fn cycles(cell: &Cell<'_>, which: Cycles) -> u64 {
     let bookkeeping = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
     let others = match which {
         Cycles::All => counters.fault_cycles + counters.daemon_cycles,
-        Cycles::Tlb => counters.copy_cycles,
+        Cycles::Tlb => counters.promotion_cycles,
     };
     cell.walk_cycles() + bookkeeping + others
 }

@@ -26,7 +26,17 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
         best.iter().map(|number| all[*number].clone()).collect()
     };
     let mut results = results(&cast.cells, &stream, plan);
-    for (cell, times) in distances(&cast, &best) {
+    let distances = distances(&cast, &best);
+    let mut notes = notes(&stream);
+    if let Some(first) = (cast.cells.iter()).find(|cell| few_of(cell.policy).is_some())
+        && !distances.is_empty()
+    {
+        notes.push(format!(
+            "x offline is how many times the cycles of {} a policy takes",
+            first.policy.name()
+        ));
+    }
+    for (cell, times) in distances {
         if let Some(memory) = &mut results[cell].memory {
             memory.times_offline = Some(times);
         }
@@ -41,7 +51,7 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
         },
         results,
         interim,
-        notes: notes(&stream),
+        notes,
         choices: told.collect(),
     }
 }

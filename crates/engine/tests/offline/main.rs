@@ -226,12 +226,8 @@ fn it_never_does_worse_than_none() {
         let best = tlb_cycles(&results[1]) as f64;
         for result in results.iter().filter(|_| best > 0.0) {
             let memory = result.memory.as_ref().expect("memory down to the frame");
-            let parts = result.walk_cycles + memory.bookkeeping_cycles + memory.copy_cycles;
-            assert_eq!(
-                memory.times_offline,
-                Some(parts as f64 / best),
-                "seed {seed}"
-            );
+            let times = tlb_cycles(result) as f64 / best;
+            assert_eq!(memory.times_offline, Some(times), "seed {seed}");
         }
         let expected = outcome.choices[0].cycles as f64;
         all += 1;
