@@ -235,3 +235,18 @@ fn it_never_does_worse_than_none() {
     }
     assert!(near_ones * 10 >= all * 8, "{near_ones} of {all}");
 }
+
+/// Without superpages to choose from, what is expected is what base pages cost, and nobody stands in.
+#[test]
+fn with_one_size_there_is_nothing_to_choose() {
+    for seed in 0..10 {
+        let mut rng = Rng::new(seed);
+        let stream = loops(&mut rng, 2, 20, 200);
+        let policies = ["4k", "offline(sizes=none)"];
+        let outcome = replay(&stream.recording(2), &policies, machine(4, &[2]), 7);
+        let choice = &outcome.choices[0];
+        let walks = tlb_cycles(&outcome.results[0]);
+        assert!(choice.pieces.is_empty() && choice.trials == 0);
+        assert_eq!((choice.cycles, choice.cycles_without), (walks, walks));
+    }
+}
