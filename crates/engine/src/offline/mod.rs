@@ -17,6 +17,9 @@ mod regions;
 mod told;
 mod trial;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use choose::{Decision, choose};
 pub(crate) use recorder::Recorder;
 pub use told::{Choice, ChosenPiece, ChosenRange, Region};
