@@ -296,7 +296,12 @@ impl<'a> Cell<'a> {
 
     /// Instructions are fetched from a page: it has to be in memory, and the TLB of data is not asked.
     fn fetch(&mut self, page: PageNumber, time: u64, stream: &Stream) -> Option<()> {
-        self.touch(page, time, false, stream).map(|_| ())
+        self.touch(page, time, false, stream)?;
+        if let Some(recorder) = &mut self.recorder {
+            let (space, page) = (self.tag.0, self.system.base_page(page));
+            recorder.fetch(Place { space, page });
+        }
+        Some(())
     }
 
     /// What a reference does to memory, and what TLBs then have to forget. Answers the level of the page that maps it; `None` where memory is

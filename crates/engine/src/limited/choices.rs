@@ -75,7 +75,8 @@ pub(super) fn choose<S: Source>(
     let cast = || {
         let cells = pairs.iter().map(|(policy, machine, _)| {
             let spec = limits.spec_on(machine, *policy)?;
-            let recorder = Recorder::new(entries(machine, spec.base), plan.most_course());
+            let largest = spec.sizes.order(spec.sizes.levels() - 1);
+            let recorder = Recorder::new(entries(machine, spec.base), largest, plan.most_course());
             Ok(Cell::new(*policy, machine, &spec, None).recording(recorder))
         });
         Ok(Cast::of(cells.collect::<Result<_, String>>()?))

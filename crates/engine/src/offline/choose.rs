@@ -5,7 +5,7 @@ use super::course::Kept;
 use super::numbers::Numbers;
 use super::regions::Regions;
 use super::told::{ChosenRange, runs};
-use super::trial::{Found, Noted, Piece, Spared, trial};
+use super::trial::{Found, Noted, Piece, Spared, in_base_pages, trial};
 use super::{Chosen, Setting};
 use broadleaf_translation::charges::Ladder;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,9 +52,13 @@ pub(crate) fn choose(
         found: Found::default(),
         charges: Spared::All,
     };
-    let (mut trials, mut nothing) = (0, Found::default());
+    let mut trials = 0;
     // Where there is one size there is nothing to choose.
     let ladder = Ladder::new(&orders).ok();
+    let mut nothing = match ladder {
+        Some(_) => Found::default(),
+        None => in_base_pages(&kept, &setting),
+    };
     if let Some(ladder) = ladder {
         while let Some(next) = search.next() {
             trials += 1;
@@ -66,7 +70,12 @@ pub(crate) fn choose(
             search.learn(next, found);
         }
     }
-    let mut all = vec![(search.best, search.cost)];
+    let cost = if ladder.is_some() {
+        search.cost
+    } else {
+        nothing.cost
+    };
+    let mut all = vec![(search.best, cost)];
     all.extend(search.first);
     all.push((Chosen::new(), nothing.cost));
     all.dedup();
@@ -183,11 +192,15 @@ impl Search<'_> {
             (!found.made.contains(first)).then_some((*first, *level))
         };
         let absent: Vec<Piece> = tried.iter().filter_map(missing).collect();
+        // What was chosen before may be absent because of what is tried, which is not its fault.
+        let refused: Vec<Piece> = (self.offers.iter().map(|offer| offer.piece))
+            .filter(|piece| absent.contains(piece))
+            .collect();
         let gained = i128::from(self.cost) - i128::from(found.cost);
         let promised: i128 = self.offers.iter().map(Offer::gain).sum();
         let enough = gained > 0 && gained * ENOUGH.1 >= promised * ENOUGH.0;
         match &self.offers[..] {
-            [_, _, ..] if !enough && absent.is_empty() => {
+            [_, _, ..] if !enough && refused.is_empty() => {
                 // Together they spare less than each by itself: half of them, the better ones, may spare more.
                 let before = self.offers.len();
                 self.offers.truncate(before / 2);
@@ -196,9 +209,9 @@ impl Search<'_> {
             _ if gained <= 0 => {
                 // What did not become a superpage will not, and what spared nothing by itself is no good offer.
                 let alone = self.offers.iter().map(|offer| offer.piece).take(1);
-                let useless: Vec<Piece> = match absent.is_empty() {
+                let useless: Vec<Piece> = match refused.is_empty() {
                     true => alone.collect(),
-                    false => absent,
+                    false => refused,
                 };
                 self.barred.extend(useless);
                 self.look_around();
@@ -234,5 +247,102 @@ impl Search<'_> {
             &self.barred,
             self.charges,
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::course::{Course, Event, Item};
+    use super::*;
+    use broadleaf_memory::population::Sizes;
+    use broadleaf_memory::system::{Appraisal, Costs, Place};
+    use broadleaf_policy::{Cycles, Search as Asked};
+    use broadleaf_units::{PageSize, SpaceId};
+
+    fn setting(orders: &[u8], cycles: Cycles) -> Setting {
+        Setting {
+            search: Asked {
+                cycles,
+                one_by_one: false,
+            },
+            base: PageSize::SIZE_4K,
+            sizes: Sizes::new(orders).unwrap(),
+            entries: 2,
+            walk_cycles: vec![30; orders.len()],
+            costs: Costs {
+                promotion: 30,
+                ..Costs::default()
+            },
+            tells_ranges: false,
+        }
+    }
+
+    fn at(page: u64) -> Place {
+        Place {
+            space: SpaceId(0),
+            page,
+        }
+    }
+
+    /// What is chosen where pages are used in that order, each number with what is covered at a fault of it, if it faults.
+    fn chosen(items: &[Item], setting: Setting) -> Decision {
+        let mut numbers = Numbers::new();
+        (0..4).for_each(|page| assert_eq!(u64::from(numbers.of(at(page))), page));
+        let mut course = Course::default();
+        items.iter().for_each(|item| course.add(*item));
+        let kept = Kept {
+            numbers,
+            course,
+            regions: Regions::default(),
+        };
+        let decision = choose(kept, setting, &mut |trial| match trial {
+            ..100 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        });
+        decision.continue_value().expect("it comes to an end")
+    }
+
+    fn fault(page: u32, covered: u32) -> [Item; 2] {
+        let appraisal = Appraisal {
+            covered,
+            ..Appraisal::default()
+        };
+        [
+            Item::Event(Event::Fault(page, appraisal)),
+            Item::Missed(page),
+        ]
+    }
+
+    #[test]
+    fn what_keeps_others_from_being_made_is_tried_once() {
+        // The last two pages can be a superpage from the start, all four only at the last fault, which there is not where the last two are one. They lose half of it, and then only the last two can be one.
+        let faults = [(0, 0), (1, 0), (2, 2), (3, 6)];
+        let mut items: Vec<Item> = (faults.iter())
+            .flat_map(|(page, covered)| fault(*page, *covered))
+            .collect();
+        items.extend((0..400).map(|time| Item::Missed(time % 4)));
+        items.push(Item::Event(Event::Gone(at(2), 2)));
+        items.extend([fault(2, 2), fault(3, 2)].into_iter().flatten());
+        items.extend((0..150).map(|time| Item::Missed([2, 3, 0][time % 3])));
+        let decision = chosen(&items, setting(&[0, 1, 2], Cycles::Tlb));
+        assert_eq!(decision.choices[0], Chosen::from([(at(0), 2)]));
+        assert!(decision.cycles[0] < decision.without);
+    }
+
+    #[test]
+    fn where_there_is_one_size_it_costs_what_it_costs() {
+        let mut items: Vec<Item> = (0..3).flat_map(|page| fault(page, 0)).collect();
+        items.extend([Item::Used(1), Item::Missed(0)]);
+        for (cycles, expected) in [
+            (Cycles::Tlb, 4 * 30),
+            (Cycles::All, 4 * 30 + 3 * Costs::default().fault),
+        ] {
+            let decision = chosen(&items, setting(&[0], cycles));
+            assert_eq!(decision.choices, [Chosen::new()]);
+            assert_eq!(
+                (&decision.cycles[..], decision.without),
+                (&[expected][..], expected)
+            );
+        }
     }
 }

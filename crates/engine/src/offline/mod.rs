@@ -4,7 +4,8 @@
 //! of these the ones that pay are added ([`accept`]), and so on until nothing pays ([`choose`]).
 //!
 //! What a piece would spare is counted for a TLB of as many entries as the machine's largest structure for base pages has, any of which holds any page, with exact LRU replacement. On such a
-//! machine it is exact for each piece by itself. On another it is an estimate, and so is the choice; what is reported of it is replayed on the machine itself.
+//! machine it is exact for each piece by itself that is a superpage from the first use of its pages to their end. For one that becomes a superpage later or breaks, and on another machine, it is an
+//! estimate, and so is the choice; what is reported of it is replayed on the machine itself.
 
 mod accept;
 mod choose;
@@ -16,13 +17,16 @@ mod regions;
 mod told;
 mod trial;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use choose::{Decision, choose};
 pub(crate) use recorder::Recorder;
 pub use told::{Choice, ChosenPiece, ChosenRange, Region};
 
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Place};
-use broadleaf_policy::Search;
+use broadleaf_policy::{Cycles, Search};
 use broadleaf_units::PageSize;
 use std::collections::BTreeMap;
 
@@ -46,8 +50,26 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
+    /// Cycles of a fault that fills pages in so many, where they count.
+    fn fault(&self, filled: u64) -> u64 {
+        match self.search.cycles {
+            Cycles::All => self.costs.fault.saturating_add(filled),
+            Cycles::Tlb => 0,
+        }
+    }
+
+    /// Cycles of breaking a superpage, where they count.
+    const fn demotion(&self) -> u64 {
+        match self.search.cycles {
+            Cycles::All => self.costs.demotion,
+            Cycles::Tlb => 0,
+        }
+    }
+
     /// What making a piece of that level one page takes, where filling one base page of it takes so much.
     fn price(&self, level: usize, page_cycles: u64) -> u64 {
-        (self.sizes.pages(level) * page_cycles).saturating_add(self.costs.promotion)
+        (self.sizes.pages(level))
+            .saturating_mul(page_cycles)
+            .saturating_add(self.costs.promotion)
     }
 }

@@ -49,6 +49,12 @@ impl Numbers {
         self.places.len()
     }
 
+    /// How many bytes they take.
+    pub(super) fn size(&self) -> usize {
+        self.chunks.len() * size_of::<[u32; CHUNK as usize]>()
+            + self.places.len() * size_of::<Place>()
+    }
+
     /// The page of a number.
     #[inline]
     pub(super) fn place(&self, number: u32) -> Place {

@@ -11,21 +11,22 @@
 //! the order of last use; the order is then the true one. In between, a page whose use was put off is among the newest half in the order that was told, and truly newer than any page that is not; so whichever gives way
 //! by the one order gives way by the other, whatever is one superpage. What was used since a page that missed are the same pages by both orders, too.
 //!
-//! A translation that is taken out is told of in its place in that order.
+//! A translation that is taken out is told of in its place in that order. If pages were one superpage with it, by whatever choice, theirs went too, and so they did where they become one superpage with a page
+//! that is fetched from and not loaded: what hits where all pages are base pages may miss then. So each page that could have been part of the same superpage is told of as soon as it is used again.
 
 use super::course::{Course, Event, Item, Kept};
 use super::numbers::Numbers;
 use super::recency::Recency;
 use super::regions::Regions;
 use broadleaf_memory::AddressSpaces;
-use broadleaf_memory::system::{Place, System};
+use broadleaf_memory::system::{Appraisal, Place, System};
 
 /// What is known of a page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Page {
     /// In which stretch it was used last.
     used: u64,
-    /// How many uses had been told when it was told of last.
+    /// How many uses had been told when it was told of last; 0 where its next use has to be told at once.
     told: u64,
 }
 
@@ -33,11 +34,17 @@ struct Page {
 pub(crate) struct Recorder {
     numbers: Numbers,
     recency: Recency,
+    /// What was used last, if nothing happened since that could have taken its translation.
+    newest: Option<u32>,
+    /// Whether a page faulted and nothing was used since.
+    unused: bool,
+    /// The base-two logarithm of how many base pages the largest superpage has.
+    largest: u8,
     /// What is known of each page.
     pages: Vec<Page>,
     /// Stretches so far: one ends where all that was put off is told.
     stretch: u64,
-    /// Uses told so far, and at how many all that was put off has to have been.
+    /// Uses told so far, and as many more as a use may be put off for; and at how many all that was put off has to have been told.
     told: u64,
     deadline: u64,
     /// For how many a use may be put off.
@@ -45,7 +52,9 @@ pub(crate) struct Recorder {
     /// What is being told, in turn.
     pending: Vec<u32>,
     course: Course,
+    /// In how many bytes, and whether there were more: nothing is written down from then on.
     most: usize,
+    full: bool,
     regions: Regions,
 }
 
@@ -55,44 +64,59 @@ pub(crate) struct Recorder {
 pub(crate) struct TooMuch(usize);
 
 impl Recorder {
-    /// For a TLB of so many entries, in so many bytes.
-    pub(crate) fn new(entries: usize, most: usize) -> Self {
+    /// For a TLB of so many entries and superpages of an order up to this, in so many bytes.
+    pub(crate) fn new(entries: usize, largest: u8, most: usize) -> Self {
+        let patience = entries as u64 / 2;
         Self {
             numbers: Numbers::new(),
             recency: Recency::new(entries),
+            newest: None,
+            unused: false,
+            largest,
             pages: Vec::new(),
             stretch: 1,
-            told: 0,
+            told: patience,
             deadline: u64::MAX,
-            patience: entries as u64 / 2,
+            patience,
             pending: Vec::new(),
             course: Course::default(),
             most,
+            full: false,
             regions: Regions::default(),
         }
     }
 
     /// A page is about to be referenced.
     pub(crate) fn fault(&mut self, system: &System<'_>, spaces: &AddressSpaces, at: Place) {
-        if !system.is_resident(at) {
-            let number = self.numbers.of(at);
+        if !self.full && !system.is_resident(at) {
             let appraisal = system.appraise(spaces, at);
             if appraisal.covered > 1 {
                 let unit = system.units_of(at.page).0;
                 let mapping = spaces.mapping_at(at.space, unit);
                 self.regions.note(at, unit, mapping);
             }
-            self.event(Event::Fault(number, appraisal));
+            self.faulted(at, appraisal);
         }
+    }
+
+    pub(super) fn faulted(&mut self, at: Place, appraisal: Appraisal) {
+        let number = self.numbers.of(at);
+        self.event(Event::Fault(number, appraisal));
+        self.unused = true;
     }
 
     /// A page is referenced.
     #[inline]
     pub(crate) fn refer(&mut self, at: Place) {
-        let number = self.numbers.of(at);
-        if self.recency.newest() == Some(number) {
+        if self.full {
             return;
         }
+        let number = self.numbers.of(at);
+        if self.newest == Some(number) {
+            return;
+        }
+        self.newest = Some(number);
+        self.unused = false;
         if self.pages.len() <= number as usize {
             self.pages.resize(number as usize + 1, Page::default());
         }
@@ -109,6 +133,13 @@ impl Recorder {
             self.deadline = self.deadline.min(page.told + self.patience - 1);
         } else {
             self.tell();
+        }
+    }
+
+    /// Instructions were fetched from a page, which data TLBs do not hear of. If it faulted, it may be part of a superpage now that is not loaded.
+    pub(crate) fn fetch(&mut self, at: Place) {
+        if std::mem::take(&mut self.unused) {
+            self.lost(at, 1);
         }
     }
 
@@ -129,15 +160,33 @@ impl Recorder {
     }
 
     fn removed(&mut self, first: Place, pages: u64, event: fn(Place, u64) -> Event) {
+        if self.full {
+            return;
+        }
         self.event(event(first, pages));
         let removed: Vec<u32> = self.numbers.among(first, pages).collect();
         for number in removed {
             self.recency.remove(number);
         }
+        self.lost(first, pages);
+    }
+
+    /// Translations of pages around the ends of a range may be lost.
+    fn lost(&mut self, first: Place, pages: u64) {
+        let last = first.page.saturating_add(pages).saturating_sub(1);
+        let largest = |page: u64| page >> self.largest;
+        let ends = [first.page, last].map(largest);
+        for number in self.recency.newest_first() {
+            let at = self.numbers.place(number);
+            if at.space == first.space && ends.contains(&largest(at.page)) {
+                self.pages[number as usize].told = 0;
+            }
+        }
     }
 
     fn event(&mut self, event: Event) {
         self.tell();
+        self.newest = None;
         self.add(Item::Event(event));
     }
 
@@ -155,9 +204,8 @@ impl Recorder {
     }
 
     fn add(&mut self, item: Item) {
-        if self.course.size() <= self.most {
-            self.course.add(item);
-        }
+        self.course.add(item);
+        self.full |= self.course.size() + self.numbers.size() > self.most;
     }
 
     /// What was written down.
@@ -166,7 +214,7 @@ impl Recorder {
     /// Where it was too much.
     pub(crate) fn finish(mut self) -> Result<Kept, TooMuch> {
         self.tell();
-        if self.course.size() > self.most {
+        if self.full {
             return Err(TooMuch(self.most));
         }
         Ok(Kept {

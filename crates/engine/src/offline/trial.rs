@@ -4,7 +4,6 @@ use super::course::{Event, Item, Kept};
 use super::recency::{Recency, Used};
 use super::{Chosen, Setting};
 use broadleaf_memory::system::{Appraisal, Place};
-use broadleaf_policy::Cycles;
 use broadleaf_translation::SpaceTag;
 use broadleaf_translation::charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
 use broadleaf_units::SpaceId;
@@ -121,6 +120,28 @@ pub(super) fn trial(
     trial.finish()
 }
 
+/// What a course comes to where there are base pages only.
+pub(super) fn in_base_pages(kept: &Kept, setting: &Setting) -> Found {
+    let walk_cycles = setting.walk_cycles.first().copied().unwrap_or(0);
+    let mut found = Found {
+        walks: vec![0],
+        ..Found::default()
+    };
+    for item in kept.course.items() {
+        match item {
+            Item::Missed(_) => {
+                found.walks[0] += 1;
+                found.cost += walk_cycles;
+            }
+            Item::Event(Event::Fault(_, appraisal)) => {
+                found.cost += setting.fault(appraisal.page_cycles);
+            }
+            Item::Used(_) | Item::Event(_) => {}
+        }
+    }
+    found
+}
+
 impl Trial<'_> {
     fn tag(&mut self, space: SpaceId) -> SpaceTag {
         let number = self.tags.len() % SpaceTag::COUNT;
@@ -189,13 +210,13 @@ impl Trial<'_> {
             let asked = (1..=self.ladder.largest()).rev().find(|level| {
                 covered(*level) && self.chosen.get(&self.piece(at, *level)) == Some(level)
             });
-            self.found.cost += self.faults(1);
             match asked {
                 Some(level) => {
+                    self.found.cost += self.setting.fault(0);
                     self.found.cost += self.setting.price(level, appraisal.page_cycles);
                     self.make((self.piece(at, level), level));
                 }
-                None => self.found.cost += self.filled(appraisal.page_cycles),
+                None => self.found.cost += self.setting.fault(appraisal.page_cycles),
             }
             inside = asked;
         }
@@ -216,22 +237,6 @@ impl Trial<'_> {
         }
     }
 
-    /// Cycles of so many faults, where they count, without what is filled.
-    fn faults(&self, faults: u64) -> u64 {
-        match self.setting.search.cycles {
-            Cycles::All => faults * self.setting.costs.fault,
-            Cycles::Tlb => 0,
-        }
-    }
-
-    /// Cycles of filling a page, where they count.
-    fn filled(&self, cycles: u64) -> u64 {
-        match self.setting.search.cycles {
-            Cycles::All => cycles,
-            Cycles::Tlb => 0,
-        }
-    }
-
     fn charge(&self, piece: Piece) -> u64 {
         self.candidate(piece).map_or(0, |candidate| {
             let capacity = self.capacity.as_ref();
@@ -245,16 +250,18 @@ impl Trial<'_> {
         let made = self.unit(first, level);
         self.units.push(made);
         self.retarget(first, level, |_| unit);
+        let end = Place {
+            page: first.page + self.ladder.pages(level),
+            ..first
+        };
+        // What were smaller superpages in it are none any more.
+        let smaller: Vec<Place> = self.active.range(first..end).map(|(at, _)| *at).collect();
+        for at in smaller {
+            self.active.remove(&at);
+        }
         self.active.insert(first, (level, unit));
         self.found.made.insert(first);
-        let inside = (first, 0)
-            ..(
-                Place {
-                    page: first.page + self.ladder.pages(level),
-                    ..first
-                },
-                0,
-            );
+        let inside = (first, 0)..(end, 0);
         let (noted, ladder) = (&mut self.found.noted, &self.ladder);
         let parts: Vec<Piece> = (noted.range(inside))
             .map(|(piece, _)| *piece)
@@ -296,6 +303,9 @@ impl Trial<'_> {
             }
             // What is left of it are base pages.
             self.active.remove(&at);
+            if !whole {
+                self.found.cost += self.setting.demotion();
+            }
             self.retarget(at, level, |number| number);
             if let Some(candidate) = self.candidate((at, level)) {
                 self.prefetch.demote(candidate);

@@ -52,6 +52,10 @@ fn machine(entries: usize, orders: &[u32]) -> Machine {
 
 /// Copying a KiB takes so much, and so does zeroing it.
 fn replay(recording: &Recording, policies: &[&str], on: Machine, kib: u64) -> Outcome {
+    replay_on(recording, policies, vec![on], kib)
+}
+
+fn replay_on(recording: &Recording, policies: &[&str], on: Vec<Machine>, kib: u64) -> Outcome {
     let mut items = Items::new(recording.grain).in_parts_of(1 + recording.items.len() % 7);
     for item in &recording.items {
         match item {
@@ -70,7 +74,7 @@ fn replay(recording: &Recording, policies: &[&str], on: Machine, kib: u64) -> Ou
         ..Limits::none()
     };
     let policies = (policies.iter()).map(|name| broadleaf_policy::parse(name).expect("a policy"));
-    let plan = Plan::within(policies.collect(), vec![on], limits).expect("a plan");
+    let plan = Plan::within(policies.collect(), on, limits).expect("a plan");
     run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay")
 }
 
@@ -235,4 +239,61 @@ fn it_never_does_worse_than_none() {
             u64::from((tlb_cycles(&results[1]) as f64 / expected.max(1.0) - 1.0).abs() < 0.1);
     }
     assert!(near_ones * 10 >= all * 8, "{near_ones} of {all}");
+}
+
+/// Without superpages to choose from, what is expected is what base pages cost, and nobody stands in.
+#[test]
+fn with_one_size_there_is_nothing_to_choose() {
+    for seed in 0..10 {
+        let mut rng = Rng::new(seed);
+        let stream = loops(&mut rng, 2, 20, 200);
+        let policies = ["4k", "offline(sizes=none)"];
+        let outcome = replay(&stream.recording(2), &policies, machine(4, &[2]), 7);
+        let choice = &outcome.choices[0];
+        let walks = tlb_cycles(&outcome.results[0]);
+        assert!(choice.pieces.is_empty() && choice.trials == 0);
+        assert_eq!((choice.cycles, choice.cycles_without), (walks, walks));
+    }
+}
+
+/// Each policy on each machine is told its own choice, and its own result, whoever stands in for whom.
+#[test]
+fn together_they_are_what_each_is_alone() {
+    let mut differ = 0;
+    for seed in 0..cases().div_ceil(2) {
+        let mut rng = Rng::new(seed);
+        let (orders, kib) = some_prices(&mut rng);
+        let recording = near(rng.next(), 120);
+        let policies = ["offline", "approx-online", "offline(cycles=all)"];
+        let machines = [4, 9].map(|entries| {
+            let mut machine = machine(entries, &orders);
+            machine.name = format!("of-{entries}");
+            machine
+        });
+        let together = replay_on(&recording, &policies, machines.to_vec(), kib);
+        let mut choices = Vec::new();
+        let pairs =
+            (policies.iter()).flat_map(|policy| machines.iter().map(move |on| (policy, on)));
+        for ((policy, on), result) in pairs.zip(&together.results) {
+            let alone = replay(&recording, &[policy], on.clone(), kib);
+            assert_eq!(
+                (&result.policy, &result.machine),
+                (&alone.results[0].policy, &on.name)
+            );
+            assert_eq!(
+                all_cycles(result),
+                all_cycles(&alone.results[0]),
+                "seed {seed}"
+            );
+            assert_eq!(
+                tlb_cycles(result),
+                tlb_cycles(&alone.results[0]),
+                "seed {seed}"
+            );
+            choices.extend(alone.choices);
+        }
+        assert_eq!(together.choices, choices, "seed {seed}");
+        differ += u64::from(choices[0].pieces != choices[3].pieces);
+    }
+    assert!(differ > 0);
 }
