@@ -116,7 +116,7 @@ fn advise(
         ranges::ranked(choice, &places, options.by)
     });
     let all = ranges.len();
-    ranges.truncate(options.top.unwrap_or(all));
+    ranges.truncate(options.top.map_or(all, NonZero::get));
     let advice = RangeAdvice {
         schema: ADVICE_SCHEMA.to_owned(),
         trace: summary,
