@@ -274,6 +274,12 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
     let mut notes = outcome.notes;
+    if let Some(choice) = outcome.choices.first() {
+        let policy = &choice.policy;
+        notes.push(format!(
+            "x offline is how many times the cycles of {policy} a policy takes"
+        ));
+    }
     for trace in &earlier {
         if let Some(note) = trace.note() {
             let note = format!("{}: {note}", trace.name());

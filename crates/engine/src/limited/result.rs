@@ -26,17 +26,7 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
         best.iter().map(|number| all[*number].clone()).collect()
     };
     let mut results = results(&cast.cells, &stream, plan);
-    let distances = distances(&cast, &best);
-    let mut notes = notes(&stream);
-    if let Some(first) = (cast.cells.iter()).find(|cell| few_of(cell.policy).is_some())
-        && !distances.is_empty()
-    {
-        notes.push(format!(
-            "x offline is how many times the cycles of {} a policy takes",
-            first.policy.name()
-        ));
-    }
-    for (cell, times) in distances {
+    for (cell, times) in distances(&cast, &best) {
         if let Some(memory) = &mut results[cell].memory {
             memory.times_offline = Some(times);
         }
@@ -51,7 +41,7 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
         },
         results,
         interim,
-        notes,
+        notes: notes(&stream),
         choices: told.collect(),
     }
 }
