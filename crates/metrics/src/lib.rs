@@ -6,6 +6,7 @@
 
 mod catalogue;
 mod curve;
+mod live;
 mod memory;
 mod memory_catalogue;
 mod ranges;
@@ -15,6 +16,10 @@ mod walks;
 
 pub use catalogue::{METRICS, Metric, all_metrics, metric};
 pub use curve::CurvePoint;
+pub use live::{
+    BlockCounts, Governed, LiveReport, PolicyForecast, PopulationBar, ProcessReport, REPORT_SCHEMA,
+    UnseenProcess,
+};
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};

@@ -47,6 +47,8 @@ pub struct Needs {
     pub daemon: PageDaemon,
     /// Whether the policy looks at what only a host that keeps frames can fill in of a [`crate::View`].
     pub sees_frames: bool,
+    /// What it goes by that nobody knows who only looks, from time to time, at which pages are resident.
+    pub beyond_looking: Option<Beyond>,
 }
 
 impl Needs {
@@ -56,9 +58,67 @@ impl Needs {
         let without = Self {
             asked_at_age: self.asked_at_age,
             foresight: self.foresight,
+            beyond_looking: self.beyond_looking,
             ..Self::default()
         };
         *self != without || matches!(self.foresight, Foresight::Cheapest(_))
+    }
+
+    /// Why a host cannot run it that only looks, from time to time, at which pages are resident, and makes superpages of one size of `1 << shift` bytes.
+    pub fn out_of_reach(&self, shift: u8) -> Option<Beyond> {
+        if self.charges.any() {
+            Some(Beyond::Misses)
+        } else if self.foresight != Foresight::None {
+            Some(Beyond::Future)
+        } else if self.beyond_looking.is_some() {
+            self.beyond_looking
+        } else if self.sizes.holds(shift) || self.sizes.is_none() {
+            None
+        } else {
+            Some(Beyond::Size)
+        }
+    }
+}
+
+/// What a policy may go by that nobody knows who only looks, from time to time, at which pages are resident.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// The first fault in a block.
+    FirstFaults,
+    /// Which pages were referenced of late.
+    References,
+    /// How many accesses ago a block was reserved.
+    Ages,
+    /// What the program advised.
+    Advice,
+    /// TLB misses.
+    Misses,
+    /// What is still to come.
+    Future,
+    /// Superpages of other sizes than there are.
+    Size,
+}
+
+impl Beyond {
+    /// What a policy does that goes by it, as the end of a sentence that begins with the policy's name.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::FirstFaults => {
+                "decides at the first fault in a block, which only the kernel sees"
+            }
+            Self::References => {
+                "goes by which pages were referenced of late, and nothing here tells that"
+            }
+            Self::Ages => "counts accesses, and nothing counts those of a live program",
+            Self::Advice => "goes by what the program advised, and only the kernel knows that",
+            Self::Misses => "is told of TLB misses, and nothing tells of those of a live program",
+            Self::Future => {
+                "knows what is still to come, as a recording does and a live program does not"
+            }
+            Self::Size => {
+                "makes superpages of other sizes than 2 MiB, and no live program can be given those"
+            }
+        }
     }
 }
 
@@ -190,6 +250,11 @@ impl Sizes {
             Self::All => true,
             Self::These(shifts) => shift < 64 && shifts >> shift & 1 != 0,
         }
+    }
+
+    /// Whether there are no superpages at all.
+    pub const fn is_none(self) -> bool {
+        matches!(self, Self::These(0))
     }
 
     /// Whether it is one size.

@@ -53,6 +53,14 @@ refusals! {
     TooFewMisses = "too_few_misses", "TLB misses have not paid for a superpage yet.";
     Disabled = "disabled", "The policy's settings allow no superpages of this size.";
     Expression = "expression", "The expression did not hold.";
+    OverBudget = "over_budget", "The superpage would add more memory than the user allows.";
+    SplitByProgram = "split_by_program", "The program broke the superpage that stood here, and has not filled all of the block since.";
+    BackingOff = "backing_off", "The kernel refused a short while ago, or the superpage was broken for memory; the host waits.";
+    Changed = "changed", "Between the decision and the deed, fewer pages were left than were decided on.";
+    Busy = "busy", "Pages of the block were locked, pinned or on their way, and the kernel could not move them.";
+    NotCollapsible = "not_collapsible", "The kernel makes no superpage there: the program advised against it, or the mapping allows none.";
+    NoCharge = "no_charge", "The kernel had the memory, and the limit of the process's cgroup did not allow it.";
+    Unreachable = "unreachable", "The kernel does not let this user change that process.";
 }
 
 /// How often a host or a policy said no, by reason.

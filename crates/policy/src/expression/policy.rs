@@ -9,7 +9,9 @@ use super::tokens::{Lexeme, tokens};
 use super::tree::Node;
 use super::{ExpressionError, FORM};
 use crate::parameter::Given;
-use crate::{Charges, Copies, Needs, Order, Placement, Point, Policy, Scan, Sizes, Verdict, View};
+use crate::{
+    Beyond, Charges, Copies, Needs, Order, Placement, Point, Policy, Scan, Sizes, Verdict, View,
+};
 use alloc::string::{String, ToString};
 use core::ops::Range;
 
@@ -182,9 +184,24 @@ fn needs(
         }),
         asked_when_short: used(Quantity::Referenced) || demotion.flags.contains(&Flag::MemoryShort),
         charges: of_both().map(charges).fold(Charges::NONE, Charges::and),
+        beyond_looking: beyond_looking(of_both(), flags()),
         sees_frames: of_both().any(Quantity::needs_frames) || flags().any(Flag::needs_frames),
         ..Needs::default()
     })
+}
+
+/// What is spoken of that nobody knows who only looks at which pages are resident.
+fn beyond_looking(
+    mut quantities: impl Iterator<Item = Quantity>,
+    mut flags: impl Iterator<Item = Flag>,
+) -> Option<Beyond> {
+    let quantity = quantities.find_map(|quantity| match quantity {
+        Quantity::Age => Some(Beyond::Ages),
+        Quantity::Referenced => Some(Beyond::References),
+        _ => None,
+    });
+    let advice = |flag| matches!(flag, Flag::Advised | Flag::AdvisedAgainst);
+    quantity.or_else(|| flags.any(advice).then_some(Beyond::Advice))
 }
 
 /// What blocks have to be charged with for a quantity to be known.

@@ -2,8 +2,8 @@
 
 use crate::parameter::Given;
 use crate::{
-    Copies, Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal, Scan,
-    Verdict, View,
+    Beyond, Copies, Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal,
+    Scan, Verdict, View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -97,6 +97,7 @@ impl Policy for HawkEye {
             }),
             asked_when_short: true,
             fault_around: 16,
+            beyond_looking: Some(Beyond::References),
             zero_page: true,
             zeroed_ahead: self.given.number("zeroed_ahead"),
             ..Needs::default()

@@ -2,8 +2,8 @@
 
 use crate::parameter::Given;
 use crate::{
-    Copies, Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal, Scan,
-    Verdict, View,
+    Beyond, Copies, Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal,
+    Scan, Verdict, View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -86,6 +86,7 @@ impl Policy for Ingens {
             }),
             asked_when_short: true,
             fault_around: 16,
+            beyond_looking: Some(Beyond::References),
             zero_page: true,
             ..Needs::default()
         }

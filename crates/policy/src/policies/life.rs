@@ -1,7 +1,7 @@
 //! `life-X`: promote a reservation that has lived long enough.
 
 use crate::written::write_number;
-use crate::{Entry, Kind, Needs, Parameter, Point, Policy, Refusal, Verdict, View};
+use crate::{Beyond, Entry, Kind, Needs, Parameter, Point, Policy, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -44,6 +44,7 @@ impl Policy for Life {
     fn needs(&self) -> Needs {
         Needs {
             asked_at_age: Some(self.age),
+            beyond_looking: Some(Beyond::Ages),
             ..Needs::default()
         }
     }

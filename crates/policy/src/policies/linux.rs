@@ -6,8 +6,8 @@ mod tests;
 
 use crate::parameter::Given;
 use crate::{
-    BackingKind, Copies, Effort, Needs, Order, Placement, Point, Policy, Refusal, Scan, Sizes,
-    Verdict, View,
+    BackingKind, Beyond, Copies, Effort, Needs, Order, Placement, Point, Policy, Refusal, Scan,
+    Sizes, Verdict, View,
 };
 use alloc::string::String;
 
@@ -171,6 +171,7 @@ impl Policy for Linux {
             scan: self.collapses.then_some(scan),
             asked_when_short: self.shrinks,
             fault_around: self.given.small("fault_around"),
+            beyond_looking: Some(Beyond::References),
             zero_page: self.given.is_on("zero_page"),
             ..Needs::default()
         }

@@ -1,6 +1,6 @@
 //! `thp-always`: a superpage at the first fault, as Linux does with transparent huge pages set to `always`.
 
-use crate::{Entry, Point, Policy, Refusal, Verdict, View};
+use crate::{Beyond, Entry, Needs, Point, Policy, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -23,6 +23,13 @@ struct ThpAlways;
 impl Policy for ThpAlways {
     fn name(&self) -> String {
         String::from(ENTRY.name)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            beyond_looking: Some(Beyond::FirstFaults),
+            ..Needs::default()
+        }
     }
 
     fn decide(&self, point: Point, view: &View) -> Verdict {

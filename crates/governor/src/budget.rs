@@ -1,0 +1,230 @@
+//! What a user allows.
+
+use crate::seen::{Headroom, MachineSeen};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How much memory superpages may add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Allowance {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many hundredths of a percent of what the processes hold without it.
+    Share(u32),
+    /// As much as there is.
+    Unlimited,
+}
+
+impl Allowance {
+    /// Bytes of it, for processes that hold so many bytes without what superpages added.
+    pub const fn bytes(self, held: u64) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Share(hundredths) => (held as u128 * hundredths as u128 / 10_000) as u64,
+            Self::Unlimited => u64::MAX,
+        }
+    }
+}
+
+/// Why a text is no [`Allowance`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is neither a size nor a percentage; write it as 512M, 2G, 10% or unlimited")]
+pub struct NotAnAllowance(String);
+
+impl FromStr for Allowance {
+    type Err = NotAnAllowance;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let no = || NotAnAllowance(text.to_owned());
+        let trimmed = text.trim();
+        if trimmed == "unlimited" {
+            return Ok(Self::Unlimited);
+        }
+        if let Some(percent) = trimmed.strip_suffix('%') {
+            let percent: f64 = percent.trim().parse().map_err(|_| no())?;
+            if !(0.0..=51_100.0).contains(&percent) {
+                return Err(no());
+            }
+            return Ok(Self::Share((percent * 100.0).round() as u32));
+        }
+        size(trimmed).map(Self::Bytes).ok_or_else(no)
+    }
+}
+
+/// A number of bytes with an optional suffix: K, M, G or T, powers of 1024.
+pub fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let bare = text
+        .strip_suffix("iB")
+        .or_else(|| text.strip_suffix(['B', 'b']))
+        .unwrap_or(text);
+    let (digits, shift) = match bare.char_indices().last()? {
+        (at, 'k' | 'K') => (&bare[..at], 10),
+        (at, 'm' | 'M') => (&bare[..at], 20),
+        (at, 'g' | 'G') => (&bare[..at], 30),
+        (at, 't' | 'T') => (&bare[..at], 40),
+        _ => (bare, 0),
+    };
+    let digits = digits.trim();
+    if let Ok(whole) = digits.parse::<u64>() {
+        return whole.checked_mul(1 << shift);
+    }
+    let number: f64 = digits.parse().ok()?;
+    let bytes = number * (1_u64 << shift) as f64;
+    (number >= 0.0 && bytes < u64::MAX as f64).then_some(bytes as u64)
+}
+
+impl fmt::Display for Allowance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => {
+                let unit = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
+                let fits = |shift: &u32| bytes % (1 << shift) == 0 && *bytes > 0;
+                match unit.iter().find(|(shift, _)| fits(shift)) {
+                    Some((shift, name)) => write!(f, "{}{name}", bytes >> shift),
+                    None => write!(f, "{bytes}"),
+                }
+            }
+            Self::Share(hundredths) => write!(f, "{}%", f64::from(*hundredths) / 100.0),
+            Self::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+/// What a user allows a governor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budgets {
+    /// How much memory superpages may add to the processes together.
+    pub added: Allowance,
+    /// Bytes that stay available on the machine: with fewer, memory is short.
+    pub keep_available: u64,
+    /// Memory is short where processes wait for it so much of the time, in hundredths of a percent over ten seconds.
+    pub pressure: u32,
+    /// How much of a processor looking may take, in hundredths of a percent.
+    pub cpu: u32,
+    /// How much of the time promotions may be under way, which is when the program may wait for one, in hundredths of a percent.
+    pub stall: u32,
+    /// The least time between two looks.
+    pub interval: Duration,
+}
+
+impl Budgets {
+    /// A tenth more memory, one half percent of a processor, half of the time for promotions. See the book's page on running programs for the reasons.
+    pub const DEFAULT: Self = Self {
+        added: Allowance::Share(1000),
+        keep_available: 256 << 20,
+        pressure: 1000,
+        cpu: 50,
+        stall: 5000,
+        interval: Duration::from_millis(200),
+    };
+
+    /// Bytes that are short on the machine or in a cgroup, 0 where memory is not short; at least 1 where processes wait for it.
+    pub fn shortage(&self, machine: &MachineSeen, headroom: Option<Headroom>) -> u64 {
+        let machine_wide = self.keep_available.saturating_sub(machine.available_bytes);
+        let kept = headroom.map_or(0, |left| (left.limit / 50).saturating_sub(left.bytes));
+        let waiting = machine
+            .pressure
+            .is_some_and(|pressure| pressure >= self.pressure);
+        machine_wide.max(kept).max(u64::from(waiting))
+    }
+
+    /// Bytes that superpages may add beside what they added, given what all processes hold with it.
+    pub fn left(
+        &self,
+        machine: &MachineSeen,
+        headroom: Option<Headroom>,
+        rss: u64,
+        added: u64,
+    ) -> u64 {
+        let allowed = self.added.bytes(rss.saturating_sub(added));
+        let available = machine.available_bytes.saturating_sub(self.keep_available);
+        let chargeable =
+            headroom.map_or(u64::MAX, |left| left.bytes.saturating_sub(left.limit / 50));
+        allowed.saturating_sub(added).min(available).min(chargeable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_what_is_printed() {
+        for (text, allowance, printed) in [
+            ("10%", Allowance::Share(1000), "10%"),
+            ("0.5 %", Allowance::Share(50), "0.5%"),
+            ("512M", Allowance::Bytes(512 << 20), "512M"),
+            ("1.5G", Allowance::Bytes(3 << 29), "1536M"),
+            ("2GiB", Allowance::Bytes(2 << 30), "2G"),
+            ("0", Allowance::Bytes(0), "0"),
+            ("4097", Allowance::Bytes(4097), "4097"),
+            ("unlimited", Allowance::Unlimited, "unlimited"),
+        ] {
+            let read: Allowance = text.parse().unwrap();
+            assert_eq!(read, allowance, "{text}");
+            assert_eq!(read.to_string(), printed);
+            assert_eq!(read.to_string().parse::<Allowance>().unwrap(), allowance);
+        }
+        for text in [
+            "",
+            "%",
+            "-1",
+            "-1%",
+            "nan%",
+            "1e400",
+            "99999999T",
+            "ten",
+            "1X",
+            "inf",
+        ] {
+            assert!(text.parse::<Allowance>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_of_what_is_held_without_what_was_added() {
+        let budgets = Budgets {
+            keep_available: 100,
+            ..Budgets::DEFAULT
+        };
+        let machine = MachineSeen {
+            available_bytes: 1000,
+            ..MachineSeen::default()
+        };
+        assert_eq!(budgets.left(&machine, None, 1100, 0), 110);
+        assert_eq!(budgets.left(&machine, None, 1100, 100), 0);
+        assert_eq!(budgets.left(&machine, None, 1050, 50), 50);
+        assert_eq!(budgets.left(&machine, None, 1_000_000, 0), 900);
+        let headroom = Some(Headroom {
+            bytes: 70,
+            limit: 2000,
+        });
+        assert_eq!(budgets.left(&machine, headroom, 1_000_000, 0), 30);
+    }
+
+    #[test]
+    fn memory_is_short_by_any_of_three() {
+        let budgets = Budgets {
+            keep_available: 100,
+            ..Budgets::DEFAULT
+        };
+        let machine = |available_bytes, pressure| MachineSeen {
+            available_bytes,
+            free_blocks: 1,
+            pressure,
+        };
+        assert_eq!(budgets.shortage(&machine(100, Some(999)), None), 0);
+        assert_eq!(budgets.shortage(&machine(60, None), None), 40);
+        assert_eq!(budgets.shortage(&machine(100, Some(1000)), None), 1);
+        let headroom = Some(Headroom {
+            bytes: 30,
+            limit: 2000,
+        });
+        assert_eq!(budgets.shortage(&machine(100, None), headroom), 10);
+    }
+}

@@ -1,0 +1,171 @@
+//! One tick: look, decide, act, learn.
+
+use crate::act::{Done, carry_out};
+use crate::kernel::Kernel;
+use crate::pace::{AT_LEAST_EVERY, Pace, acting};
+use crate::plan::Plan;
+use crate::seen::{ProcessId, ProcessSeen, Seen, Vitals};
+use crate::tree::Tree;
+use crate::ward::Ward;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A ward of live processes.
+pub struct Governor<K> {
+    kernel: K,
+    ward: Ward,
+    tree: Tree,
+    pace: Pace,
+    /// The kernel's time when it began.
+    began: Duration,
+    /// What was known of each process when its memory was last looked at, and when that was.
+    looked: BTreeMap<ProcessId, (Vitals, Duration)>,
+    spent: Spent,
+    /// Whether it only says what it would do.
+    dry: bool,
+}
+
+/// Processor time that it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Looking and deciding.
+    pub looking: Duration,
+    /// Promoting and demoting: what the kernel does then it does in our time.
+    pub acting: Duration,
+    /// Ticks.
+    pub ticks: u64,
+}
+
+/// What one tick came to.
+#[derive(Clone, Debug)]
+pub struct Ticked {
+    /// What was seen.
+    pub seen: Seen,
+    /// What was decided.
+    pub plan: Plan,
+    /// What came of it.
+    pub done: Done,
+    /// How long to wait for the next.
+    pub wait: Duration,
+    /// Whether any process lives.
+    pub alive: bool,
+}
+
+impl<K: Kernel> Governor<K> {
+    /// Looks after processes and those that they start. A `dry` one does nothing to them.
+    pub fn new(mut kernel: K, ward: Ward, tree: Tree, dry: bool) -> Self {
+        let began = kernel.now();
+        Self {
+            kernel,
+            ward,
+            tree,
+            pace: Pace::default(),
+            began,
+            looked: BTreeMap::new(),
+            spent: Spent::default(),
+            dry,
+        }
+    }
+
+    /// What is known and was decided.
+    pub const fn ward(&self) -> &Ward {
+        &self.ward
+    }
+
+    /// The processes that are looked after.
+    pub const fn tree(&mut self) -> &mut Tree {
+        &mut self.tree
+    }
+
+    /// The kernel.
+    pub const fn kernel(&mut self) -> &mut K {
+        &mut self.kernel
+    }
+
+    /// Processor time that it took.
+    pub const fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// Looks, decides, acts and learns.
+    pub fn tick(&mut self) -> Ticked {
+        let cpu = self.kernel.own_cpu();
+        let seen = self.look();
+        let alive = !self.tree.is_empty();
+        let was_quiet = seen.processes.iter().all(|process| process.pages.is_none());
+        self.ward.see(seen.clone());
+        let plan = self.ward.decide();
+        let decided = self.kernel.own_cpu();
+        let acted_from = self.kernel.now();
+        let done = if self.dry {
+            Done::default()
+        } else {
+            let done = carry_out(
+                &mut self.kernel,
+                &self.ward,
+                &plan,
+                acting(self.ward.budgets()),
+            );
+            self.ward.learn(&done.outcomes);
+            done
+        };
+        let acted = self.kernel.now().saturating_sub(acted_from);
+        let looking = decided.saturating_sub(cpu);
+        self.spent.looking += looking;
+        self.spent.acting += self.kernel.own_cpu().saturating_sub(decided);
+        self.spent.ticks += 1;
+        let quiet = was_quiet && done.outcomes.is_empty();
+        let wait = self.pace.after(self.ward.budgets(), looking, acted, quiet);
+        Ticked {
+            seen,
+            plan,
+            done,
+            wait,
+            alive,
+        }
+    }
+
+    fn look(&mut self) -> Seen {
+        let at = self.kernel.now().saturating_sub(self.began);
+        let machine = self.kernel.machine();
+        let living = self.tree.living(&mut self.kernel);
+        let mut processes = Vec::with_capacity(living.len());
+        for (id, vitals) in living {
+            let pages = if self.is_due(id, &vitals, at) {
+                // A process that ends meanwhile is missed at the next tick; one that may not be looked at is known by its vitals alone.
+                self.kernel.pages(id).ok()
+            } else {
+                None
+            };
+            if pages.is_some() {
+                self.looked.insert(id, (vitals.clone(), at));
+            }
+            let headroom = self.kernel.headroom(id);
+            processes.push(ProcessSeen {
+                id,
+                vitals,
+                headroom,
+                pages,
+            });
+        }
+        let lives = |id: &ProcessId| {
+            processes
+                .binary_search_by_key(id, |process| process.id)
+                .is_ok()
+        };
+        self.looked.retain(|id, _| lives(id));
+        Seen {
+            at,
+            machine,
+            processes,
+        }
+    }
+
+    /// Whether something may have changed in the memory of a process: pages come by faults, and go from what is resident.
+    fn is_due(&self, id: ProcessId, vitals: &Vitals, at: Duration) -> bool {
+        match self.looked.get(&id) {
+            None => true,
+            Some((before, when)) => before != vitals || at.saturating_sub(*when) >= AT_LEAST_EVERY,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the governor asks of a kernel: the only way to live processes, for knowing and for doing.
+
+use crate::seen::{BlockSeen, Headroom, MachineSeen, Mapping, Pages, ProcessId, Vitals};
+use std::ops::Range;
+use std::time::Duration;
+
+/// Why something could not be seen or done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum No {
+    /// The process has ended.
+    #[error("the process has ended")]
+    Gone,
+    /// The kernel does not allow it.
+    #[error("the kernel does not allow it to this user")]
+    NotAllowed,
+    /// Any other answer, by its number.
+    #[error("the kernel answered: {}", std::io::Error::from_raw_os_error(*.0))]
+    Errno(i32),
+}
+
+/// A kernel and its processes. [`crate::Linux`] is the one that runs; tests have one that breaks in every way that a real one does.
+pub trait Kernel {
+    /// Time since some moment.
+    fn now(&mut self) -> Duration;
+
+    /// Processor time that this process has used.
+    fn own_cpu(&mut self) -> Duration;
+
+    /// What the machine looks like.
+    fn machine(&mut self) -> MachineSeen;
+
+    /// The process of that number, if there is one.
+    fn process(&mut self, pid: u32) -> Option<ProcessId>;
+
+    /// What is known of a process at no cost.
+    ///
+    /// # Errors
+    /// [`No::Gone`] where it has ended.
+    fn vitals(&mut self, process: ProcessId) -> Result<Vitals, No>;
+
+    /// What the cgroup of a process leaves, if there is a limit.
+    fn headroom(&mut self, process: ProcessId) -> Option<Headroom>;
+
+    /// The processes that it started and that live.
+    fn children(&mut self, process: ProcessId) -> Vec<ProcessId>;
+
+    /// What its memory looks like.
+    ///
+    /// # Errors
+    /// Where it has ended, or may not be looked at.
+    fn pages(&mut self, process: ProcessId) -> Result<Pages, No>;
+
+    /// What stands in some of its blocks now: an entry for each, in order, also for those that are empty.
+    ///
+    /// # Errors
+    /// Where it has ended, or may not be looked at.
+    fn blocks(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<Vec<BlockSeen>, No>;
+
+    /// How many base pages of a block of anonymous memory other processes map as well.
+    ///
+    /// # Errors
+    /// Where it has ended, or may not be looked at.
+    fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No>;
+
+    /// Makes superpages of blocks that stand one behind the other.
+    ///
+    /// # Errors
+    /// What the kernel answered. Some of the blocks may be superpages nevertheless.
+    fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No>;
+
+    /// Breaks a superpage into base pages; those that hold zeroes alone are given back.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    fn split(&mut self, process: ProcessId, block: u64) -> Result<(), No>;
+}
+
+impl Mapping {
+    /// The mapping among `all`, which stand in order, that holds a block wholly.
+    pub fn of_block(all: &[Self], block: u64) -> Option<&Self> {
+        let after = all.partition_point(|mapping| mapping.blocks().end <= block);
+        all.get(after)
+            .filter(|mapping| mapping.blocks().contains(&block))
+    }
+}

@@ -1,0 +1,31 @@
+//! The governor: the simulator's policies, on live Linux processes.
+//!
+//! A [`Kernel`] shows what processes look like and does what is asked of it. A [`Ward`] takes in what was [`Seen`], asks the policy about every block,
+//! keeps to its [`Budgets`], and answers with a [`Plan`]; what came of that it is told as [`Outcome`]s. A [`Governor`] goes round: look, decide, act,
+//! learn. Everything that a decision depends on goes through [`Seen`] and [`Outcome`], so a journal of these is the whole run.
+
+mod act;
+mod budget;
+mod governor;
+mod kernel;
+mod linux;
+mod pace;
+mod plan;
+mod seen;
+mod tree;
+mod view;
+mod ward;
+
+pub use act::Done;
+pub use budget::{Allowance, Budgets, NotAnAllowance, size};
+pub use governor::{Governor, Spent, Ticked};
+pub use kernel::{Kernel, No};
+pub use linux::{Description, Linux, ThpControl, allow_only_advised, allow_thp, thp_control};
+pub use plan::{Came, Outcome, Plan, Run};
+pub use seen::{
+    BLOCK_BYTES, Behind, BlockSeen, Headroom, MachineSeen, Mapping, PAGE_BYTES, PAGES, Pages,
+    ProcessId, ProcessSeen, Seen, Vitals,
+};
+pub use tree::Tree;
+pub use view::{OutOfReach, can_decide};
+pub use ward::{Tally, Ward};

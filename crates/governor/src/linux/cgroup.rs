@@ -1,0 +1,108 @@
+//! Limits of memory that a process's cgroup sets it.
+
+use crate::seen::Headroom;
+use std::path::{Path, PathBuf};
+
+/// Where the cgroups are mounted.
+const ROOT: &str = "/sys/fs/cgroup";
+
+/// Files that hold a limit and what is used of it, of a cgroup and of those that it lies in.
+#[derive(Debug, Default)]
+pub(super) struct Limits(Vec<(PathBuf, PathBuf)>);
+
+/// Where the limits of a process stand.
+pub(super) fn limits(proc: &Path, pid: u32) -> Limits {
+    let cgroups =
+        std::fs::read_to_string(proc.join(pid.to_string()).join("cgroup")).unwrap_or_default();
+    limits_below(Path::new(ROOT), &cgroups)
+}
+
+fn limits_below(root: &Path, cgroups: &str) -> Limits {
+    let mut found = Vec::new();
+    for line in cgroups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+            continue;
+        };
+        let (below, limit, used) = if controllers.is_empty() {
+            (root.to_owned(), "memory.max", "memory.current")
+        } else if controllers.split(',').any(|name| name == "memory") {
+            (
+                root.join("memory"),
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+            )
+        } else {
+            continue;
+        };
+        for folder in Path::new(path.trim_start_matches('/')).ancestors() {
+            let folder = below.join(folder);
+            if folder.join(limit).is_file() {
+                found.push((folder.join(limit), folder.join(used)));
+            }
+        }
+    }
+    Limits(found)
+}
+
+impl Limits {
+    /// What the nearest limit leaves, if there is one.
+    pub(super) fn left(&self) -> Option<Headroom> {
+        let read = |path: &Path| {
+            std::fs::read_to_string(path)
+                .ok()?
+                .trim()
+                .parse::<u64>()
+                .ok()
+        };
+        let each = self.0.iter().filter_map(|(limit, used)| {
+            // "max" is none; version 1 writes a number that no machine has.
+            let limit = read(limit).filter(|limit| *limit < 1 << 60)?;
+            Some(Headroom {
+                bytes: limit.saturating_sub(read(used)?),
+                limit,
+            })
+        });
+        each.min_by_key(|left| left.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_limit_of_all_above_holds() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("a/memory.max", "1000\n");
+        write("a/memory.current", "900\n");
+        write("a/b/memory.max", "max\n");
+        write("a/b/memory.current", "800\n");
+        let left = |cgroups: &str| limits_below(root.path(), cgroups).left();
+        assert_eq!(
+            left("0::/a/b\n"),
+            Some(Headroom {
+                bytes: 100,
+                limit: 1000
+            })
+        );
+        assert_eq!(left("0::/\n"), None);
+        write("memory/c/memory.limit_in_bytes", "500\n");
+        write("memory/c/memory.usage_in_bytes", "600\n");
+        write("memory/memory.limit_in_bytes", "9223372036854771712\n");
+        write("memory/memory.usage_in_bytes", "600\n");
+        assert_eq!(
+            left("5:cpu,memory:/c\n0::/\n"),
+            Some(Headroom {
+                bytes: 0,
+                limit: 500
+            })
+        );
+        assert_eq!(left("nonsense"), None);
+    }
+}

@@ -1,0 +1,229 @@
+//! The kernel that this runs on.
+//!
+//! What it is asked stands in `proc(5)`, `process_madvise(2)`, `madvise(2)` and the kernel's `Documentation/admin-guide/mm/pagemap.rst`.
+
+mod calls;
+mod cgroup;
+mod machine;
+mod mappings;
+mod procfs;
+mod scan;
+
+use crate::kernel::{Kernel, No};
+use crate::seen::{
+    BLOCK_BYTES, BlockSeen, Headroom, MachineSeen, PAGE_BYTES, PAGES, Pages, ProcessId, Vitals,
+};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use calls::{ThpControl, allow_only_advised, allow_thp, thp_control};
+pub use procfs::Description;
+
+/// The kernel that this runs on.
+#[derive(Debug)]
+pub struct Linux {
+    /// Where `proc` is mounted.
+    proc: PathBuf,
+    /// Processes that were asked for something, each with a file that stands for it and for no later one of the same number.
+    handles: BTreeMap<ProcessId, OwnedFd>,
+    /// Where the limits of each process's cgroup stand. It is looked for once.
+    cgroups: BTreeMap<ProcessId, cgroup::Limits>,
+    /// Whether `PAGEMAP_SCAN` is there (Linux 6.7).
+    scans: bool,
+}
+
+impl Default for Linux {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Linux {
+    /// The kernel that this runs on.
+    pub fn new() -> Self {
+        Self {
+            proc: PathBuf::from("/proc"),
+            handles: BTreeMap::new(),
+            cgroups: BTreeMap::new(),
+            scans: true,
+        }
+    }
+
+    /// The same, and populations are read from `pagemap` page by page, as before Linux 6.7.
+    #[must_use]
+    pub fn without_scan(mut self) -> Self {
+        self.scans = false;
+        self
+    }
+
+    /// Every process.
+    pub fn all(&mut self) -> Vec<ProcessId> {
+        let entries = std::fs::read_dir(&self.proc)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let pids: Vec<u32> = pids.collect();
+        pids.into_iter()
+            .filter_map(|pid| self.process(pid))
+            .collect()
+    }
+
+    /// The user that a process runs as, its cgroup and its command line, as far as they can be read.
+    pub fn describe(&self, process: ProcessId) -> Description {
+        procfs::description(&self.proc, process.pid)
+    }
+
+    /// A file that stands for the process.
+    fn handle(&mut self, process: ProcessId) -> Result<&OwnedFd, No> {
+        if !self.handles.contains_key(&process) {
+            let handle = calls::open_process(process.pid)?;
+            // It may stand for a later process of that number.
+            if self.process(process.pid) != Some(process) {
+                return Err(No::Gone);
+            }
+            self.handles.insert(process, handle);
+        }
+        self.handles.get(&process).ok_or(No::Gone)
+    }
+
+    fn pagemap(&self, process: ProcessId) -> Result<File, No> {
+        let path = self.proc.join(process.pid.to_string()).join("pagemap");
+        File::open(path).map_err(|error| no(&error))
+    }
+}
+
+impl Kernel for Linux {
+    fn now(&mut self) -> Duration {
+        calls::clock(libc::CLOCK_MONOTONIC)
+    }
+
+    fn own_cpu(&mut self) -> Duration {
+        calls::clock(libc::CLOCK_THREAD_CPUTIME_ID)
+    }
+
+    fn machine(&mut self) -> MachineSeen {
+        machine::seen(&self.proc)
+    }
+
+    fn process(&mut self, pid: u32) -> Option<ProcessId> {
+        let stat = procfs::stat(&self.proc, pid).ok()?;
+        Some(ProcessId {
+            pid,
+            started: stat.started,
+        })
+    }
+
+    fn vitals(&mut self, process: ProcessId) -> Result<Vitals, No> {
+        let stat = procfs::stat(&self.proc, process.pid).map_err(|error| no(&error))?;
+        if stat.started != process.started || stat.is_dead {
+            self.handles.remove(&process);
+            self.cgroups.remove(&process);
+            return Err(No::Gone);
+        }
+        Ok(stat.vitals)
+    }
+
+    fn headroom(&mut self, process: ProcessId) -> Option<Headroom> {
+        let proc = &self.proc;
+        let limits = self.cgroups.entry(process);
+        limits
+            .or_insert_with(|| cgroup::limits(proc, process.pid))
+            .left()
+    }
+
+    fn children(&mut self, process: ProcessId) -> Vec<ProcessId> {
+        let children = procfs::children(&self.proc, process.pid);
+        children
+            .into_iter()
+            .filter_map(|pid| self.process(pid))
+            .collect()
+    }
+
+    fn pages(&mut self, process: ProcessId) -> Result<Pages, No> {
+        let mappings = mappings::of(&self.proc, process.pid).map_err(|error| no(&error))?;
+        let pagemap = self.pagemap(process)?;
+        let mut blocks = Vec::new();
+        for mapping in &mappings {
+            let range = mapping.blocks();
+            if range.is_empty() || mapping.behind == crate::Behind::Other {
+                continue;
+            }
+            let mut found = scan::Blocks::in_range(range.clone());
+            self.scan(&pagemap, range, &mut found)?;
+            blocks.extend(found.into_held());
+        }
+        Ok(Pages { mappings, blocks })
+    }
+
+    fn blocks(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<Vec<BlockSeen>, No> {
+        let pagemap = self.pagemap(process)?;
+        let mut found = scan::Blocks::in_range(blocks.clone());
+        self.scan(&pagemap, blocks, &mut found)?;
+        Ok(found.into_all())
+    }
+
+    fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No> {
+        let pagemap = self.pagemap(process)?;
+        let mut entries = [0_u8; PAGES as usize * 8];
+        let offset = block * BLOCK_BYTES / PAGE_BYTES * 8;
+        let read = pagemap
+            .read_at(&mut entries, offset)
+            .map_err(|error| no(&error))?;
+        let entries = entries[..read].chunks_exact(8);
+        let entries = entries.map(|entry| u64::from_le_bytes(entry.try_into().unwrap_or_default()));
+        Ok(entries.filter(|entry| scan::is_shared(*entry)).count() as u32)
+    }
+
+    fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No> {
+        let bytes = (blocks.end - blocks.start) * BLOCK_BYTES;
+        let handle = self.handle(process)?;
+        calls::advise(
+            handle,
+            blocks.start * BLOCK_BYTES,
+            bytes,
+            calls::MADV_COLLAPSE,
+        )
+    }
+
+    fn split(&mut self, process: ProcessId, block: u64) -> Result<(), No> {
+        // Advice on one base page of a superpage makes the kernel split it; pages that hold zeroes alone are given back (Linux 6.12).
+        let handle = self.handle(process)?;
+        calls::advise(handle, block * BLOCK_BYTES, PAGE_BYTES, libc::MADV_COLD)
+    }
+}
+
+impl Linux {
+    /// Counts what stands in blocks.
+    fn scan(
+        &mut self,
+        pagemap: &File,
+        blocks: Range<u64>,
+        found: &mut scan::Blocks,
+    ) -> Result<(), No> {
+        if self.scans {
+            match scan::by_scanning(pagemap, blocks.clone(), found) {
+                Err(No::Errno(libc::ENOTTY)) => self.scans = false,
+                done => return done,
+            }
+        }
+        scan::by_reading(pagemap, blocks, found)
+    }
+}
+
+/// What an error of a file in `proc` means.
+fn no(error: &io::Error) -> No {
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ESRCH) => No::Gone,
+        Some(libc::EACCES | libc::EPERM) => No::NotAllowed,
+        Some(number) => No::Errno(number),
+        // What stood there could not be understood, as happens to a process that is just ending.
+        None => No::Errno(libc::EIO),
+    }
+}

@@ -1,0 +1,93 @@
+//! Files of `proc` that tell of one process.
+
+use crate::seen::Vitals;
+use procfs_core::FromRead;
+use procfs_core::process::Stat;
+use std::io;
+use std::path::Path;
+
+/// What `stat` says of a process.
+pub(super) struct StatSeen {
+    pub(super) started: u64,
+    /// It has ended, and nobody has asked for its exit status yet.
+    pub(super) is_dead: bool,
+    pub(super) vitals: Vitals,
+}
+
+/// What there is to know of a process beside its memory, as far as it can be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// The number of the user that it runs as.
+    pub uid: Option<u32>,
+    /// Its command line; empty for the kernel's own threads.
+    pub command_line: Vec<String>,
+    /// The path of its cgroup.
+    pub cgroup: Option<String>,
+    /// Whether superpages are forbidden to it altogether; `None` where the kernel does not tell.
+    pub thp_forbidden: Option<bool>,
+}
+
+fn bad(error: impl std::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+}
+
+pub(super) fn stat(proc: &Path, pid: u32) -> io::Result<StatSeen> {
+    let bytes = std::fs::read(proc.join(pid.to_string()).join("stat"))?;
+    let stat = Stat::from_read(bytes.as_slice()).map_err(bad)?;
+    Ok(StatSeen {
+        started: stat.starttime,
+        is_dead: matches!(stat.state, 'Z' | 'X' | 'x'),
+        vitals: Vitals {
+            command: stat.comm,
+            // Where the stack begins is drawn anew by each exec, and 0 for who may not know it.
+            image: stat.startstack,
+            faults: stat.minflt + stat.majflt,
+            rss_bytes: stat.rss * crate::seen::PAGE_BYTES,
+        },
+    })
+}
+
+pub(super) fn children(proc: &Path, pid: u32) -> Vec<u32> {
+    let tasks = proc.join(pid.to_string()).join("task");
+    let threads = std::fs::read_dir(tasks).into_iter().flatten().flatten();
+    let lists =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let mut children = Vec::new();
+    for list in lists {
+        children.extend(
+            list.split_whitespace()
+                .filter_map(|pid| pid.parse::<u32>().ok()),
+        );
+    }
+    children
+}
+
+pub(super) fn description(proc: &Path, pid: u32) -> Description {
+    let read = |file: &str| {
+        std::fs::read_to_string(proc.join(pid.to_string()).join(file)).unwrap_or_default()
+    };
+    let status = read("status");
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|values| values.split_whitespace().next().map(str::to_owned))
+    };
+    let cgroups = read("cgroup");
+    // The line of version 2 names no controllers.
+    let cgroup = cgroups.lines().find_map(|line| line.strip_prefix("0::"));
+    let cgroup = cgroup.or_else(|| {
+        cgroups
+            .lines()
+            .find_map(|line| line.split_once(":memory:").map(|(_, path)| path))
+    });
+    let words = read("cmdline");
+    Description {
+        uid: field("Uid:").and_then(|uid| uid.parse().ok()),
+        command_line: words
+            .split('\0')
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        cgroup: cgroup.map(str::to_owned),
+        thp_forbidden: field("THP_enabled:").map(|enabled| enabled == "0"),
+    }
+}

@@ -1,0 +1,245 @@
+//! Which pages of blocks are resident, from `pagemap`.
+#![allow(unsafe_code, reason = "an ioctl")]
+
+use crate::kernel::No;
+use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES, PAGES};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+/// What the kernel says of a range of pages (`linux/fs.h`).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Region {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// What is asked of `PAGEMAP_SCAN` (`linux/fs.h`).
+#[repr(C)]
+struct Question {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+const PRESENT: u64 = 1 << 3;
+const SWAPPED: u64 = 1 << 4;
+const ZERO: u64 = 1 << 5;
+const HUGE: u64 = 1 << 6;
+/// `_IOWR('f', 16, struct pm_scan_arg)`.
+const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
+/// More regions to a call, and the kernel's own note of where it stopped is stale (seen on Linux 6.12 and 6.18).
+const REGIONS: usize = 512;
+
+/// Blocks that stand one behind the other, and what was found in them.
+pub(super) struct Blocks {
+    first: u64,
+    seen: Vec<BlockSeen>,
+    /// The number of blocks; `seen` holds them all where `all`, and else those in which something was found.
+    range: Range<u64>,
+}
+
+impl Blocks {
+    /// Nothing was found in them yet.
+    pub(super) fn in_range(range: Range<u64>) -> Self {
+        Self {
+            first: range.start,
+            seen: Vec::new(),
+            range,
+        }
+    }
+
+    /// Pages of a range, all alike.
+    fn add(&mut self, mut page: u64, end: u64, categories: u64) {
+        let pages = u64::from(PAGES);
+        while page < end {
+            let block = page / pages;
+            let until = ((block + 1) * pages).min(end);
+            if block >= self.first {
+                let count = (until - page) as u16;
+                let seen = self.block(block);
+                if categories & HUGE != 0 && categories & PRESENT != 0 {
+                    // The kernel's own superpage of zeroes is read, and was never stored to.
+                    if categories & ZERO == 0 {
+                        seen.huge = true;
+                    } else {
+                        seen.zero += count;
+                    }
+                } else if categories & SWAPPED != 0 {
+                    seen.swapped += count;
+                } else if categories & ZERO != 0 {
+                    seen.zero += count;
+                } else if categories & PRESENT != 0 {
+                    seen.present += count;
+                }
+            }
+            page = until;
+        }
+    }
+
+    /// Ranges come in order, so it is the last or behind it.
+    fn block(&mut self, block: u64) -> &mut BlockSeen {
+        if self.seen.last().is_none_or(|last| last.block != block) {
+            self.seen.push(BlockSeen {
+                block,
+                ..BlockSeen::default()
+            });
+        }
+        let last = self.seen.len() - 1;
+        &mut self.seen[last]
+    }
+
+    /// Those in which something was found.
+    pub(super) fn into_held(self) -> Vec<BlockSeen> {
+        self.seen
+    }
+
+    /// All of them.
+    pub(super) fn into_all(self) -> Vec<BlockSeen> {
+        let mut found = self.seen.into_iter().peekable();
+        let all = self.range.map(|block| {
+            let held = found.next_if(|seen| seen.block == block);
+            held.unwrap_or(BlockSeen {
+                block,
+                ..BlockSeen::default()
+            })
+        });
+        all.collect()
+    }
+}
+
+/// Counts by `PAGEMAP_SCAN`.
+pub(super) fn by_scanning(
+    pagemap: &File,
+    blocks: Range<u64>,
+    found: &mut Blocks,
+) -> Result<(), No> {
+    let mut regions = [Region::default(); REGIONS];
+    let mut start = blocks.start * BLOCK_BYTES;
+    let end = blocks.end * BLOCK_BYTES;
+    while start < end {
+        let mut question = Question {
+            size: size_of::<Question>() as u64,
+            flags: 0,
+            start,
+            end,
+            walk_end: 0,
+            vec: regions.as_mut_ptr() as u64,
+            vec_len: REGIONS as u64,
+            max_pages: 0,
+            category_inverted: 0,
+            category_mask: 0,
+            category_anyof_mask: PRESENT | SWAPPED,
+            // No other category: some have the kernel look up every page's own record, which takes ten times as long.
+            return_mask: PRESENT | SWAPPED | ZERO | HUGE,
+        };
+        // SAFETY: both structures are ours and as the kernel lays them out; it writes at most `vec_len` regions to `vec`, and the
+        // question's `walk_end`.
+        let answered = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut question) };
+        if answered < 0 {
+            return Err(super::no(&io::Error::last_os_error()));
+        }
+        for region in &regions[..(answered as usize).min(REGIONS)] {
+            found.add(
+                region.start / PAGE_BYTES,
+                region.end / PAGE_BYTES,
+                region.categories,
+            );
+        }
+        if question.walk_end <= start {
+            // The memory of a process that has ended: nothing is walked.
+            return Err(No::Gone);
+        }
+        start = question.walk_end;
+    }
+    Ok(())
+}
+
+/// Counts by reading an entry for each page. Pages of zeroes cannot be told from others, and superpages by the lack of a single page that is not resident and
+/// by nothing else: a block is taken for one that is full and whose entries say that it is mapped as one.
+pub(super) fn by_reading(pagemap: &File, blocks: Range<u64>, found: &mut Blocks) -> Result<(), No> {
+    const AT_ONCE: u64 = 64;
+    let mut bytes = vec![0_u8; (AT_ONCE * u64::from(PAGES) * 8) as usize];
+    let mut block = blocks.start;
+    while block < blocks.end {
+        let count = AT_ONCE.min(blocks.end - block);
+        let wanted = (count * u64::from(PAGES) * 8) as usize;
+        let first = block * u64::from(PAGES);
+        let read = pagemap
+            .read_at(&mut bytes[..wanted], first * 8)
+            .map_err(|error| super::no(&error))?;
+        if read == 0 {
+            return Err(No::Gone);
+        }
+        for (at, entry) in bytes[..read].chunks_exact(8).enumerate() {
+            let entry = u64::from_le_bytes(entry.try_into().unwrap_or_default());
+            let page = first + at as u64;
+            let categories = if entry >> 63 & 1 == 1 {
+                PRESENT
+            } else if entry >> 62 & 1 == 1 {
+                SWAPPED
+            } else {
+                continue;
+            };
+            found.add(page, page + 1, categories);
+        }
+        block += count;
+    }
+    Ok(())
+}
+
+/// Whether an entry of `pagemap` is of a resident page that others map as well: bit 56 says that nobody else does.
+pub(super) const fn is_shared(entry: u64) -> bool {
+    entry >> 63 & 1 == 1 && entry >> 56 & 1 == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_counted_by_block() {
+        let mut blocks = Blocks::in_range(2..6);
+        blocks.add(2 * 512 + 500, 3 * 512 + 10, PRESENT);
+        blocks.add(3 * 512 + 10, 3 * 512 + 11, PRESENT | ZERO);
+        blocks.add(3 * 512 + 20, 3 * 512 + 25, SWAPPED);
+        blocks.add(5 * 512, 6 * 512, PRESENT | HUGE);
+        let expected = [
+            BlockSeen {
+                block: 2,
+                present: 12,
+                ..BlockSeen::default()
+            },
+            BlockSeen {
+                block: 3,
+                present: 10,
+                zero: 1,
+                swapped: 5,
+                huge: false,
+            },
+            BlockSeen {
+                block: 4,
+                ..BlockSeen::default()
+            },
+            BlockSeen {
+                block: 5,
+                huge: true,
+                ..BlockSeen::default()
+            },
+        ];
+        assert_eq!(blocks.into_all(), expected);
+    }
+}

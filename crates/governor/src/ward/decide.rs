@@ -1,0 +1,200 @@
+//! What is to be done, by what is known.
+
+use super::{Known, Ward};
+use crate::plan::{Plan, Run};
+use crate::seen::{BlockSeen, Mapping, PAGES, ProcessId};
+use crate::view::{refusal_of, view};
+use broadleaf_policy::{Point, Refusal, Verdict};
+
+/// Blocks of a run at most, so that budgets and the clock are looked at between two runs.
+const RUN: usize = 16;
+
+/// A block that the policy would promote.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    process: ProcessId,
+    seen: BlockSeen,
+}
+
+impl Ward {
+    /// What is to be done now. Demotions come first: they make room.
+    pub fn decide(&mut self) -> Plan {
+        if !self.is_due() {
+            return Plan::default();
+        }
+        self.decided = Some(self.at);
+        let demote = self.demotions();
+        let promote = if self.shortage() > 0 {
+            self.refuse_all(Refusal::MemoryShort)
+        } else if self.pause.waits(self.at) {
+            self.refuse_all(Refusal::BackingOff)
+        } else {
+            let candidates = self.candidates();
+            self.within_budget(candidates, &demote)
+        };
+        Plan {
+            demote,
+            promote: runs(promote),
+        }
+    }
+
+    /// Refuses every candidate for one reason.
+    fn refuse_all(&mut self, reason: Refusal) -> Vec<Candidate> {
+        for candidate in self.candidates() {
+            self.note(candidate.process, candidate.seen.block, reason);
+        }
+        Vec::new()
+    }
+
+    /// The blocks that the policy would promote, by process and number. Others are refused by name.
+    fn candidates(&mut self) -> Vec<Candidate> {
+        let extent_free = self.machine.free_blocks > 0;
+        let short = self.shortage() > 0;
+        let mut found = Vec::new();
+        let mut refused = Vec::new();
+        for (process, known) in &self.known {
+            let mut mappings = known.pages.mappings.iter().peekable();
+            for seen in known.pages.blocks.iter().filter(|seen| !seen.huge) {
+                while mappings
+                    .next_if(|mapping| mapping.blocks().end <= seen.block)
+                    .is_some()
+                {}
+                let Some(mapping) = mappings
+                    .peek()
+                    .filter(|mapping| mapping.blocks().contains(&seen.block))
+                else {
+                    continue;
+                };
+                match self.verdict(known, mapping, seen, extent_free, short) {
+                    Verdict::Promote => found.push(Candidate {
+                        process: *process,
+                        seen: *seen,
+                    }),
+                    Verdict::Stay(reason) => refused.push((*process, seen.block, reason)),
+                    Verdict::Demote | Verdict::Pass => {}
+                }
+            }
+        }
+        for (process, block, reason) in refused {
+            self.note(process, block, reason);
+        }
+        found
+    }
+
+    /// What is to become of a block that is no superpage, budgets aside.
+    fn verdict(
+        &self,
+        known: &Known,
+        mapping: &Mapping,
+        seen: &BlockSeen,
+        extent_free: bool,
+        short: bool,
+    ) -> Verdict {
+        if let Some(reason) = refusal_of(mapping) {
+            return Verdict::Stay(reason);
+        }
+        let verdict = self
+            .policy
+            .decide(Point::Fault, &view(mapping, seen, extent_free, short));
+        if verdict != Verdict::Promote {
+            return verdict;
+        }
+        let mark = known.marks.get(&seen.block);
+        if known.unreachable {
+            Verdict::Stay(Refusal::Unreachable)
+        } else if seen.present == 0 && seen.swapped == 0 {
+            // The kernel would make a superpage of nothing at all.
+            Verdict::Stay(Refusal::TooFewResident)
+        } else if mark.is_some_and(|mark| mark.is_full_only()) && u32::from(seen.present) < PAGES {
+            Verdict::Stay(Refusal::SplitByProgram)
+        } else {
+            let waits = mark.and_then(|mark| mark.waits(self.at));
+            waits.map_or(Verdict::Promote, Verdict::Stay)
+        }
+    }
+
+    /// Those that may be promoted now: the fullest first, as far as the budget goes.
+    fn within_budget(
+        &mut self,
+        mut candidates: Vec<Candidate>,
+        demoted: &[(ProcessId, u64)],
+    ) -> Vec<Candidate> {
+        candidates.sort_by_key(|candidate| {
+            (
+                candidate.seen.bytes_to_add(),
+                candidate.process,
+                candidate.seen.block,
+            )
+        });
+        let mut left = self.left();
+        // What is to be broken for the budget's sake makes no room for others in the same tick.
+        let mut extents = if demoted.is_empty() {
+            self.machine.free_blocks
+        } else {
+            0
+        };
+        let mut taken = Vec::new();
+        for candidate in candidates {
+            let added = candidate.seen.bytes_to_add();
+            let refused = if added > left {
+                Some(Refusal::OverBudget)
+            } else if extents == 0 {
+                Some(Refusal::NoExtent)
+            } else {
+                None
+            };
+            match refused {
+                Some(reason) => self.note(candidate.process, candidate.seen.block, reason),
+                None => {
+                    left -= added;
+                    extents -= 1;
+                    taken.push(candidate);
+                }
+            }
+        }
+        taken.sort_by_key(|candidate| (candidate.process, candidate.seen.block));
+        taken
+    }
+
+    /// Bytes that may be added.
+    fn left(&self) -> u64 {
+        self.budgets.left(
+            &self.machine,
+            self.tightest(),
+            self.rss_bytes(),
+            self.added_bytes(),
+        )
+    }
+
+    /// Counts that a block stays as it is, if it is the first time for this reason.
+    pub(super) fn note(&mut self, process: ProcessId, block: u64, reason: Refusal) {
+        if let Some(known) = self.known.get_mut(&process)
+            && known.marks.entry(block).or_default().is_first(reason)
+        {
+            self.tally.refusals.count(reason);
+        }
+    }
+}
+
+/// Candidates in order, as runs of neighbours.
+fn runs(candidates: Vec<Candidate>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for Candidate { process, seen } in candidates {
+        match runs.last_mut() {
+            Some(run)
+                if run.process == process
+                    && run.blocks.end == seen.block
+                    && run.present.len() < RUN =>
+            {
+                run.blocks.end += 1;
+                run.present.push(seen.present);
+            }
+            _ => runs.push(Run {
+                process,
+                blocks: seen.block..seen.block + 1,
+                present: vec![seen.present],
+            }),
+        }
+    }
+    runs
+}

@@ -1,0 +1,100 @@
+//! What came of decisions.
+
+use super::Ward;
+use crate::plan::{Came, Outcome};
+use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES};
+use broadleaf_policy::Refusal;
+use std::time::Duration;
+
+impl Ward {
+    /// Takes in what came of a plan.
+    pub fn learn(&mut self, outcomes: &[Outcome]) {
+        if !outcomes.is_empty() {
+            self.decided = None;
+        }
+        let mut exhausted = None;
+        for outcome in outcomes {
+            self.learn_one(outcome);
+            match outcome.came {
+                Came::Promoted(_) => exhausted = Some(false),
+                Came::Refused(Refusal::NoExtent | Refusal::NoCharge) => {
+                    exhausted = exhausted.or(Some(true))
+                }
+                _ => {}
+            }
+        }
+        match exhausted {
+            // Not one could be made: the next will not do better soon.
+            Some(true) => self
+                .pause
+                .wait(self.at, Duration::from_secs(1), Duration::from_secs(60)),
+            Some(false) => self.pause.end(),
+            None => {}
+        }
+        self.tally.added_bytes_peak = self.tally.added_bytes_peak.max(self.added_bytes());
+    }
+
+    fn learn_one(&mut self, outcome: &Outcome) {
+        let Outcome {
+            process,
+            block,
+            came,
+        } = *outcome;
+        let at = self.at;
+        if let Came::Refused(reason) = came {
+            self.note(process, block, reason);
+        }
+        let Some(known) = self.known.get_mut(&process) else {
+            return;
+        };
+        let mark = known.marks.entry(block).or_default();
+        let now = match came {
+            Came::Promoted(before) => {
+                mark.promoted(before);
+                self.tally.promotions += 1;
+                Some(superpage(before))
+            }
+            Came::WasHuge => Some(superpage(BlockSeen {
+                block,
+                ..BlockSeen::default()
+            })),
+            Came::Refused(Refusal::Unreachable) => {
+                known.unreachable = true;
+                None
+            }
+            Came::Refused(reason) => {
+                mark.refused(reason, at);
+                None
+            }
+            Came::Demoted(now) => {
+                mark.demoted(at);
+                self.tally.demotions += 1;
+                self.tally.returned_bytes += BLOCK_BYTES - u64::from(now.present) * PAGE_BYTES;
+                Some(now)
+            }
+            Came::Stands => {
+                mark.refused(Refusal::Busy, at);
+                None
+            }
+            Came::Gone => None,
+        };
+        if let Some(now) = now {
+            let blocks = &mut known.pages.blocks;
+            match blocks.binary_search_by_key(&block, |seen| seen.block) {
+                Ok(at) => blocks[at] = now,
+                Err(at) => blocks.insert(at, now),
+            }
+        }
+    }
+}
+
+/// A block as a superpage is seen.
+const fn superpage(seen: BlockSeen) -> BlockSeen {
+    BlockSeen {
+        block: seen.block,
+        present: 0,
+        zero: 0,
+        swapped: 0,
+        huge: true,
+    }
+}

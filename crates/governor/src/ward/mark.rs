@@ -1,0 +1,113 @@
+//! What there is to remember of one block.
+
+use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES};
+use broadleaf_policy::Refusal;
+use std::time::Duration;
+
+/// Waiting that doubles with each time in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Patience {
+    /// How often in a row.
+    times: u32,
+    until: Duration,
+}
+
+impl Patience {
+    /// Waits from `at` for `first`, twice that the next time, and so on up to `most`.
+    pub(super) fn wait(&mut self, at: Duration, first: Duration, most: Duration) {
+        let doubled = first.saturating_mul(1 << self.times.min(20));
+        self.until = at + doubled.min(most);
+        self.times += 1;
+    }
+
+    /// Whether it waits still.
+    pub(super) fn waits(&self, at: Duration) -> bool {
+        at < self.until
+    }
+
+    /// It went well: the next wait is a first one.
+    pub(super) fn end(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// What there is to remember of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// What it held when it was promoted, if that superpage stands.
+    pub(super) made: Option<BlockSeen>,
+    /// How often the program broke a superpage here.
+    broken: Patience,
+    /// After a refusal of the kernel, or a demotion.
+    rest: Patience,
+    /// Reasons for which it was refused, one bit each.
+    reasons: u64,
+}
+
+impl Mark {
+    /// Bytes that the superpage added.
+    pub(super) const fn added_bytes(&self) -> u64 {
+        match &self.made {
+            Some(before) => BLOCK_BYTES - before.present as u64 * PAGE_BYTES,
+            None => 0,
+        }
+    }
+
+    /// Whether only a full block is promoted again: the program broke one here. Its allocator gives pages back, and would again.
+    pub(super) const fn is_full_only(&self) -> bool {
+        self.broken.times > 0
+    }
+
+    /// Whether nothing is tried yet, and why.
+    pub(super) fn waits(&self, at: Duration) -> Option<Refusal> {
+        if self.broken.waits(at) {
+            Some(Refusal::SplitByProgram)
+        } else if self.rest.waits(at) {
+            Some(Refusal::BackingOff)
+        } else {
+            None
+        }
+    }
+
+    /// The program broke the superpage.
+    pub(super) fn broken_by_program(&mut self, at: Duration) {
+        self.broken
+            .wait(at, Duration::from_secs(1), Duration::from_secs(600));
+    }
+
+    /// The superpage was broken to give memory back.
+    pub(super) fn demoted(&mut self, at: Duration) {
+        self.made = None;
+        self.rest
+            .wait(at, Duration::from_secs(10), Duration::from_secs(600));
+    }
+
+    /// It became a superpage.
+    pub(super) fn promoted(&mut self, before: BlockSeen) {
+        self.made = Some(before);
+        self.rest.end();
+    }
+
+    /// The kernel refused, or would have done harm. How long to wait depends on whether it may pass soon.
+    pub(super) fn refused(&mut self, reason: Refusal, at: Duration) {
+        let (first, most) = match reason {
+            Refusal::Busy | Refusal::Changed => {
+                (Duration::from_millis(200), Duration::from_secs(10))
+            }
+            Refusal::TooManyShared => (Duration::from_secs(1), Duration::from_secs(10)),
+            Refusal::NoExtent | Refusal::NoCharge => {
+                (Duration::from_secs(1), Duration::from_secs(60))
+            }
+            _ => (Duration::from_secs(10), Duration::from_secs(600)),
+        };
+        self.rest.wait(at, first, most);
+    }
+
+    /// Notes a reason; whether it is the first time for this block.
+    pub(super) const fn is_first(&mut self, reason: Refusal) -> bool {
+        let bit = 1 << reason as u32;
+        let first = self.reasons & bit == 0;
+        self.reasons |= bit;
+        first
+    }
+}

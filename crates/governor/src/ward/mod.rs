@@ -1,0 +1,189 @@
+//! What is decided for processes under one policy and one set of budgets.
+//!
+//! A ward is a function of what it is told: the same observations and outcomes, in the same order, make the same decisions. Nothing in it looks at a
+//! clock or a kernel, so that a journal of what it was told is enough to run it again.
+
+mod decide;
+mod learn;
+mod mark;
+mod shortage;
+mod tally;
+
+use crate::budget::Budgets;
+use crate::seen::{BlockSeen, Headroom, MachineSeen, Mapping, Pages, ProcessId, Seen, Vitals};
+use broadleaf_policy::Policy;
+use mark::Mark;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub use tally::Tally;
+
+/// Where nothing changes, it is decided anew so often: waits end.
+const DECIDE_EVERY: Duration = Duration::from_secs(1);
+
+/// Processes under one policy.
+pub struct Ward {
+    policy: Box<dyn Policy>,
+    budgets: Budgets,
+    /// The processes that lived when it was last told.
+    known: BTreeMap<ProcessId, Known>,
+    /// The time of the latest observation.
+    at: Duration,
+    machine: MachineSeen,
+    /// Until when nothing is promoted, for the kernel found no memory to do so.
+    pause: mark::Patience,
+    /// When it last decided; `None` where something has changed since.
+    decided: Option<Duration>,
+    tally: Tally,
+}
+
+/// What is known of a process.
+#[derive(Debug, Default)]
+struct Known {
+    vitals: Vitals,
+    headroom: Option<Headroom>,
+    pages: Pages,
+    /// What there is to remember of its blocks.
+    marks: BTreeMap<u64, Mark>,
+    /// Whether the kernel does not let it be changed.
+    unreachable: bool,
+}
+
+impl Ward {
+    /// A ward without processes.
+    pub fn new(policy: Box<dyn Policy>, budgets: Budgets) -> Self {
+        Self {
+            policy,
+            budgets,
+            known: BTreeMap::new(),
+            at: Duration::ZERO,
+            machine: MachineSeen::default(),
+            pause: mark::Patience::default(),
+            decided: None,
+            tally: Tally::default(),
+        }
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &dyn Policy {
+        self.policy.as_ref()
+    }
+
+    /// What it may do.
+    pub const fn budgets(&self) -> &Budgets {
+        &self.budgets
+    }
+
+    /// What it came to so far.
+    pub const fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The processes, with what is known of the memory of each.
+    pub fn processes(&self) -> impl Iterator<Item = (ProcessId, &Vitals, &Pages)> {
+        let known = self.known.iter();
+        known.map(|(id, known)| (*id, &known.vitals, &known.pages))
+    }
+
+    /// What is known of a process's memory.
+    pub fn pages(&self, process: ProcessId) -> Option<&Pages> {
+        self.known.get(&process).map(|known| &known.pages)
+    }
+
+    /// Whether a superpage at that block is one that the ward made and that stands.
+    pub fn made(&self, process: ProcessId, block: u64) -> bool {
+        let known = self.known.get(&process);
+        known
+            .and_then(|known| known.marks.get(&block))
+            .is_some_and(|mark| mark.made.is_some())
+    }
+
+    /// Bytes that superpages which stand added, by what their blocks held before. More has been used since, so it is an upper bound.
+    pub fn added_bytes(&self) -> u64 {
+        let marks = self.known.values().flat_map(|known| known.marks.values());
+        marks.map(Mark::added_bytes).sum()
+    }
+
+    /// Bytes that all processes hold.
+    pub fn rss_bytes(&self) -> u64 {
+        self.known
+            .values()
+            .map(|known| known.vitals.rss_bytes)
+            .sum()
+    }
+
+    /// Takes in what was seen.
+    pub fn see(&mut self, seen: Seen) {
+        self.at = seen.at;
+        self.machine = seen.machine;
+        let living = |id: &ProcessId| {
+            (seen.processes)
+                .binary_search_by_key(id, |process| process.id)
+                .is_ok()
+        };
+        self.known.retain(|id, _| living(id));
+        for process in seen.processes {
+            let known = self.known.entry(process.id).or_default();
+            if known.vitals.image != process.vitals.image {
+                // Another program runs in it: nothing that was known of its memory holds.
+                known.marks.clear();
+                known.pages = Pages::default();
+                known.unreachable = false;
+            }
+            known.vitals = process.vitals;
+            known.headroom = process.headroom;
+            if let Some(pages) = process.pages {
+                known.take_in(pages, self.at, &mut self.tally);
+                self.decided = None;
+            }
+        }
+        if self.decided.is_none() {
+            let added = self.added_bytes();
+            self.tally
+                .saw(added, self.known.values().map(|known| &known.pages));
+        }
+    }
+
+    /// Whether there may be something to decide: something was seen or learned, memory is short, or enough time has passed for a wait to have ended.
+    fn is_due(&self) -> bool {
+        let waited = |decided: Duration| self.at.saturating_sub(decided) >= DECIDE_EVERY;
+        self.decided.is_none_or(waited) || self.shortage() > 0
+    }
+}
+
+impl Known {
+    /// Takes in what its memory looks like, and remembers what the program did to superpages.
+    fn take_in(&mut self, pages: Pages, at: Duration, tally: &mut Tally) {
+        self.pages = pages;
+        let pages = &self.pages;
+        let block_seen = |number: u64| {
+            let at = pages
+                .blocks
+                .binary_search_by_key(&number, |seen| seen.block);
+            at.ok().map(|at| &pages.blocks[at])
+        };
+        self.marks.retain(|number, mark| {
+            match block_seen(*number) {
+                Some(seen) if !seen.is_empty() => {
+                    if !seen.huge && mark.made.take().is_some() {
+                        mark.broken_by_program(at);
+                        tally.broken_by_programs += 1;
+                    }
+                    true
+                }
+                // All of it was given back. What comes there next is something else, but an allocator that gave it back by parts will do so again.
+                _ => {
+                    if mark.made.take().is_some() {
+                        tally.given_back += 1;
+                    }
+                    mark.is_full_only() && Mapping::of_block(&pages.mappings, *number).is_some()
+                }
+            }
+        });
+    }
+
+    fn block(&self, number: u64) -> Option<&BlockSeen> {
+        let at = (self.pages.blocks).binary_search_by_key(&number, |seen| seen.block);
+        at.ok().map(|at| &self.pages.blocks[at])
+    }
+}
