@@ -20,7 +20,10 @@ pub use act::Done;
 pub use budget::{Allowance, Budgets, NotAnAllowance, size};
 pub use governor::{Governor, Spent, Ticked};
 pub use kernel::{Kernel, No};
-pub use linux::{Description, Linux, ThpControl, allow_only_advised, allow_thp, thp_control};
+pub use linux::{
+    Abilities, ChildrenUsage, Description, Linux, Obstacle, ThpControl, ThpSetting,
+    allow_only_advised, allow_thp, children_usage, thp_control,
+};
 pub use plan::{Came, Outcome, Plan, Run};
 pub use seen::{
     BLOCK_BYTES, Behind, BlockSeen, Headroom, MachineSeen, Mapping, PAGE_BYTES, PAGES, Pages,

@@ -120,3 +120,28 @@ pub fn allow_thp() -> io::Result<()> {
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+/// What the children that have ended, and all that they waited for, came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChildrenUsage {
+    /// Processor time, of users and of the kernel.
+    pub cpu: Duration,
+    /// Page faults.
+    pub faults: u64,
+    /// The most that one of them held, in bytes.
+    pub rss_bytes_peak: u64,
+}
+
+/// What the children of this process that have ended came to, together.
+pub fn children_usage() -> ChildrenUsage {
+    // SAFETY: a structure of numbers, for which zeroes are values.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is ours, and the call writes nothing else.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+    ChildrenUsage {
+        cpu: time(usage.ru_utime) + time(usage.ru_stime),
+        faults: (usage.ru_minflt + usage.ru_majflt) as u64,
+        rss_bytes_peak: usage.ru_maxrss as u64 * 1024,
+    }
+}

@@ -9,6 +9,10 @@ use broadleaf_policy::{Point, Refusal, Verdict};
 /// Blocks of a run at most, so that budgets and the clock are looked at between two runs.
 const RUN: usize = 16;
 
+/// Blocks tried in a tick for which no extent is free: the kernel may make room by moving pages, in the governor's time and not in the program's. It says when it
+/// cannot, and then nothing is tried for a while.
+const BY_COMPACTION: u64 = 16;
+
 /// A block that the policy would promote.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
