@@ -52,7 +52,7 @@ impl Ward {
 
     /// The blocks that the policy would promote, by process and number. Others are refused by name.
     fn candidates(&mut self) -> Vec<Candidate> {
-        let extent_free = self.machine.free_blocks > 0;
+        let extent_free = self.extents() > 0;
         let short = self.shortage() > 0;
         let mut found = Vec::new();
         let mut refused = Vec::new();
@@ -133,7 +133,7 @@ impl Ward {
         let mut left = self.left();
         // What is to be broken for the budget's sake makes no room for others in the same tick.
         let mut extents = if demoted.is_empty() {
-            self.machine.free_blocks
+            self.extents()
         } else {
             0
         };
@@ -158,6 +158,16 @@ impl Ward {
         }
         taken.sort_by_key(|candidate| (candidate.process, candidate.seen.block));
         taken
+    }
+
+    /// How many extents may be asked for.
+    fn extents(&self) -> u64 {
+        // Waiting for pages to be moved counts as waiting for memory, and is not to be mistaken for a shortage.
+        let calm =
+            (self.machine.pressure).is_none_or(|pressure| pressure * 2 < self.budgets.pressure);
+        self.machine
+            .free_blocks
+            .max(if calm { BY_COMPACTION } else { 0 })
     }
 
     /// Bytes that may be added.
