@@ -6,6 +6,7 @@
 
 mod act;
 mod budget;
+mod counters;
 mod governor;
 mod kernel;
 mod linux;
@@ -18,11 +19,12 @@ mod ward;
 
 pub use act::Done;
 pub use budget::{Allowance, Budgets, NotAnAllowance, size};
+pub use counters::Counters;
 pub use governor::{Governor, Spent, Ticked};
 pub use kernel::{Kernel, No};
 pub use linux::{
-    Abilities, ChildrenUsage, Description, Linux, Obstacle, ThpControl, ThpSetting,
-    allow_only_advised, allow_thp, children_usage, thp_control,
+    Abilities, Description, Linux, Obstacle, ThpControl, ThpSetting, Usage, allow_only_advised,
+    allow_thp, thp_control, wait_for,
 };
 pub use plan::{Came, Outcome, Plan, Run};
 pub use seen::{

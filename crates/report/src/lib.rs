@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod baseline;
 mod columns;
 mod csv;
 mod curve;
@@ -25,6 +26,7 @@ mod table;
 pub use advice::{
     Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
 };
+pub use baseline::baseline_table;
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
 pub use curve::{Glyphs, curves};

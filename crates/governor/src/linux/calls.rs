@@ -4,6 +4,8 @@
 use crate::kernel::No;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 /// Makes superpages of a range, at once (Linux 6.1).
@@ -121,27 +123,41 @@ pub fn allow_thp() -> io::Result<()> {
     }
 }
 
-/// What the children that have ended, and all that they waited for, came to.
+/// What a program that has ended, and all that it waited for, came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChildrenUsage {
+pub struct Usage {
     /// Processor time, of users and of the kernel.
     pub cpu: Duration,
     /// Page faults.
     pub faults: u64,
-    /// The most that one of them held, in bytes.
+    /// The most that one of its processes held, in bytes.
     pub rss_bytes_peak: u64,
 }
 
-/// What the children of this process that have ended came to, together.
-pub fn children_usage() -> ChildrenUsage {
+/// Waits for a child, and says how it ended and what it came to.
+///
+/// # Errors
+/// What the kernel answered: there is no such child, or somebody else has waited for it.
+pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
+    let mut status = 0;
     // SAFETY: a structure of numbers, for which zeroes are values.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is ours, and the call writes nothing else.
-    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    loop {
+        // SAFETY: `status` and `usage` are ours, and the call writes nothing else.
+        let ended = unsafe { libc::wait4(child as i32, &raw mut status, 0, &raw mut usage) };
+        if ended >= 0 {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
     let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
-    ChildrenUsage {
+    let usage = Usage {
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
         faults: (usage.ru_minflt + usage.ru_majflt) as u64,
         rss_bytes_peak: usage.ru_maxrss as u64 * 1024,
-    }
+    };
+    Ok((ExitStatus::from_raw(status), usage))
 }

@@ -24,9 +24,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use abilities::{Abilities, Obstacle, ThpSetting};
-pub use calls::{
-    ChildrenUsage, ThpControl, allow_only_advised, allow_thp, children_usage, thp_control,
-};
+pub use calls::{ThpControl, Usage, allow_only_advised, allow_thp, thp_control, wait_for};
 pub use procfs::Description;
 
 /// The kernel that this runs on.

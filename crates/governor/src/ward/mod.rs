@@ -162,10 +162,15 @@ impl Ward {
             }
         }
         if self.decided.is_none() {
-            let added = self.added_bytes();
-            self.tally
-                .saw(added, self.known.values().map(|known| &known.pages));
+            self.tell_tally();
         }
+    }
+
+    /// Notes the most that stood at a time.
+    fn tell_tally(&mut self) {
+        let added = self.added_bytes();
+        let pages = self.known.values().map(|known| &known.pages);
+        self.tally.saw(added, pages);
     }
 
     /// Whether there may be something to decide: something was seen or learned, memory is short, or enough time has passed for a wait to have ended.

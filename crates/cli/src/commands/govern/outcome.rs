@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use broadleaf_governor::{ChildrenUsage, Governor, Linux, Ticked};
+use broadleaf_governor::{Governor, Linux, Ticked, Usage};
 use broadleaf_metrics::{Governed, LiveReport, REPORT_SCHEMA};
 use broadleaf_policy::Policy;
 use broadleaf_report::{View, governed_summary};
@@ -21,12 +21,12 @@ pub(super) struct Ended {
     /// The program's own end, where it was started here.
     pub(super) status: Option<ExitStatus>,
     /// What the program took, where it was started here.
-    pub(super) usage: Option<ChildrenUsage>,
+    pub(super) usage: Option<Usage>,
     pub(super) elapsed: Duration,
 }
 
 /// Where what was done is told: found out before anything is done, so that a file that exists is refused in time.
-pub(super) struct Where(Option<Output>);
+pub(super) struct Where(pub(super) Option<Output>);
 
 impl Where {
     pub(super) fn of(options: &Govern) -> Result<Self, Failure> {
@@ -63,6 +63,11 @@ pub(super) fn tell(
             format!("{text}\n")
         }
     };
+    print(place, &text)
+}
+
+/// Prints it.
+pub(super) fn print(place: Where, text: &str) -> Result<(), Failure> {
     let Some(mut out) = place.0 else {
         eprint!("{text}");
         return Ok(());

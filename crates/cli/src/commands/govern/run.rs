@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
-use broadleaf_governor::{Governor, Kernel, Linux, Tree, allow_only_advised, children_usage};
+use broadleaf_governor::{Governor, Kernel, Linux, Tree, Usage, allow_only_advised};
 
 use super::outcome::{Ended, Where, tell};
 use super::{baseline, govern, obstacles, ward};
@@ -29,15 +29,18 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
                 "nothing can be compared: the program would run without superpages both times",
             ));
         }
-        return baseline::run(options, rounds);
+        return baseline::run(options, rounds, place);
     }
     if !governs {
         eprintln!(
             "broadleaf: {} runs without a governor",
             options.command[0].display()
         );
-        let ended = wait_for(start(&options.command)?, || ())?;
-        return Err(Failure::as_program(ended));
+        let child = start(&options.command)?;
+        let left = LeftToChild::new();
+        let (status, _) = broadleaf_governor::wait_for(child.id()).map_err(cannot_wait)?;
+        drop(left);
+        return Err(Failure::as_program(status));
     }
     only_source();
     let began = Instant::now();
@@ -60,16 +63,16 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         },
     );
     // The program goes on, whatever became of the journal.
-    let status = match status {
+    let (status, usage) = match status {
         Some(status) => status,
         None => ended.recv().map_err(Failure::failed)?,
     }
-    .map_err(|error| Failure::Failed(format!("cannot wait for the program: {}", reason(&error))))?;
+    .map_err(cannot_wait)?;
     drop(left);
     governed?;
     let ended = Ended {
         status: Some(status),
-        usage: Some(children_usage()),
+        usage: Some(usage),
         elapsed: began.elapsed(),
     };
     tell(&options.govern, place, &mut governor, &ended)?;
@@ -118,23 +121,18 @@ pub(super) fn governor_of(
     Ok(Governor::new(kernel, ward, Tree::of(root), dry))
 }
 
-/// Tells when a child has ended, and how.
-pub(super) fn ending(mut child: Child) -> Receiver<io::Result<ExitStatus>> {
+/// Tells when a child has ended, how, and what it came to.
+pub(super) fn ending(child: Child) -> Receiver<io::Result<(ExitStatus, Usage)>> {
     let (told, ended) = channel();
     std::thread::spawn(move || {
         // Nobody listens where the work has failed already.
-        let _ = told.send(child.wait());
+        let _ = told.send(broadleaf_governor::wait_for(child.id()));
     });
     ended
 }
 
-/// Waits for a child with signals left to it.
-pub(super) fn wait_for(mut child: Child, meanwhile: impl FnOnce()) -> Result<ExitStatus, Failure> {
-    let _left = LeftToChild::new();
-    meanwhile();
-    child.wait().map_err(|error| {
-        Failure::Failed(format!("cannot wait for the program: {}", reason(&error)))
-    })
+pub(super) fn cannot_wait(error: io::Error) -> Failure {
+    Failure::Failed(format!("cannot wait for the program: {}", reason(&error)))
 }
 
 impl Failure {
