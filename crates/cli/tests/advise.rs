@@ -404,8 +404,17 @@ fn what_cannot_be_advised_on_is_refused() {
 #[test]
 fn a_size_that_the_machine_lacks_is_named() {
     let trace = golden().join("blocks.bl").to_str().unwrap().to_owned();
-    let table = succeeded(&run(&["advise", &trace, "--machine=alpha21264"]));
-    assert!(table.contains("No range is worth a superpage"), "{table}");
+    let line = refused(&run(&["advise", &trace, "--machine=alpha21264"]));
+    assert!(
+        line.contains("offline(cycles=all,sizes=2m) makes pages of 2m, which the machine lacks: alpha21264 has 8k, 64k, 512k, 4m"),
+        "{line}"
+    );
+    let some = [
+        "--machine=alpha21264",
+        "--policy=offline(cycles=all,sizes=64k+2m)",
+        "--files=memory",
+    ];
+    let table = succeeded(&run(&[&["advise", &trace][..], &some].concat()));
     assert!(table.contains("alpha21264 has no pages of 2m"), "{table}");
     let sizes = [
         "--machine=alpha21264",

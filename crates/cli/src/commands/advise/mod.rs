@@ -16,7 +16,7 @@ use broadleaf_report::{BASELINE, NOTHING_PAYS, View, cbmm, madvise, range_table}
 use broadleaf_translation::Machine;
 
 use super::compare::{available_threads, machine, refuse_empty, replay};
-use super::shortage::left_out;
+use super::shortage::{left_out, refuse_lacking};
 use super::{costs, names};
 use crate::args::{Advise, AdviseFormat, FilesAt};
 use crate::failure::Failure;
@@ -100,6 +100,7 @@ fn advise(
     let machines = vec![machine];
     let baseline = broadleaf_policy::parse(BASELINE).map_err(Failure::failed)?;
     let policies = vec![baseline, policy];
+    refuse_lacking(&policies[1..], &machines)?;
     let left_out = left_out(&policies[1..], &machines);
     let threads = options.threads.map_or_else(available_threads, NonZero::get);
     let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
