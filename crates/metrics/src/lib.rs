@@ -16,7 +16,7 @@ mod walks;
 pub use catalogue::{METRICS, Metric, all_metrics, metric};
 pub use curve::CurvePoint;
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
-pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS};
+pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS, TLBMCPI_METRICS};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,

@@ -268,6 +268,19 @@ mod tests {
     }
 
     #[test]
+    fn every_heading_is_explained_and_there_is_no_other() {
+        let several = RangeAdvice {
+            spaces: 2,
+            ..advice(vec![heap()])
+        };
+        let shown: Vec<&str> = (columns(&several).iter())
+            .map(|column| column.heading)
+            .collect();
+        let explained = crate::RANGE_HEADINGS.iter().map(|heading| heading.name);
+        assert_eq!(shown, explained.collect::<Vec<_>>());
+    }
+
+    #[test]
     fn a_narrow_view_leaves_out_what_matters_least() {
         let view = View {
             width: Some(100),
