@@ -39,7 +39,7 @@ pub fn madvise(advice: &RangeAdvice, most: usize) -> String {
     out
 }
 
-/// The sizes of superpages that Linux makes of anonymous memory, by its base page.
+/// The sizes of transparent superpages that Linux makes of anonymous memory, by its base page.
 #[derive(Clone, Copy, Debug)]
 struct LinuxSizes {
     base: u64,
@@ -61,7 +61,7 @@ impl LinuxSizes {
         }
     }
 
-    /// Why no Linux has superpages of that size, if none has.
+    /// Why `madvise` gets no superpages of that size on any Linux, if it gets none.
     fn lack(self, bytes: u64) -> Option<String> {
         if (self.least..=self.most).contains(&bytes) {
             return None;
@@ -70,9 +70,14 @@ impl LinuxSizes {
             4096 => "for x86-64".to_owned(),
             base => format!("with base pages of {}", size_in_full(base)),
         };
+        let size = size_in_full(bytes);
+        let lack = match bytes < self.least {
+            true => format!("pages of {size} exist on no Linux {kernels}"),
+            // There may be some for `mmap` to ask for.
+            false => format!("madvise makes no pages of {size} on Linux {kernels}"),
+        };
         Some(format!(
-            "pages of {} exist on no Linux {kernels}, whose superpages have {} to {}",
-            size_in_full(bytes),
+            "{lack}, whose transparent superpages have {} to {}",
             size_in_full(self.least),
             size_in_full(self.most)
         ))
@@ -213,9 +218,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "/* 0x400000-0x800000, heap + 0x200000, 2 x 8 KiB, spares 1,234 walks, left out: pages of 8 KiB exist on no Linux for x86-64, whose superpages have 16 KiB to 2 MiB */",
+                "/* 0x400000-0x800000, heap + 0x200000, 2 x 8 KiB, spares 1,234 walks, left out: pages of 8 KiB exist on no Linux for x86-64, whose transparent superpages have 16 KiB to 2 MiB */",
                 "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 2 x 16 KiB, spares 1,234 walks, madvise cannot name a size: pages of 16 KiB are asked for with madvise in /sys/kernel/mm/transparent_hugepage/hugepages-16kB/enabled */",
-                "/* 0x400000-0x800000, heap + 0x200000, 2 x 4 MiB, spares 1,234 walks, left out: pages of 4 MiB exist on no Linux for x86-64, whose superpages have 16 KiB to 2 MiB */",
+                "/* 0x400000-0x800000, heap + 0x200000, 2 x 4 MiB, spares 1,234 walks, left out: madvise makes no pages of 4 MiB on Linux for x86-64, whose transparent superpages have 16 KiB to 2 MiB */",
                 "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 2 x 2 MiB, spares 1,234 walks */",
             ]
         );
@@ -228,7 +233,7 @@ mod tests {
         assert!(text.contains("hugepages-2048kB/enabled"), "{text}");
         assert!(!text.contains("hugepages-32768kB"), "{text}");
         assert!(
-            text.contains("pages of 32 KiB exist on no Linux with base pages of 16 KiB, whose superpages have 64 KiB to 32 MiB"),
+            text.contains("pages of 32 KiB exist on no Linux with base pages of 16 KiB, whose transparent superpages have 64 KiB to 32 MiB"),
             "{text}"
         );
     }
