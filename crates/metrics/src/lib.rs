@@ -21,7 +21,7 @@ pub use live::{
     PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, UnseenProcess,
 };
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
-pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS};
+pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS, TLBMCPI_METRICS};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,

@@ -33,7 +33,9 @@ pub use curve::{Glyphs, curves};
 pub use disk::is_mostly_disk;
 pub use governed::governed_summary;
 pub use grid::{Align, Cell, Grid, wrap};
-pub use headings::{HEADINGS, Heading, Meaning, heading_named};
+pub use headings::{
+    HEADINGS, Heading, Meaning, RANGE_HEADINGS, heading_named, range_heading_named,
+};
 pub use nearest::nearest;
 pub use over_time::over_time;
 pub use paint::{Paint, Style, View};
