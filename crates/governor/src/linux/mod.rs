@@ -123,13 +123,17 @@ impl Kernel for Linux {
     }
 
     fn vitals(&mut self, process: ProcessId) -> Result<Vitals, No> {
-        let stat = procfs::stat(&self.proc, process.pid).map_err(|error| no(&error))?;
-        if stat.started != process.started || stat.is_dead {
+        let stat = procfs::stat(&self.proc, process.pid).map_err(|error| no(&error));
+        let is_gone = match &stat {
+            Ok(stat) => stat.started != process.started || stat.is_dead,
+            Err(no) => *no == No::Gone,
+        };
+        if is_gone {
             self.handles.remove(&process);
             self.cgroups.remove(&process);
             return Err(No::Gone);
         }
-        Ok(stat.vitals)
+        Ok(stat?.vitals)
     }
 
     fn headroom(&mut self, process: ProcessId) -> Option<Headroom> {
