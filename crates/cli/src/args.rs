@@ -1,6 +1,7 @@
 //! The command line: the one table from which parsing, help, completions and manual pages come.
 
 mod advise;
+mod report;
 
 use std::ffi::OsString;
 use std::num::NonZero;
@@ -15,6 +16,7 @@ use crate::commands::offered;
 use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat, RankBy};
+pub(crate) use report::{Report, Top};
 
 /// Which page sizes should a program run with, and what would that cost?
 ///
@@ -36,6 +38,7 @@ Examples:
   broadleaf compare gzip.bl              every policy on one table, and which to choose
   broadleaf compare gzip.bl --policy 4k --policy pop-64 --format csv
   broadleaf advise gzip.bl               which parts of its memory are worth superpages
+  broadleaf report --all                 what superpages would do for running processes
   broadleaf list policies
   broadleaf explain pop-64
 
@@ -69,6 +72,7 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     Advise(Advise),
     Reduce(Reduce),
+    Report(Report),
     List(List),
     Explain(Explain),
     Paper(Paper),

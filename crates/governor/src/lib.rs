@@ -6,6 +6,8 @@
 
 mod act;
 mod budget;
+mod census;
+mod forecast;
 mod governor;
 mod kernel;
 mod linux;
@@ -18,6 +20,8 @@ mod ward;
 
 pub use act::Done;
 pub use budget::{Allowance, Budgets, NotAnAllowance, size};
+pub use census::{BARS, Census, Kinds};
+pub use forecast::{Forecast, forecast};
 pub use governor::{Governor, Spent, Ticked};
 pub use kernel::{Kernel, No};
 pub use linux::{Description, Linux, ThpControl, allow_only_advised, allow_thp, thp_control};

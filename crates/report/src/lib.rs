@@ -12,6 +12,7 @@ mod distance;
 mod figure;
 mod grid;
 mod headings;
+mod live;
 mod memory_figures;
 mod nearest;
 pub mod number;
@@ -30,6 +31,10 @@ pub use curve::{Glyphs, curves};
 pub use disk::is_mostly_disk;
 pub use grid::{Align, Cell, Grid, wrap};
 pub use headings::{HEADINGS, Heading, Meaning, heading_named};
+pub use live::{
+    IN_ORDER_BY, MappedBlocks, PageMap, Shades, all_processes, order_of, process_table,
+    put_in_order,
+};
 pub use nearest::nearest;
 pub use over_time::over_time;
 pub use paint::{Paint, Style, View};

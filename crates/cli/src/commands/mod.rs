@@ -20,4 +20,5 @@ pub(crate) mod paper;
 mod policies_file;
 pub(crate) mod record;
 pub(crate) mod reduce;
+pub(crate) mod report;
 mod shortage;

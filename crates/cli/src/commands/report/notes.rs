@@ -1,0 +1,98 @@
+//! What stands in the way of superpages on this machine, in words.
+
+use broadleaf_governor::{Budgets, Linux, MachineSeen, No};
+use broadleaf_report::number::size;
+
+/// The system-wide setting of superpages that the kernel makes by itself.
+const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+/// Why a process could not be looked at, and what would help.
+pub(super) fn reason(no: No, uid: Option<u32>) -> String {
+    let own = rustix::process::geteuid().as_raw();
+    match (no, uid) {
+        (No::NotAllowed, Some(uid)) if uid != own => format!(
+            "it belongs to another user (number {uid}); that user may look at it, and who has CAP_SYS_PTRACE or is root"
+        ),
+        (No::NotAllowed, _) => {
+            "it does not let itself be looked at; who has CAP_SYS_PTRACE or is root may".to_owned()
+        }
+        (no, _) => no.to_string(),
+    }
+}
+
+/// What there is to say of the machine, and of processes to which superpages are forbidden.
+pub(super) fn all(linux: &Linux, machine: &MachineSeen, forbidden: &[String]) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(enabled(std::fs::read_to_string(ENABLED).ok().as_deref()));
+    if !forbidden.is_empty() {
+        notes.push(format!(
+            "superpages are forbidden to {}, by prctl(PR_SET_THP_DISABLE): the kernel would refuse every block",
+            forbidden.join(", ")
+        ));
+    }
+    if !linux.scans() {
+        notes.push(
+            "this kernel has no PAGEMAP_SCAN (Linux 6.7 has): pages of zeroes that were only read count as resident, and superpages as full blocks".to_owned(),
+        );
+    }
+    let short = Budgets::DEFAULT.shortage(machine, None);
+    if short > 0 {
+        notes.push(format!(
+            "memory is short on this machine ({} available): a governor would wait before it promotes anything",
+            size(machine.available_bytes)
+        ));
+    }
+    notes
+}
+
+fn enabled(setting: Option<&str>) -> Option<String> {
+    match setting {
+        None => {
+            Some("this kernel has no transparent huge pages, so nothing can be promoted".to_owned())
+        }
+        Some(setting) if setting.contains("[always]") => Some(format!(
+            "the kernel makes superpages by itself here: {ENABLED} is always"
+        )),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_the_way_is_said_in_words() {
+        assert!(enabled(None).unwrap().contains("no transparent huge pages"));
+        assert!(
+            enabled(Some("[always] madvise never\n"))
+                .unwrap()
+                .contains("by itself")
+        );
+        assert_eq!(enabled(Some("always [madvise] never\n")), None);
+        assert_eq!(enabled(Some("always madvise [never]\n")), None);
+        let other = reason(No::NotAllowed, Some(u32::MAX));
+        assert!(other.contains("another user") && other.contains("CAP_SYS_PTRACE"));
+        assert!(reason(No::NotAllowed, None).contains("root may"));
+        assert_eq!(reason(No::Gone, Some(1)), "the process has ended");
+    }
+
+    #[test]
+    fn a_machine_without_memory_and_forbidden_processes_are_noted() {
+        let machine = MachineSeen {
+            available_bytes: 1 << 20,
+            ..MachineSeen::default()
+        };
+        let notes = all(&Linux::new(), &machine, &["7 redis".to_owned()]);
+        assert!(
+            notes
+                .iter()
+                .any(|note| note.contains("(1.00 MiB available)"))
+        );
+        assert!(
+            notes
+                .iter()
+                .any(|note| note.contains("forbidden to 7 redis,"))
+        );
+    }
+}
