@@ -73,6 +73,7 @@ pub(crate) enum Command {
     Advise(Advise),
     Reduce(Reduce),
     Report(Report),
+    Top(Top),
     List(List),
     Explain(Explain),
     Paper(Paper),

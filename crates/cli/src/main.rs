@@ -54,6 +54,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Advise(options) => commands::advise::run(&options, view),
         Command::Reduce(options) => commands::reduce::run(&options),
         Command::Report(options) => commands::report::run(&options, view),
+        Command::Top(options) => commands::top::run(&options, view),
         Command::List(options) => commands::list::run(&options, view),
         Command::Explain(options) => commands::explain::run(&options, view),
         Command::Paper(options) => commands::paper::run(&options),

@@ -21,20 +21,20 @@ pub struct Forecast {
     pub refusals: Refusals,
 }
 
-/// What a policy would do to a process that was seen so, on a machine that was seen so.
+/// What a policy would do to a process that was seen so, if memory were not short.
 ///
-/// It is what a [`Ward`] decides that may add as much as there is, and that finds no shortage: neither the pressure on the machine nor a cgroup's limit counts. So many
-/// blocks are promoted as there are free extents for. What only shows when it is tried (pages that a fork shares, pages that are pinned) is not foreseen.
-pub fn forecast(policy: Box<dyn Policy>, machine: MachineSeen, process: ProcessSeen) -> Forecast {
+/// It is what a [`Ward`] decides that may add as much as it likes, on a machine that has room for all of it. A governor comes to the same by several steps where few extents are free
+/// at a time. What only shows when it is tried (pages that a fork shares, pages that are pinned) is not foreseen.
+pub fn forecast(policy: Box<dyn Policy>, process: ProcessSeen) -> Forecast {
     let name = policy.name();
     let budgets = Budgets {
         added: Allowance::Unlimited,
-        keep_available: 0,
         ..Budgets::DEFAULT
     };
     let machine = MachineSeen {
+        available_bytes: u64::MAX,
+        free_blocks: u64::MAX,
         pressure: None,
-        ..machine
     };
     let process = ProcessSeen {
         headroom: None,
@@ -71,15 +71,8 @@ pub fn forecast(policy: Box<dyn Policy>, machine: MachineSeen, process: ProcessS
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Behind, BlockSeen, Mapping, Pages, ProcessId, Vitals};
-    use broadleaf_policy::Refusal;
+    use crate::{Behind, BlockSeen, Came, Mapping, Outcome, Pages, Plan, ProcessId, Vitals};
     use std::collections::BTreeMap;
-
-    const MACHINE: MachineSeen = MachineSeen {
-        available_bytes: 1 << 40,
-        free_blocks: 1000,
-        pressure: Some(9999),
-    };
 
     fn mapping(first: u64, end: u64, behind: Behind) -> Mapping {
         Mapping {
@@ -123,9 +116,9 @@ mod tests {
         }
     }
 
-    fn of(policy: &str, machine: MachineSeen, populations: &[u16]) -> Forecast {
+    fn of(policy: &str, populations: &[u16]) -> Forecast {
         let policy = broadleaf_policy::parse(policy).unwrap();
-        forecast(policy, machine, process(populations))
+        forecast(policy, process(populations))
     }
 
     fn refused(forecast: &Forecast) -> BTreeMap<&'static str, u64> {
@@ -135,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_is_added_and_what_is_covered_is_counted_in_pages() {
-        let told = of("pop-64", MACHINE, &[512, 64, 63, 1]);
+        let told = of("pop-64", &[512, 64, 63, 1]);
         assert_eq!(told.policy, "pop-64");
         assert_eq!(told.would_promote, 2);
         assert_eq!(told.added_bytes, 448 * PAGE_BYTES);
@@ -144,23 +137,69 @@ mod tests {
             refused(&told),
             BTreeMap::from([("too_few_resident", 2), ("file_backed", 2)])
         );
-        let never = of("4k", MACHINE, &[512, 64]);
+        let never = of("4k", &[512, 64]);
         assert_eq!((never.would_promote, never.added_bytes), (0, 0));
         assert_eq!(never.covered_bytes, BLOCK_BYTES);
     }
 
     #[test]
-    fn free_extents_bound_it_and_shortage_does_not() {
-        let few = MachineSeen {
-            free_blocks: 1,
-            available_bytes: 100 * PAGE_BYTES,
-            pressure: Some(10_000),
-        };
-        let told = of("pop-1", few, &[500, 512, 9]);
-        // The fullest comes first.
-        assert_eq!((told.would_promote, told.added_bytes), (1, 0));
-        let reasons = refused(&told);
-        assert_eq!(reasons[Refusal::NoExtent.name()], 1);
-        assert_eq!(reasons[Refusal::OverBudget.name()], 1);
+    fn a_limit_that_leaves_nothing_does_not_count() {
+        assert_eq!(of("pop-1", &[500, 512, 9]).would_promote, 3);
+        assert_eq!(of("greedy", &[0]).would_promote, 0);
+    }
+
+    /// A governor with an unlimited budget that decides again and again, and succeeds, comes to what was foretold.
+    #[test]
+    fn a_governor_comes_to_what_was_foretold() {
+        let populations: Vec<u16> = (0..200).map(|at| at * 37 % 513).collect();
+        for name in ["4k", "pop-64", "pop-461", "greedy", "dirty-128", "navarro"] {
+            let told = of(name, &populations);
+            let budgets = Budgets {
+                added: Allowance::Unlimited,
+                ..Budgets::DEFAULT
+            };
+            let mut ward = Ward::new(broadleaf_policy::parse(name).unwrap(), budgets);
+            let mut seen = Seen {
+                at: Duration::ZERO,
+                machine: MachineSeen {
+                    available_bytes: 1 << 40,
+                    free_blocks: 7,
+                    pressure: Some(0),
+                },
+                processes: vec![process(&populations)],
+            };
+            seen.processes[0].headroom = None;
+            loop {
+                ward.see(seen.clone());
+                let plan = ward.decide();
+                if plan.is_empty() {
+                    break;
+                }
+                let mut outcomes = Vec::new();
+                for run in &plan.promote {
+                    for (block, present) in run.blocks.clone().zip(&run.present) {
+                        let before = BlockSeen {
+                            block,
+                            present: *present,
+                            ..BlockSeen::default()
+                        };
+                        outcomes.push(Outcome {
+                            process: run.process,
+                            block,
+                            came: Came::Promoted(before),
+                        });
+                    }
+                }
+                ward.learn(&outcomes);
+                seen.processes[0].pages = ward.pages(run_of(&plan)).cloned();
+                seen.at += Duration::from_secs(1);
+            }
+            assert_eq!(ward.tally().promotions, told.would_promote, "{name}");
+            assert_eq!(ward.added_bytes(), told.added_bytes, "{name}");
+        }
+    }
+
+    fn run_of(plan: &Plan) -> ProcessId {
+        plan.promote[0].process
     }
 }

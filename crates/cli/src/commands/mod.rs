@@ -22,3 +22,4 @@ pub(crate) mod record;
 pub(crate) mod reduce;
 pub(crate) mod report;
 mod shortage;
+pub(crate) mod top;

@@ -34,7 +34,10 @@ pub fn all_processes(report: &LiveReport, view: View) -> String {
             Style::Plain,
         ));
     }
-    let together = format!("{} processes", grouped(processes.len() as u64));
+    let together = match processes.len() {
+        1 => "1 process".to_owned(),
+        count => format!("{} processes", grouped(count as u64)),
+    };
     grid.row(row(
         [String::new(), together],
         &figures(&processes, policy),

@@ -26,9 +26,6 @@ pub enum Shades {
     Blocks,
 }
 
-/// What a superpage is drawn as.
-pub(super) const HUGE: char = 'H';
-
 impl Shades {
     /// For nothing, some pages, a quarter of them, half of them, and all.
     const fn inks(self) -> [char; 5] {
@@ -58,14 +55,15 @@ impl Shades {
             )
         };
         format!(
-            "{mean}: {some} 1-127 pages, {quarter} 128-255, {half} 256-511, {all} 512, {HUGE} superpage, {} nothing for long",
+            "{mean}: {some} 1-127 pages, {quarter} 128-255, {half} 256-511, {all} 512, {} superpage, {} nothing for long",
+            PageMap::SUPERPAGE,
             self.gap()
         )
     }
 
     fn of(self, held: Held, blocks: u64) -> char {
         if held.huge * 2 > held.there {
-            return HUGE;
+            return PageMap::SUPERPAGE;
         }
         let inks = self.inks();
         match held.pages / blocks.max(1) {
@@ -88,17 +86,18 @@ struct Held {
 
 /// More characters of nothing than these are one.
 const GAP: u64 = 8;
-/// Mappings that have lines of their own, at most.
-const OWN_LINES: usize = 7;
 /// Characters of a mapping's name.
 const NAME: usize = 16;
 /// An address, the name and what stands between.
 const LABEL: usize = 14 + 1 + NAME + 1;
 
 impl PageMap {
+    /// What a superpage is drawn as, with any shades.
+    pub const SUPERPAGE: char = 'H';
+
     /// It as lines of so many characters and, where it can be, so many lines; and what the characters mean. Nothing where nothing is held.
     pub fn lines(&self, width: usize, lines: usize, shades: Shades) -> Vec<String> {
-        let shown = self.shown(lines.clamp(2, OWN_LINES));
+        let shown = self.shown(lines.saturating_sub(1).max(2));
         if shown.is_empty() {
             return Vec::new();
         }
@@ -169,11 +168,8 @@ fn cells(blocks: &[(u64, Option<u32>)], scale: u64, shades: Shades) -> Vec<(u64,
     cells
 }
 
-/// The end of a path says more than its beginning.
 fn shortened(name: &str) -> String {
     let name = name.replace(char::is_control, "?");
-    let last = name.rsplit('/').next().unwrap_or_default();
-    let name = if last.is_empty() { &name } else { last };
     name.chars().take(NAME).collect()
 }
 
@@ -206,7 +202,7 @@ mod tests {
             (25, Some(512)),
             (1000, None),
         ];
-        let picture = map(vec![mapping("/usr/lib/libx.so", &blocks)]);
+        let picture = map(vec![mapping("libx.so", &blocks)]);
         assert_eq!(
             picture.lines(80, 8, Shades::Ascii),
             [

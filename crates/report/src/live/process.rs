@@ -2,7 +2,6 @@
 
 use broadleaf_metrics::{LiveReport, PolicyForecast, ProcessReport};
 
-use super::map::HUGE;
 use super::{PageMap, Shades, bars::bars, ending, paragraph, share, total};
 use crate::number::{grouped, size};
 use crate::{Align, Cell, Grid, Style, View};
@@ -99,10 +98,11 @@ fn painted(line: &str, view: View) -> String {
         return format!("{line}\n");
     };
     let cells: Vec<char> = cells.chars().collect();
+    let is_huge = |cell: &char| *cell == PageMap::SUPERPAGE;
     let mut out = format!("{}|", view.paint.apply(Style::Faint, label));
-    for alike in cells.chunk_by(|one, other| (*one == HUGE) == (*other == HUGE)) {
+    for alike in cells.chunk_by(|one, other| is_huge(one) == is_huge(other)) {
         let text: String = alike.iter().collect();
-        let style = if alike[0] == HUGE {
+        let style = if is_huge(&alike[0]) {
             Style::Best
         } else {
             Style::Plain

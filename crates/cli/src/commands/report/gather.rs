@@ -1,8 +1,7 @@
 //! From what was seen of a process to its record and its picture.
 
 use broadleaf_governor::{
-    BARS, Behind, Census, Forecast, Kinds, MachineSeen, Mapping, Pages, ProcessId, ProcessSeen,
-    Vitals, forecast,
+    BARS, Behind, Census, Forecast, Kinds, Mapping, Pages, ProcessId, ProcessSeen, Vitals, forecast,
 };
 use broadleaf_metrics::{BlockCounts, PolicyForecast, PopulationBar, ProcessReport};
 use broadleaf_report::{MappedBlocks, PageMap};
@@ -13,7 +12,6 @@ pub(crate) fn process_report(
     vitals: &Vitals,
     pages: &Pages,
     policies: &[String],
-    machine: MachineSeen,
 ) -> ProcessReport {
     let census = Census::of(pages);
     let foretold = policies.iter().filter_map(|name| {
@@ -24,7 +22,7 @@ pub(crate) fn process_report(
             headroom: None,
             pages: Some(pages.clone()),
         };
-        Some(told(forecast(policy, machine, seen)))
+        Some(told(forecast(policy, seen)))
     });
     ProcessReport {
         pid: process.pid,
@@ -91,14 +89,19 @@ pub(crate) fn page_map(pages: &Pages) -> PageMap {
     PageMap { mappings }
 }
 
+/// What a mapping is called: the end of a path says more than its beginning.
 fn name(mapping: &Mapping) -> String {
-    if !mapping.name.is_empty() {
-        return mapping.name.clone();
-    }
-    match mapping.behind {
+    let path = mapping.name.trim_end_matches(" (deleted)");
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let kind = match mapping.behind {
         Behind::Anonymous => "anonymous",
         Behind::Shmem => "shared",
         Behind::File | Behind::Other => "file",
+    };
+    // What a shared mapping without a file is called by the kernel.
+    if last.is_empty() || path == "/dev/zero" {
+        kind.to_owned()
+    } else {
+        last.to_owned()
     }
-    .to_owned()
 }

@@ -21,7 +21,10 @@ pub(crate) fn run(options: &Report, view: View) -> Result<(), Failure> {
     let policies = policies(&options.policy)?;
     let mut linux = Linux::new();
     let processes = if options.all {
-        linux.all()
+        let own = std::process::id();
+        let mut processes = linux.all();
+        processes.retain(|process| process.pid != own);
+        processes
     } else {
         named(&mut linux, &options.pid)?
     };
@@ -99,7 +102,7 @@ fn look(
         let (vitals, pages) = match seen(linux, process) {
             // A process that has ended meanwhile; the kernel's own threads, which have no memory.
             Err((_, No::Gone)) if all => continue,
-            Ok((vitals, _)) if all && vitals.rss_bytes == 0 => continue,
+            Ok((vitals, _)) | Err((vitals, _)) if all && vitals.rss_bytes == 0 => continue,
             Ok(seen) => seen,
             Err((vitals, no)) => {
                 report.unseen.push(UnseenProcess {
@@ -113,14 +116,19 @@ fn look(
         if linux.describe(process).thp_forbidden == Some(true) {
             forbidden.push(format!("{} {}", process.pid, vitals.command));
         }
-        let told = gather::process_report(process, &vitals, &pages, policies, machine);
+        let told = gather::process_report(process, &vitals, &pages, policies);
         report.processes.push(told);
         if !all {
             maps.push(gather::page_map(&pages));
         }
     }
     refuse_nothing(&report)?;
-    report.notes = notes::all(linux, &machine, &forbidden);
+    let told = report
+        .processes
+        .iter()
+        .flat_map(|process| &process.policies);
+    let most = told.map(|told| told.would_promote).max().unwrap_or(0);
+    report.notes = notes::all(linux, &machine, &forbidden, most);
     if all {
         put_in_order(&mut report);
     }
