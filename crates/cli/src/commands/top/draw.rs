@@ -246,10 +246,10 @@ mod tests {
             screen(&state, 100, 6),
             [
                 "broadleaf top: pop-256",
-                "     PID COMMAND                RESIDENT IN SUPERPAGES CANDIDATES              REACH              ADDED",
-                "      11 program-11              400 MiB         25.0%         50     200 MiB  50.0%    40.0 MiB  10.0%",
-                "      12 program-12              200 MiB         25.0%         25     100 MiB  50.0%    20.0 MiB  10.0%",
-                "      10 program-10              100 MiB         25.0%         12    50.0 MiB  50.0%    10.0 MiB  10.0%",
+                "     PID COMMAND             RESIDENT IN SUPERPAGES CANDIDATES              REACH              ADDED",
+                "      11 program-11           400 MiB         25.0%         50     200 MiB  50.0%    40.0 MiB  10.0%",
+                "      12 program-12           200 MiB         25.0%         25     100 MiB  50.0%    20.0 MiB  10.0%",
+                "      10 program-10           100 MiB         25.0%         12    50.0 MiB  50.0%    10.0 MiB  10.0%",
                 "q quit  h help  enter picture  s order  / find  3 may not be looked at  1 still to be looked at",
             ]
         );
