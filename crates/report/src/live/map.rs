@@ -68,9 +68,9 @@ impl Shades {
         let inks = self.inks();
         match held.pages / blocks.max(1) {
             _ if held.pages == 0 => inks[0],
-            ..128 => inks[1],
-            ..256 => inks[2],
-            ..512 => inks[3],
+            0..128 => inks[1],
+            128..256 => inks[2],
+            256..512 => inks[3],
             _ => inks[4],
         }
     }
