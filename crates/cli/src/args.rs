@@ -1,6 +1,7 @@
 //! The command line: the one table from which parsing, help, completions and manual pages come.
 
 mod advise;
+mod govern;
 mod report;
 
 use std::ffi::OsString;
@@ -16,6 +17,7 @@ use crate::commands::offered;
 use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat, RankBy};
+pub(crate) use govern::{Attach, Govern, LiveFormat, Run};
 pub(crate) use report::{Report, Top};
 
 /// Which page sizes should a program run with, and what would that cost?
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Info(Info),
     Compare(Box<Compare>),
     Advise(Advise),
+    Run(Run),
+    Attach(Attach),
     Reduce(Reduce),
     Report(Report),
     Top(Top),

@@ -4,12 +4,14 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod baseline;
 mod columns;
 mod csv;
 mod curve;
 mod disk;
 mod distance;
 mod figure;
+mod governed;
 mod grid;
 mod headings;
 mod live;
@@ -25,12 +27,16 @@ mod table;
 pub use advice::{
     Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
 };
+pub use baseline::baseline_table;
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
 pub use curve::{Glyphs, curves};
 pub use disk::is_mostly_disk;
+pub use governed::governed_summary;
 pub use grid::{Align, Cell, Grid, wrap};
-pub use headings::{HEADINGS, Heading, Meaning, heading_named};
+pub use headings::{
+    HEADINGS, Heading, Meaning, RANGE_HEADINGS, heading_named, range_heading_named,
+};
 pub use live::{
     IN_ORDER_BY, MappedBlocks, PageMap, Shades, all_processes, order_of, process_table,
     put_in_order,

@@ -1,10 +1,7 @@
 //! What stands in the way of superpages on this machine, in words.
 
-use broadleaf_governor::{Budgets, Linux, MachineSeen, No};
+use broadleaf_governor::{Abilities, Budgets, Linux, MachineSeen, No, Obstacle, ThpSetting};
 use broadleaf_report::number::{grouped, size};
-
-/// The system-wide setting of superpages that the kernel makes by itself.
-const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 /// What lets a user look at processes of others: one for the question, one for the files of `proc` that answer it.
 const PRIVILEGES: &str = "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
@@ -31,7 +28,7 @@ pub(super) fn all(
     promotions: u64,
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    notes.extend(enabled(std::fs::read_to_string(ENABLED).ok().as_deref()));
+    notes.extend(setting(Abilities::here().setting));
     if !forbidden.is_empty() {
         notes.push(format!(
             "superpages are forbidden to {}, by prctl(PR_SET_THP_DISABLE): the kernel would refuse every block",
@@ -59,15 +56,14 @@ pub(super) fn all(
     notes
 }
 
-fn enabled(setting: Option<&str>) -> Option<String> {
+fn setting(setting: Option<ThpSetting>) -> Option<String> {
     match setting {
-        None => {
-            Some("this kernel has no transparent huge pages, so nothing can be promoted".to_owned())
-        }
-        Some(setting) if setting.contains("[always]") => Some(format!(
-            "the kernel makes superpages by itself here: {ENABLED} is always"
-        )),
-        Some(_) => None,
+        None => Some(Obstacle::NoThp.to_string()),
+        Some(ThpSetting::Always) => Some(
+            "the kernel makes superpages of its own accord here (/sys/kernel/mm/transparent_hugepage/enabled says always)"
+                .to_owned(),
+        ),
+        Some(ThpSetting::Madvise | ThpSetting::Never) => None,
     }
 }
 
@@ -77,14 +73,10 @@ mod tests {
 
     #[test]
     fn what_stands_in_the_way_is_said_in_words() {
-        assert!(enabled(None).unwrap().contains("no transparent huge pages"));
-        assert!(
-            enabled(Some("[always] madvise never\n"))
-                .unwrap()
-                .contains("by itself")
-        );
-        assert_eq!(enabled(Some("always [madvise] never\n")), None);
-        assert_eq!(enabled(Some("always madvise [never]\n")), None);
+        assert!(setting(None).is_some_and(|note| note.contains("without transparent superpages")));
+        assert!(setting(Some(ThpSetting::Always)).is_some_and(|note| note.contains("own accord")));
+        assert_eq!(setting(Some(ThpSetting::Madvise)), None);
+        assert_eq!(setting(Some(ThpSetting::Never)), None);
         let other = reason(No::NotAllowed, Some(u32::MAX));
         assert!(other.contains("another user") && other.contains("CAP_SYS_PTRACE"));
         assert!(reason(No::NotAllowed, None).contains("CAP_SYS_PTRACE"));
