@@ -152,7 +152,14 @@ mod tests {
             .spawn()
             .expect("sleep is there");
         let has = |watch: &Watch| watch.known.keys().any(|id| id.pid == child.id());
-        watch.refresh(Duration::from_secs(60));
+        // A process that has only just begun holds nothing yet.
+        for _ in 0..1000 {
+            watch.refresh(Duration::from_secs(60));
+            if has(&watch) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
         assert!(has(&watch));
         assert!(watch.known.keys().all(|id| id.pid != std::process::id()));
         let (_, to_look_at) = watch.unseen();
