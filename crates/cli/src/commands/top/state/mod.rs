@@ -1,5 +1,10 @@
 //! What the screen shows, and what keys do to it.
 
+#[cfg(test)]
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Reverse;
 
 use broadleaf_governor::ProcessId;
@@ -234,139 +239,5 @@ impl State {
         let last = shown.len().saturating_sub(1);
         let place = place.cast_unsigned().min(last);
         self.selected = shown.get(place).map(|(id, _)| *id);
-    }
-}
-
-#[cfg(test)]
-pub(super) mod testing {
-    use super::*;
-    use broadleaf_metrics::BlockCounts;
-    use std::collections::BTreeMap;
-
-    /// A process of so many MiB, half of which a policy would cover, and to which it would add a tenth.
-    pub(in crate::commands::top) fn process(pid: u32, mebibytes: u64) -> ProcessReport {
-        let rss_bytes = mebibytes << 20;
-        ProcessReport {
-            pid,
-            command: format!("program-{pid}"),
-            rss_bytes,
-            huge_bytes: rss_bytes / 4,
-            blocks: BlockCounts::default(),
-            population_histogram: Vec::new(),
-            policies: vec![PolicyForecast {
-                policy: "pop-256".to_owned(),
-                would_promote: mebibytes / 8,
-                added_bytes: rss_bytes / 10,
-                covered_bytes: rss_bytes / 2,
-                refusals: BTreeMap::new(),
-            }],
-        }
-    }
-
-    pub(in crate::commands::top) const fn id(pid: u32) -> ProcessId {
-        ProcessId { pid, started: 1 }
-    }
-
-    /// Three processes.
-    pub(in crate::commands::top) fn state() -> State {
-        let mut state = State::new("pop-256".to_owned());
-        let all = [(10, 100), (11, 400), (12, 200)];
-        state.take(all.map(|(pid, size)| (id(pid), process(pid, size))).into());
-        state
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::testing::{id, process, state};
-    use super::*;
-
-    fn press(state: &mut State, keys: &[KeyCode]) -> Next {
-        let mut next = Next::Draw;
-        for code in keys {
-            next = state.key(KeyEvent::new(*code, KeyModifiers::NONE));
-        }
-        next
-    }
-
-    fn pids(state: &State) -> Vec<u32> {
-        state.shown().iter().map(|(id, _)| id.pid).collect()
-    }
-
-    #[test]
-    fn what_is_covered_most_comes_first_and_keys_put_it_otherwise() {
-        let mut state = state();
-        assert_eq!(pids(&state), [11, 12, 10]);
-        press(&mut state, &[KeyCode::Char('p')]);
-        assert_eq!(pids(&state), [10, 11, 12]);
-        press(&mut state, &[KeyCode::Char('o')]);
-        assert_eq!(pids(&state), [12, 11, 10]);
-        press(&mut state, &[KeyCode::Char('s')]);
-        assert_eq!(state.order, Order::Command);
-        press(&mut state, &[KeyCode::Left, KeyCode::Left]);
-        assert_eq!(state.order, Order::Added);
-    }
-
-    #[test]
-    fn the_selected_process_stays_selected_where_the_order_changes() {
-        let mut state = state();
-        press(&mut state, &[KeyCode::Down]);
-        assert_eq!(state.place(), 1);
-        press(&mut state, &[KeyCode::Char('p')]);
-        assert_eq!(pids(&state)[state.place()], 12);
-        press(&mut state, &[KeyCode::End, KeyCode::Down]);
-        assert_eq!(state.place(), 2);
-        press(&mut state, &[KeyCode::Home, KeyCode::Up]);
-        assert_eq!(state.place(), 0);
-        state.take(vec![(id(99), process(99, 1))]);
-        assert_eq!(state.place(), 0);
-        assert_eq!(press(&mut state, &[KeyCode::Enter]), Next::Picture(id(99)));
-    }
-
-    #[test]
-    fn a_filter_is_typed_and_taken_away() {
-        let mut state = state();
-        press(
-            &mut state,
-            &[
-                KeyCode::Char('/'),
-                KeyCode::Char('1'),
-                KeyCode::Char('2'),
-                KeyCode::Char('q'),
-            ],
-        );
-        assert!(pids(&state).is_empty());
-        assert_eq!(
-            press(&mut state, &[KeyCode::Backspace, KeyCode::Enter]),
-            Next::Draw
-        );
-        assert_eq!(pids(&state), [12]);
-        press(&mut state, &[KeyCode::Esc]);
-        assert_eq!(pids(&state).len(), 3);
-        assert_eq!(press(&mut state, &[KeyCode::Char('q')]), Next::Quit);
-    }
-
-    #[test]
-    fn other_pages_lead_back_and_control_c_ends_from_anywhere() {
-        let mut state = state();
-        press(&mut state, &[KeyCode::Char('h')]);
-        assert!(matches!(state.page, Page::Help));
-        assert_eq!(press(&mut state, &[KeyCode::Char('q')]), Next::Draw);
-        assert!(matches!(state.page, Page::Processes));
-        state.page = Page::Process(id(10), None);
-        press(&mut state, &[KeyCode::Esc]);
-        assert!(matches!(state.page, Page::Processes));
-        press(&mut state, &[KeyCode::Char('/')]);
-        let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-        assert_eq!(state.key(control_c), Next::Quit);
-    }
-
-    #[test]
-    fn nothing_can_be_selected_of_nothing() {
-        let mut state = State::new("4k".to_owned());
-        assert_eq!(
-            press(&mut state, &[KeyCode::Down, KeyCode::Enter]),
-            Next::Draw
-        );
     }
 }
