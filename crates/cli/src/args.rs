@@ -2,6 +2,7 @@
 
 mod advise;
 mod govern;
+mod report;
 
 use std::ffi::OsString;
 use std::num::NonZero;
@@ -17,6 +18,7 @@ use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat, RankBy};
 pub(crate) use govern::{Attach, Govern, LiveFormat, Run};
+pub(crate) use report::{Report, Top};
 
 /// Which page sizes should a program run with, and what would that cost?
 ///
@@ -38,6 +40,7 @@ Examples:
   broadleaf compare gzip.bl              every policy on one table, and which to choose
   broadleaf compare gzip.bl --policy 4k --policy pop-64 --format csv
   broadleaf advise gzip.bl               which parts of its memory are worth superpages
+  broadleaf report --all                 what superpages would do for running processes
   broadleaf list policies
   broadleaf explain pop-64
 
@@ -73,6 +76,8 @@ pub(crate) enum Command {
     Run(Run),
     Attach(Attach),
     Reduce(Reduce),
+    Report(Report),
+    Top(Top),
     List(List),
     Explain(Explain),
     Paper(Paper),

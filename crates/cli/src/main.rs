@@ -55,6 +55,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(options) => commands::govern::run(&options),
         Command::Attach(options) => commands::govern::attach(&options),
         Command::Reduce(options) => commands::reduce::run(&options),
+        Command::Report(options) => commands::report::run(&options, view),
+        Command::Top(options) => commands::top::run(&options, view),
         Command::List(options) => commands::list::run(&options, view),
         Command::Explain(options) => commands::explain::run(&options, view),
         Command::Paper(options) => commands::paper::run(&options),

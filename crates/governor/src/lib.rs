@@ -6,7 +6,9 @@
 
 mod act;
 mod budget;
+mod census;
 mod counters;
+mod forecast;
 mod governor;
 mod kernel;
 mod linux;
@@ -19,7 +21,9 @@ mod ward;
 
 pub use act::Done;
 pub use budget::{Allowance, Budgets, NotAnAllowance, size};
+pub use census::{BARS, Census, Kinds};
 pub use counters::Counters;
+pub use forecast::{Forecast, forecast};
 pub use governor::{Governor, Spent, Ticked};
 pub use kernel::{Kernel, No};
 pub use linux::{

@@ -14,6 +14,7 @@ mod figure;
 mod governed;
 mod grid;
 mod headings;
+mod live;
 mod memory_figures;
 mod nearest;
 pub mod number;
@@ -35,6 +36,10 @@ pub use governed::governed_summary;
 pub use grid::{Align, Cell, Grid, wrap};
 pub use headings::{
     HEADINGS, Heading, Meaning, RANGE_HEADINGS, heading_named, range_heading_named,
+};
+pub use live::{
+    IN_ORDER_BY, MappedBlocks, PageMap, Shades, all_processes, order_of, process_table,
+    put_in_order,
 };
 pub use nearest::nearest;
 pub use over_time::over_time;

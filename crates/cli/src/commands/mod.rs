@@ -21,4 +21,6 @@ pub(crate) mod paper;
 mod policies_file;
 pub(crate) mod record;
 pub(crate) mod reduce;
+pub(crate) mod report;
 mod shortage;
+pub(crate) mod top;

@@ -64,6 +64,11 @@ impl Linux {
         self
     }
 
+    /// Whether `PAGEMAP_SCAN` is there, as far as was seen: it is found out when a process is first looked at.
+    pub const fn scans(&self) -> bool {
+        self.scans
+    }
+
     /// Every process.
     pub fn all(&mut self) -> Vec<ProcessId> {
         let entries = std::fs::read_dir(&self.proc)
