@@ -4,7 +4,7 @@ use crate::act::{Done, carry_out};
 use crate::kernel::Kernel;
 use crate::pace::{AT_LEAST_EVERY, Pace, acting};
 use crate::plan::Plan;
-use crate::seen::{ProcessId, ProcessSeen, Seen, Vitals};
+use crate::seen::{BLOCK_BYTES, PAGE_BYTES, ProcessId, ProcessSeen, Seen, Vitals};
 use crate::tree::Tree;
 use crate::ward::Ward;
 use std::collections::BTreeMap;
@@ -23,6 +23,16 @@ pub struct Governor<K> {
     spent: Spent,
     /// Whether it only says what it would do.
     dry: bool,
+    most_planned: Planned,
+}
+
+/// What was to be done at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Planned {
+    /// Blocks to become superpages.
+    pub promotions: u64,
+    /// Bytes that they would add.
+    pub added_bytes: u64,
 }
 
 /// Processor time that it took.
@@ -64,6 +74,7 @@ impl<K: Kernel> Governor<K> {
             looked: BTreeMap::new(),
             spent: Spent::default(),
             dry,
+            most_planned: Planned::default(),
         }
     }
 
@@ -82,6 +93,11 @@ impl<K: Kernel> Governor<K> {
         &mut self.kernel
     }
 
+    /// The most that was to be done at one time: with a dry run, where nothing is done, all that it would have come to but for what the program did then.
+    pub const fn most_planned(&self) -> Planned {
+        self.most_planned
+    }
+
     /// Processor time that it took.
     pub const fn spent(&self) -> Spent {
         self.spent
@@ -95,6 +111,7 @@ impl<K: Kernel> Governor<K> {
         let was_quiet = seen.processes.iter().all(|process| process.pages.is_none());
         self.ward.see(seen.clone());
         let plan = self.ward.decide();
+        self.most_planned = self.most_planned.max(planned(&plan));
         let decided = self.kernel.own_cpu();
         let acted_from = self.kernel.now();
         let done = if self.dry {
@@ -167,5 +184,15 @@ impl<K: Kernel> Governor<K> {
             None => true,
             Some((before, when)) => before != vitals || at.saturating_sub(*when) >= AT_LEAST_EVERY,
         }
+    }
+}
+
+fn planned(plan: &Plan) -> Planned {
+    let pages = plan.promote.iter().flat_map(|run| &run.present);
+    Planned {
+        promotions: plan.promotions(),
+        added_bytes: pages
+            .map(|present| BLOCK_BYTES - u64::from(*present) * PAGE_BYTES)
+            .sum(),
     }
 }

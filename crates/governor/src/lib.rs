@@ -24,7 +24,7 @@ pub use budget::{Allowance, Budgets, NotAnAllowance, size};
 pub use census::{BARS, Census, Kinds};
 pub use counters::Counters;
 pub use forecast::{Forecast, forecast};
-pub use governor::{Governor, Spent, Ticked};
+pub use governor::{Governor, Planned, Spent, Ticked};
 pub use kernel::{Kernel, No};
 pub use linux::{
     Abilities, Description, Linux, Obstacle, ThpControl, ThpSetting, Usage, allow_only_advised,
