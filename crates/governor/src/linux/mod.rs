@@ -193,9 +193,12 @@ impl Kernel for Linux {
     }
 
     fn split(&mut self, process: ProcessId, block: u64) -> Result<(), No> {
-        // Advice on one base page of a superpage makes the kernel split it; pages that hold zeroes alone are given back (Linux 6.12).
+        // Advice on one base page of a superpage makes the kernel split it; pages that hold zeroes alone are given back (Linux 6.12). It has to be one
+        // that is resident, which all are but where the program has given some back.
+        let pagemap = self.pagemap(process)?;
+        let page = scan::first_stored(&pagemap, block, self.scans)?;
         let handle = self.handle(process)?;
-        calls::advise(handle, block * BLOCK_BYTES, PAGE_BYTES, libc::MADV_COLD)
+        calls::advise(handle, page * PAGE_BYTES, PAGE_BYTES, libc::MADV_COLD)
     }
 }
 

@@ -201,6 +201,42 @@ pub(super) fn by_reading(pagemap: &File, blocks: Range<u64>, found: &mut Blocks)
     Ok(())
 }
 
+/// The first page of a block that is resident and not the kernel's page of zeroes, or the first of all where there is none. Without `PAGEMAP_SCAN`
+/// zeroes are not told from others.
+pub(super) fn first_stored(pagemap: &File, block: u64, scans: bool) -> Result<u64, No> {
+    let first = block * u64::from(PAGES);
+    if !scans {
+        let mut entries = [0_u8; PAGES as usize * 8];
+        let read = pagemap
+            .read_at(&mut entries, first * 8)
+            .map_err(|error| super::no(&error))?;
+        let mut entries = entries[..read].chunks_exact(8);
+        let at = entries.position(|entry| entry[7] >> 7 == 1);
+        return Ok(first + at.unwrap_or(0) as u64);
+    }
+    let mut region = Region::default();
+    let mut question = Question {
+        size: size_of::<Question>() as u64,
+        flags: 0,
+        start: first * PAGE_BYTES,
+        end: (block + 1) * BLOCK_BYTES,
+        walk_end: 0,
+        vec: &raw mut region as u64,
+        vec_len: 1,
+        max_pages: 1,
+        category_inverted: ZERO,
+        category_mask: PRESENT | ZERO,
+        category_anyof_mask: 0,
+        return_mask: PRESENT,
+    };
+    // SAFETY: both structures are ours and as the kernel lays them out; it writes at most one region, and the question's `walk_end`.
+    match unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut question) } {
+        ..0 => Err(super::no(&io::Error::last_os_error())),
+        0 => Ok(first),
+        _ => Ok(region.start / PAGE_BYTES),
+    }
+}
+
 /// Whether an entry of `pagemap` is of a resident page that others map as well: bit 56 says that nobody else does.
 pub(super) const fn is_shared(entry: u64) -> bool {
     entry >> 63 & 1 == 1 && entry >> 56 & 1 == 0

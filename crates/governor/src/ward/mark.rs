@@ -1,6 +1,6 @@
 //! What there is to remember of one block.
 
-use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES};
+use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES, PAGES};
 use broadleaf_policy::Refusal;
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ impl Patience {
 pub(super) struct Mark {
     /// What it held when it was promoted, if that superpage stands.
     pub(super) made: Option<BlockSeen>,
+    /// Base pages at most that a superpage added which the program broke since, and that are resident still.
+    left_over: u16,
     /// How often the program broke a superpage here.
     broken: Patience,
     /// After a refusal of the kernel, or a demotion.
@@ -49,8 +51,19 @@ impl Mark {
     pub(super) const fn added_bytes(&self) -> u64 {
         match &self.made {
             Some(before) => BLOCK_BYTES - before.present as u64 * PAGE_BYTES,
-            None => 0,
+            None => self.left_over as u64 * PAGE_BYTES,
         }
+    }
+
+    /// Whether there is something to give back of a superpage that the program broke.
+    pub(super) fn is_left_over(&self, at: Duration) -> bool {
+        self.left_over > 0 && !self.rest.waits(at)
+    }
+
+    /// Takes in what the block holds now.
+    pub(super) fn holds(&mut self, now: &BlockSeen) {
+        let most = if now.huge { 0 } else { now.present };
+        self.left_over = self.left_over.min(most);
     }
 
     /// Whether only a full block is promoted again: the program broke one here. Its allocator gives pages back, and would again.
@@ -69,22 +82,26 @@ impl Mark {
         }
     }
 
-    /// The program broke the superpage.
-    pub(super) fn broken_by_program(&mut self, at: Duration) {
+    /// The program broke the superpage. What that had added stays, less what was given back.
+    pub(super) fn broken_by_program(&mut self, before: BlockSeen, at: Duration) {
+        self.left_over = (PAGES as u16).saturating_sub(before.present);
         self.broken
             .wait(at, Duration::from_secs(1), Duration::from_secs(600));
     }
 
     /// The superpage was broken to give memory back.
     pub(super) fn demoted(&mut self, at: Duration) {
-        self.made = None;
-        self.rest
-            .wait(at, Duration::from_secs(10), Duration::from_secs(600));
+        self.left_over = 0;
+        if self.made.take().is_some() {
+            self.rest
+                .wait(at, Duration::from_secs(10), Duration::from_secs(600));
+        }
     }
 
     /// It became a superpage.
     pub(super) fn promoted(&mut self, before: BlockSeen) {
         self.made = Some(before);
+        self.left_over = 0;
         self.rest.end();
     }
 

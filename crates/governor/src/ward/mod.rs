@@ -98,7 +98,8 @@ impl Ward {
             .is_some_and(|mark| mark.made.is_some())
     }
 
-    /// Bytes that superpages which stand added, by what their blocks held before. More has been used since, so it is an upper bound.
+    /// Bytes that superpages which stand added, by what their blocks held before, and those that are left of superpages which programs broke. More has
+    /// been used since, so it is an upper bound.
     pub fn added_bytes(&self) -> u64 {
         let marks = self.known.values().flat_map(|known| known.marks.values());
         marks.map(Mark::added_bytes).sum()
@@ -165,10 +166,13 @@ impl Known {
         self.marks.retain(|number, mark| {
             match block_seen(*number) {
                 Some(seen) if !seen.is_empty() => {
-                    if !seen.huge && mark.made.take().is_some() {
-                        mark.broken_by_program(at);
+                    if !seen.huge
+                        && let Some(before) = mark.made.take()
+                    {
+                        mark.broken_by_program(before, at);
                         tally.broken_by_programs += 1;
                     }
+                    mark.holds(seen);
                     true
                 }
                 // All of it was given back. What comes there next is something else, but an allocator that gave it back by parts will do so again.
@@ -176,6 +180,7 @@ impl Known {
                     if mark.made.take().is_some() {
                         tally.given_back += 1;
                     }
+                    mark.holds(&BlockSeen::default());
                     mark.is_full_only() && Mapping::of_block(&pages.mappings, *number).is_some()
                 }
             }
