@@ -136,7 +136,9 @@ impl Ward {
         let mut taken = Vec::new();
         for candidate in candidates {
             let added = candidate.seen.bytes_to_add();
-            let refused = if added > left {
+            let refused = if added > 0 && self.thrift.waits(self.at) {
+                Some(Refusal::MemoryShort)
+            } else if added > left {
                 Some(Refusal::OverBudget)
             } else if extents == 0 {
                 Some(Refusal::NoExtent)

@@ -13,8 +13,11 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Waits from `at` for `first`, twice that the next time, and so on up to `most`.
+    /// Waits from `at` for `first`, twice that the next time, and so on up to `most`. What is longer ago than that is forgotten.
     pub(super) fn wait(&mut self, at: Duration, first: Duration, most: Duration) {
+        if at > self.until + most {
+            self.times = 0;
+        }
         let doubled = first.saturating_mul(1 << self.times.min(20));
         self.until = at + doubled.min(most);
         self.times += 1;
@@ -40,8 +43,10 @@ pub(super) struct Mark {
     left_over: u16,
     /// How often the program broke a superpage here.
     broken: Patience,
-    /// After a refusal of the kernel, or a demotion.
+    /// After a refusal of the kernel.
     rest: Patience,
+    /// After a demotion. That it was promoted again meanwhile does not make the next wait a first one: what is given and taken in turn costs twice.
+    taken: Patience,
     /// Reasons for which it was refused, one bit each.
     reasons: u64,
 }
@@ -75,7 +80,7 @@ impl Mark {
     pub(super) fn waits(&self, at: Duration) -> Option<Refusal> {
         if self.broken.waits(at) {
             Some(Refusal::SplitByProgram)
-        } else if self.rest.waits(at) {
+        } else if self.rest.waits(at) || self.taken.waits(at) {
             Some(Refusal::BackingOff)
         } else {
             None
@@ -93,7 +98,7 @@ impl Mark {
     pub(super) fn demoted(&mut self, at: Duration) {
         self.left_over = 0;
         if self.made.take().is_some() {
-            self.rest
+            self.taken
                 .wait(at, Duration::from_secs(10), Duration::from_secs(600));
         }
     }

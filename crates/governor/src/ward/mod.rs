@@ -32,6 +32,10 @@ pub struct Ward {
     machine: MachineSeen,
     /// Until when nothing is promoted, for the kernel found no memory to do so.
     pause: mark::Patience,
+    /// Whether memory was short when it was last told.
+    was_short: bool,
+    /// Until when nothing is promoted that would add memory, for memory was short before.
+    thrift: mark::Patience,
     /// When it last decided; `None` where something has changed since.
     decided: Option<Duration>,
     tally: Tally,
@@ -59,6 +63,8 @@ impl Ward {
             at: Duration::ZERO,
             machine: MachineSeen::default(),
             pause: mark::Patience::default(),
+            was_short: false,
+            thrift: mark::Patience::default(),
             decided: None,
             tally: Tally::default(),
         }
@@ -138,11 +144,22 @@ impl Ward {
                 self.decided = None;
             }
         }
+        self.note_shortage();
         if self.decided.is_none() {
             let added = self.added_bytes();
             self.tally
                 .saw(added, self.known.values().map(|known| &known.pages));
         }
+    }
+
+    /// Notes the end of a shortage. What is promoted right after it would be the first to be broken in the next.
+    fn note_shortage(&mut self) {
+        let is_short = self.shortage() > 0;
+        if self.was_short && !is_short {
+            self.thrift
+                .wait(self.at, Duration::from_secs(10), Duration::from_secs(600));
+        }
+        self.was_short = is_short;
     }
 
     /// Whether there may be something to decide: something was seen or learned, memory is short, or enough time has passed for a wait to have ended.
