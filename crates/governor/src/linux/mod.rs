@@ -55,6 +55,15 @@ impl Linux {
         }
     }
 
+    /// The same, with `proc` mounted elsewhere, as that of another container may be. It has to be that of the same processes: what is done to them goes by
+    /// their numbers.
+    pub fn at(proc: PathBuf) -> Self {
+        Self {
+            proc,
+            ..Self::new()
+        }
+    }
+
     /// The same, and populations are read from `pagemap` page by page, as before Linux 6.7.
     #[must_use]
     pub fn without_scan(mut self) -> Self {
@@ -121,13 +130,16 @@ impl Kernel for Linux {
     }
 
     fn vitals(&mut self, process: ProcessId) -> Result<Vitals, No> {
-        let stat = procfs::stat(&self.proc, process.pid).map_err(|error| no(&error))?;
-        if stat.started != process.started || stat.is_dead {
+        let lives = match procfs::stat(&self.proc, process.pid) {
+            Ok(stat) if stat.started != process.started || stat.is_dead => Err(No::Gone),
+            Ok(stat) => Ok(stat.vitals),
+            Err(error) => Err(no(&error)),
+        };
+        if lives == Err(No::Gone) {
             self.handles.remove(&process);
             self.cgroups.remove(&process);
-            return Err(No::Gone);
         }
-        Ok(stat.vitals)
+        lives
     }
 
     fn headroom(&mut self, process: ProcessId) -> Option<Headroom> {
@@ -228,5 +240,30 @@ fn no(error: &io::Error) -> No {
         Some(number) => No::Errno(number),
         // What stood there could not be understood, as happens to a process that is just ending.
         None => No::Errno(libc::EIO),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn of_a_process_that_has_ended_nothing_is_kept() {
+        let mut linux = Linux::new();
+        let mut child = Command::new("sleep")
+            .arg("1000")
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let id = linux.process(child.id()).unwrap();
+        linux.headroom(id);
+        // There is nothing at that address.
+        assert_ne!(linux.split(id, 1 << 20), Ok(()));
+        assert_eq!((linux.handles.len(), linux.cgroups.len()), (1, 1));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(linux.vitals(id), Err(No::Gone));
+        assert_eq!((linux.handles.len(), linux.cgroups.len()), (0, 0));
     }
 }

@@ -90,6 +90,12 @@ impl Blocks {
         }
     }
 
+    /// Whether the latest block is that one, and a superpage.
+    fn is_huge(&self, block: u64) -> bool {
+        let last = self.seen.last();
+        last.is_some_and(|last| last.block == block && last.huge)
+    }
+
     /// Ranges come in order, so it is the last or behind it.
     fn block(&mut self, block: u64) -> &mut BlockSeen {
         if self.seen.last().is_none_or(|last| last.block != block) {
@@ -168,8 +174,8 @@ pub(super) fn by_scanning(
     Ok(())
 }
 
-/// Counts by reading an entry for each page. Pages of zeroes cannot be told from others, and superpages by the lack of a single page that is not resident and
-/// by nothing else: a block is taken for one that is full and whose entries say that it is mapped as one.
+/// Counts by reading an entry for each page. Pages of zeroes cannot be told from others. A block is taken for a superpage whose frames stand one behind
+/// the other from a multiple of its size on, which only those may know who may see the numbers of frames.
 pub(super) fn by_reading(pagemap: &File, blocks: Range<u64>, found: &mut Blocks) -> Result<(), No> {
     const AT_ONCE: u64 = 64;
     let mut bytes = vec![0_u8; (AT_ONCE * u64::from(PAGES) * 8) as usize];
@@ -184,9 +190,18 @@ pub(super) fn by_reading(pagemap: &File, blocks: Range<u64>, found: &mut Blocks)
         if read == 0 {
             return Err(No::Gone);
         }
-        for (at, entry) in bytes[..read].chunks_exact(8).enumerate() {
-            let entry = u64::from_le_bytes(entry.try_into().unwrap_or_default());
+        let entries = bytes[..read].chunks_exact(8);
+        let entries = entries.map(|entry| u64::from_le_bytes(entry.try_into().unwrap_or_default()));
+        let entries: Vec<u64> = entries.collect();
+        for (at, entry) in entries.iter().enumerate() {
             let page = first + at as u64;
+            if at % PAGES as usize == 0 && is_extent(&entries[at..]) {
+                found.add(page, page + u64::from(PAGES), PRESENT | HUGE);
+            }
+            let of_extent = found.is_huge(page / u64::from(PAGES));
+            if of_extent {
+                continue;
+            }
             let categories = if entry >> 63 & 1 == 1 {
                 PRESENT
             } else if entry >> 62 & 1 == 1 {
@@ -235,6 +250,20 @@ pub(super) fn first_stored(pagemap: &File, block: u64, scans: bool) -> Result<u6
         0 => Ok(first),
         _ => Ok(region.start / PAGE_BYTES),
     }
+}
+
+/// Whether entries of `pagemap` begin with those of a block whose frames are one extent.
+fn is_extent(entries: &[u64]) -> bool {
+    const FRAME: u64 = (1 << 55) - 1;
+    let Some(first) = entries.first().map(|entry| entry & FRAME) else {
+        return false;
+    };
+    let is_next =
+        |(at, entry): (usize, &u64)| entry >> 63 == 1 && entry & FRAME == first + at as u64;
+    first != 0
+        && first % u64::from(PAGES) == 0
+        && entries.len() >= PAGES as usize
+        && entries[..PAGES as usize].iter().enumerate().all(is_next)
 }
 
 /// Whether an entry of `pagemap` is of a resident page that others map as well: bit 56 says that nobody else does.

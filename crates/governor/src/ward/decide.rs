@@ -128,11 +128,10 @@ impl Ward {
         });
         let mut left = self.left();
         // What is to be broken for the budget's sake makes no room for others in the same tick.
-        let mut extents = if demoted.is_empty() {
-            self.machine.free_blocks
-        } else {
-            0
-        };
+        let breaks = demoted
+            .iter()
+            .any(|(process, block)| self.made(*process, *block));
+        let mut extents = if breaks { 0 } else { self.machine.free_blocks };
         let mut taken = Vec::new();
         for candidate in candidates {
             let added = candidate.seen.bytes_to_add();

@@ -104,6 +104,11 @@ impl Ward {
             .is_some_and(|mark| mark.made.is_some())
     }
 
+    /// How many blocks there is something to remember of.
+    pub fn remembered(&self) -> usize {
+        self.known.values().map(|known| known.marks.len()).sum()
+    }
+
     /// Bytes that superpages which stand added, by what their blocks held before, and those that are left of superpages which programs broke. More has
     /// been used since, so it is an upper bound.
     pub fn added_bytes(&self) -> u64 {
