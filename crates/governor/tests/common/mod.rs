@@ -1,10 +1,12 @@
 //! A governor over a kernel that is made up.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod deeds;
 pub(crate) mod fake;
 pub(crate) mod frames;
 pub(crate) mod process;
 
+use broadleaf_governor::journal::{Header, JOURNAL_SCHEMA, Journal};
 use broadleaf_governor::{
     Allowance, BLOCK_BYTES, Behind, Budgets, Governor, Mapping, PAGES, ProcessId, Ticked, Tree,
     Ward,
@@ -127,4 +129,31 @@ pub(crate) fn anonymous(blocks: Range<u64>) -> Mapping {
         congruent: true,
         name: String::new(),
     }
+}
+
+/// What a journal of a run under a policy begins with.
+pub(crate) fn header(policy: &str, budgets: Budgets) -> Header {
+    Header {
+        schema: JOURNAL_SCHEMA.to_owned(),
+        version: "0.1.0".to_owned(),
+        policy: policy.to_owned(),
+        budgets,
+        command: vec![
+            "broadleaf".to_owned(),
+            "run".to_owned(),
+            "a \n b".to_owned(),
+        ],
+        dry: false,
+        started: 1_700_000_000,
+    }
+}
+
+/// The journal of ticks.
+pub(crate) fn journal(header: &Header, ticks: &[Ticked]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut journal = Journal::begin(&mut bytes, header).expect("memory");
+    for ticked in ticks {
+        journal.tick(ticked).expect("memory");
+    }
+    bytes
 }
