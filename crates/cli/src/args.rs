@@ -1,6 +1,7 @@
 //! The command line: the one table from which parsing, help, completions and manual pages come.
 
 mod advise;
+mod govern;
 
 use std::ffi::OsString;
 use std::num::NonZero;
@@ -15,6 +16,7 @@ use crate::commands::offered;
 use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat, RankBy};
+pub(crate) use govern::{Attach, Govern, LiveFormat, Run};
 
 /// Which page sizes should a program run with, and what would that cost?
 ///
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Info(Info),
     Compare(Box<Compare>),
     Advise(Advise),
+    Run(Run),
+    Attach(Attach),
     Reduce(Reduce),
     List(List),
     Explain(Explain),

@@ -12,6 +12,9 @@ pub(crate) enum Failure {
     /// The work itself failed: exit status 1.
     #[error("{0}")]
     Failed(String),
+    /// A program that was run ended with this status, or could not be run; empty where there is nothing to say.
+    #[error("{1}")]
+    Status(u8, String),
     /// Nobody reads what is written: nothing to say, exit status 0.
     #[error("the reader of the output went away")]
     NoReader,
@@ -31,7 +34,17 @@ impl Failure {
         match self {
             Self::Wrong(_) => ExitCode::from(2),
             Self::Failed(_) => ExitCode::FAILURE,
+            Self::Status(status, _) => ExitCode::from(*status),
             Self::NoReader => ExitCode::SUCCESS,
+        }
+    }
+
+    /// Whether there is something to say of it.
+    pub(crate) fn has_words(&self) -> bool {
+        match self {
+            Self::NoReader => false,
+            Self::Status(_, words) => !words.is_empty(),
+            Self::Wrong(_) | Self::Failed(_) => true,
         }
     }
 

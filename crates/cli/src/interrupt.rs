@@ -2,14 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::origin::WithOrigin;
+use signal_hook::low_level::siginfo::{Cause, Origin};
 
 /// Files that are being written and mean nothing yet, and folders that are for one command only.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Who is told of a signal, once, instead of being ended by it.
+static ASKED: Mutex<Option<Sender<()>>> = Mutex::new(None);
 /// Whether a child decides what signals mean.
 static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 
@@ -19,10 +25,10 @@ static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 /// They are waited for on a thread of its own, so a command that waits for a pipe ends as well.
 pub(crate) fn handle() {
     let ignored = ignored();
-    let signals = [SIGINT, SIGTERM, SIGHUP]
+    let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
         .into_iter()
         .filter(|signal| ignored & (1 << (signal - 1)) == 0);
-    let mut signals = match Signals::new(signals) {
+    let mut signals = match SignalsInfo::<WithOrigin>::new(signals) {
         Ok(signals) => signals,
         Err(error) => {
             eprintln!("broadleaf: signals keep their default effect: {error}");
@@ -30,15 +36,29 @@ pub(crate) fn handle() {
         }
     };
     std::thread::spawn(move || {
-        for signal in signals.forever() {
-            match (LEFT_TO_CHILD.load(Ordering::SeqCst), signal) {
-                (false, _) => end(signal),
-                // The terminal has sent it to the child as well.
-                (true, SIGINT) => {}
-                (true, _) => pass_on(signal),
+        for origin in signals.forever() {
+            if !LEFT_TO_CHILD.load(Ordering::SeqCst) {
+                if !was_asked() {
+                    end(origin.signal);
+                }
+            } else if !reached_child(&origin) {
+                pass_on(origin.signal);
             }
         }
     });
+}
+
+/// Whether the child has had a signal as well: keys on a terminal send theirs to all processes in the foreground.
+fn reached_child(origin: &Origin) -> bool {
+    let by_key = matches!(origin.signal, SIGINT | SIGQUIT);
+    by_key && matches!(origin.cause, Cause::Kernel | Cause::Unknown)
+}
+
+/// Tells whoever wants to be told. Only once: a second signal ends the process.
+fn was_asked() -> bool {
+    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    let told = asked.take();
+    told.is_some_and(|told| told.send(()).is_ok())
 }
 
 /// Takes away what is unfinished, and ends the process as the signal would have.
@@ -105,6 +125,32 @@ impl LeftToChild {
 impl Drop for LeftToChild {
     fn drop(&mut self) {
         LEFT_TO_CHILD.store(false, Ordering::SeqCst);
+    }
+}
+
+/// For as long as this value lives, the first signal to end is a wish that it knows of.
+#[derive(Debug)]
+pub(crate) struct Asked(Receiver<()>);
+
+impl Asked {
+    pub(crate) fn new() -> Self {
+        let (tell, told) = channel();
+        *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(tell);
+        Self(told)
+    }
+
+    /// Waits for the wish.
+    ///
+    /// # Errors
+    /// Where the time is over and nobody wished for it.
+    pub(crate) fn wait(&self, time: Duration) -> Result<(), RecvTimeoutError> {
+        self.0.recv_timeout(time)
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        ASKED.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 

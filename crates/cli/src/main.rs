@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !matches!(failure, Failure::NoReader) {
+            if failure.has_words() {
                 eprintln!("broadleaf: {failure}");
             }
             failure.exit_code()
@@ -52,6 +52,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Info(options) => commands::info::run(&options, view),
         Command::Compare(options) => commands::compare::run(&options, view),
         Command::Advise(options) => commands::advise::run(&options, view),
+        Command::Run(options) => commands::govern::run(&options),
+        Command::Attach(options) => commands::govern::attach(&options),
         Command::Reduce(options) => commands::reduce::run(&options),
         Command::List(options) => commands::list::run(&options, view),
         Command::Explain(options) => commands::explain::run(&options, view),

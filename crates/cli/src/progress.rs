@@ -17,6 +17,8 @@ pub(crate) enum Work {
     Accesses(u64),
     /// So many bytes to read: of what has no index. Bytes are read ahead of the work, and come to different numbers of accesses.
     Bytes(u64),
+    /// So many runs of a program.
+    Runs(u64),
     /// Nobody knows.
     Unknown,
 }
@@ -43,6 +45,11 @@ impl Progress {
         Self::begin(doing, Work::Unknown, shown)
     }
 
+    /// A bar for so many runs of a program, whose output is thrown away.
+    pub(crate) fn of_runs(runs: u64) -> Self {
+        Self::begin("running", Work::Runs(runs), true)
+    }
+
     fn begin(doing: &str, work: Work, shown: bool) -> Self {
         let accesses = Arc::new(AtomicU64::new(0));
         // Hidden from the start: a bar that is hidden later has been drawn once.
@@ -52,6 +59,7 @@ impl Progress {
                 Some(length),
                 "{msg} {wide_bar} {percent:>3} %  {accesses} accesses  {rate}/s  {eta} left",
             ),
+            Work::Runs(length) => (Some(length), "{msg} {wide_bar} {pos} of {len}  {eta} left"),
             Work::Unknown => (
                 None,
                 "{msg} {spinner} {binary_bytes}  {accesses} accesses  {rate}/s  {elapsed}",
@@ -92,6 +100,7 @@ impl Progress {
         self.bar.set_position(match self.work {
             Work::Accesses(_) => accesses,
             Work::Bytes(_) | Work::Unknown => bytes,
+            Work::Runs(_) => self.bar.position() + 1,
         });
         if self.waits.load(Ordering::Relaxed) && self.bar.elapsed() >= LONG {
             self.waits.store(false, Ordering::Relaxed);

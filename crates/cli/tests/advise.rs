@@ -122,7 +122,11 @@ fn the_best_are_told_by_what_is_asked() {
         "three superpages of the same use: {by_byte:?}"
     );
     let table = succeeded(&run(&["advise", &trace, "--top=2", FREE]));
-    assert!(table.contains("\nand 6 more\n"), "{table}");
+    assert!(
+        table.contains("\nThe best 2 of 8 ranges: 6 are left out, and --top 8 shows them.\n"),
+        "{table}"
+    );
+    assert!(table.contains("\nWhole gain: "), "{table}");
     assert_eq!(
         run(&["advise", &trace, "--top=0", FREE]).status.code(),
         Some(2)
@@ -235,6 +239,15 @@ fn each_format_expresses_what_it_can_and_says_what_it_cannot() {
         ),
         "{notes}"
     );
+    // The best are the best that a format can express.
+    let best = |format: &str, top: &str| {
+        let first = ["advise", &trace, "--format", format, top];
+        let files = ["--files=memory", FREE, "--machine", &machine];
+        succeeded(&run(&[&first[..], &files].concat()))
+    };
+    assert_eq!(best("cbmm", "--top=4"), profile);
+    assert_eq!(best("mosalloc", "--top=2").lines().count(), 6);
+    assert_eq!(best("madvise", "--top=1").matches("\nmadvise(").count(), 1);
     let output = advise("mosalloc");
     assert_eq!(
         succeeded(&output),
@@ -391,8 +404,17 @@ fn what_cannot_be_advised_on_is_refused() {
 #[test]
 fn a_size_that_the_machine_lacks_is_named() {
     let trace = golden().join("blocks.bl").to_str().unwrap().to_owned();
-    let table = succeeded(&run(&["advise", &trace, "--machine=alpha21264"]));
-    assert!(table.contains("No range is worth a superpage"), "{table}");
+    let line = refused(&run(&["advise", &trace, "--machine=alpha21264"]));
+    assert!(
+        line.contains("offline(cycles=all,sizes=2m) makes pages of 2m, which the machine lacks: alpha21264 has 8k, 64k, 512k, 4m"),
+        "{line}"
+    );
+    let some = [
+        "--machine=alpha21264",
+        "--policy=offline(cycles=all,sizes=64k+2m)",
+        "--files=memory",
+    ];
+    let table = succeeded(&run(&[&["advise", &trace][..], &some].concat()));
     assert!(table.contains("alpha21264 has no pages of 2m"), "{table}");
     let sizes = [
         "--machine=alpha21264",

@@ -57,9 +57,45 @@ fn columns_of_the_table_can_be_explained() {
         ("added", "peak_resident_pages"),
         ("resident", "held at the end"),
         ("Peak", "at any one time"),
+        ("walks spared", "less those where these are the only ones"),
+        ("lies_in", "the bounds of the mapping"),
+        ("per KiB added", "`free` is what adds nothing"),
+        ("added", "In the table of `advise`: added_bytes"),
+        (
+            "walk cycles",
+            "In the table of `advise`: walk_cycles_spared",
+        ),
     ] {
-        let text = succeeded(&run(&["explain", column]));
+        let text = succeeded(&run(&["explain", column])).replace('\n', " ");
         assert!(text.contains(says), "{text}");
+    }
+}
+
+#[test]
+fn formats_of_advice_can_be_explained() {
+    for (format, says) in [
+        ("madvise", "a call of madvise(2)"),
+        ("cbmm", "huge,SECTION,BENEFIT,addr,>,LOW,addr,<,HIGH"),
+        ("mosalloc", "type,pageSize,startOffset,endOffset"),
+    ] {
+        let text = succeeded(&run(&["explain", format]));
+        let joined = text.replace('\n', " ");
+        assert!(
+            joined.contains("(format of advice)") && joined.contains(says),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn columns_of_csv_can_be_explained() {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/blocks.bl");
+    let memory = ["--memory=unlimited", "--policy=4k", "--format=csv"];
+    let csv = succeeded(&run(&[&["compare", trace][..], &memory].concat()));
+    let head = csv.lines().next().expect("a head");
+    assert!(head.contains(",tlbmcpi_miss,tlbmcpi_bookkeeping,tlbmcpi_copy,"));
+    for column in head.split(',') {
+        succeeded(&run(&["explain", column]));
     }
 }
 

@@ -5,7 +5,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{file, folder, run, stderr, succeeded};
+use support::{file, folder, refused, run, stderr, succeeded};
 
 fn golden(name: &str) -> String {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
@@ -165,6 +165,50 @@ fn sizes_that_a_machine_lacks_are_noted() {
     );
     assert_eq!(noted(policies, "neoverse-n1"), [""; 0]);
     assert_eq!(noted("4k,linux,navarro", "skylake-1g"), [""; 0]);
+}
+
+#[test]
+fn a_policy_of_sizes_that_no_machine_has_is_refused() {
+    let trace = golden("blocks.bl");
+    let compare = |policies: &str, machines: &[&str]| {
+        let asked = ["compare", &trace, "--memory=unlimited", "--format=json"];
+        let on = machines.iter().flat_map(|machine| ["--machine", machine]);
+        let all = asked.into_iter().chain(["--policy", policies]).chain(on);
+        run(&all.collect::<Vec<_>>())
+    };
+    for policy in ["fixed-16k", "offline(sizes=16k)", "linux(sizes=16k)"] {
+        let line = refused(&compare(&["4k,", policy].concat(), &["skylake"]));
+        let says = "makes pages of 16k, which the machine lacks: skylake has 4k, 2m";
+        assert!(line.contains(policy) && line.contains(says), "{line}");
+    }
+    // One that was not told them is compared beside the rest.
+    let output = compare("4k,freebsd14", &["alpha21264"]);
+    succeeded(&output);
+    assert_eq!(
+        stderr(&output),
+        "broadleaf: freebsd14 makes pages of 2m, which the machine lacks: alpha21264 has 8k, 64k, 512k, 4m; it makes no superpages there\n"
+    );
+    // One machine that has them is enough, and so is one size of several.
+    succeeded(&compare("fixed-16k", &["skylake", "romer1995"]));
+    succeeded(&compare("fixed(size=16k+2m)", &["skylake"]));
+    succeeded(&compare("fixed-4k,fixed(size=none)", &["skylake"]));
+}
+
+#[test]
+fn a_policy_that_is_named_again_is_said_to_be() {
+    let trace = golden("blocks.bl");
+    let output = run(&[
+        "compare",
+        &trace,
+        "--policy=pop-64,4k",
+        "--policy=pop(64),4k",
+    ]);
+    succeeded(&output);
+    assert_eq!(
+        stderr(&output),
+        "broadleaf: pop(64) is pop-64, which is named more than once, and compared once\n\
+         broadleaf: 4k is named more than once, and compared once\n"
+    );
 }
 
 /// A recording of a process that stores to 64 pages, and of its child, which loads them all.

@@ -154,6 +154,8 @@ fn collapse(
                 .collect();
         }
     };
+    // Where there is no memory for one, there is none for the next.
+    let mut exhausted = None;
     let each = neighbours.iter().zip(&now);
     each.map(|(seen, now)| {
         if now.huge {
@@ -162,9 +164,17 @@ fn collapse(
         if now.present < seen.present {
             return (seen.block, Came::Refused(Refusal::Changed));
         }
+        if let Some(no) = exhausted {
+            return (seen.block, answer(no));
+        }
         match kernel.collapse(process, seen.block..seen.block + 1) {
             Ok(()) => promoted(seen),
-            Err(no) => (seen.block, answer(no)),
+            Err(no) => {
+                if no == No::Errno(libc::ENOMEM) {
+                    exhausted = Some(no);
+                }
+                (seen.block, answer(no))
+            }
         }
     })
     .collect()

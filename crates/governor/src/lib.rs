@@ -8,6 +8,7 @@ pub mod journal;
 
 mod act;
 mod budget;
+mod counters;
 mod governor;
 mod kernel;
 mod linux;
@@ -20,9 +21,13 @@ mod ward;
 
 pub use act::Done;
 pub use budget::{Allowance, Budgets, NotAnAllowance, size};
+pub use counters::Counters;
 pub use governor::{Governor, Spent, Ticked};
 pub use kernel::{Kernel, No};
-pub use linux::{Description, Linux, ThpControl, allow_only_advised, allow_thp, thp_control};
+pub use linux::{
+    Abilities, Description, Linux, Obstacle, ThpControl, ThpSetting, Usage, allow_only_advised,
+    allow_thp, thp_control, wait_for,
+};
 pub use plan::{Came, Outcome, Plan, Run};
 pub use seen::{
     BLOCK_BYTES, Behind, BlockSeen, Headroom, MachineSeen, Mapping, PAGE_BYTES, PAGES, Pages,

@@ -2,7 +2,7 @@
 
 mod common;
 
-use broadleaf_governor::journal::{Journal, JournalError, TickRecord, read};
+use broadleaf_governor::journal::{Journal, JournalError, TickRecord, read, under, verify};
 use broadleaf_governor::{
     Behind, BlockSeen, Headroom, MachineSeen, Mapping, Pages, Plan, ProcessId, ProcessSeen, Seen,
     Ticked, Vitals,
@@ -170,6 +170,12 @@ proptest! {
         let at = at % bytes.len();
         bytes[at] = byte;
         let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count() as u64;
+        if let Ok((header, ticks)) = read(bytes.as_slice()) {
+            let _ = verify(&header, ticks);
+            let (_, ticks) = read(bytes.as_slice()).unwrap();
+            let policy = broadleaf_policy::parse("greedy").unwrap();
+            let _ = under(policy, UNLIMITED, &header, ticks);
+        }
         match records(&bytes) {
             Ok(_) | Err(JournalError::NoJournal(_)) => {}
             Err(JournalError::Damaged { line: said, .. }) => prop_assert!(said >= line),

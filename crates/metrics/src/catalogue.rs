@@ -1,6 +1,6 @@
 //! The catalogue of metrics: a name, a unit and a sentence for each figure of a result.
 
-use crate::memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS};
+use crate::memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS, TLBMCPI_METRICS};
 
 /// One figure that a result holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,9 +141,10 @@ pub const METRICS: &[Metric] = &[
     ),
 ];
 
-/// All metrics that there are, in the order of the fields.
+/// All metrics that there are, in the order of the fields; the parts of one that has some come last.
 pub fn all_metrics() -> impl Iterator<Item = &'static Metric> {
-    METRICS.iter().chain(MEMORY_METRICS).chain(SAMPLE_METRICS)
+    let of_memory = MEMORY_METRICS.iter().chain(SAMPLE_METRICS);
+    METRICS.iter().chain(of_memory).chain(TLBMCPI_METRICS)
 }
 
 /// The metric of that name.

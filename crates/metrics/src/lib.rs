@@ -17,11 +17,11 @@ mod walks;
 pub use catalogue::{METRICS, Metric, all_metrics, metric};
 pub use curve::CurvePoint;
 pub use live::{
-    BlockCounts, Governed, LiveReport, PolicyForecast, PopulationBar, ProcessReport, REPORT_SCHEMA,
-    UnseenProcess,
+    BASELINE_SCHEMA, BaselineReport, BlockCounts, Governed, LiveReport, PolicyForecast,
+    PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, UnseenProcess,
 };
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
-pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS};
+pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS, TLBMCPI_METRICS};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,

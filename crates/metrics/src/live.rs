@@ -136,3 +136,44 @@ pub struct Governed {
     /// The program's exit status; 128 and the signal's number where one ended it; `None` where it was not started here or lives on.
     pub exit_status: Option<i32>,
 }
+
+/// The name and version of the shape of [`BaselineReport`].
+pub const BASELINE_SCHEMA: &str = "broadleaf.baseline/1";
+
+/// A program under a policy and without, run in turns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BaselineReport {
+    /// [`BASELINE_SCHEMA`].
+    pub schema: String,
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// The policy, with its parameters.
+    pub policy: String,
+    /// The runs under the policy, in order.
+    pub with: Vec<RunFigures>,
+    /// The runs without; the first of each was run beside the first of these, and so on.
+    pub without: Vec<RunFigures>,
+    /// Who made this.
+    pub provenance: Provenance,
+}
+
+/// What one run of a program came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RunFigures {
+    /// From beginning to end.
+    pub elapsed_seconds: f64,
+    /// Processor time of the program and all that it waited for.
+    pub cpu_seconds: f64,
+    /// Its page faults.
+    pub page_faults: u64,
+    /// The most that one of its processes held.
+    pub rss_bytes_peak: u64,
+    /// The most that stood in superpages; `None` without a governor.
+    pub huge_bytes_peak: Option<u64>,
+    /// Processor time of the governor; `None` without one.
+    pub governor_cpu_seconds: Option<f64>,
+    /// Loads whose page was in no TLB; `None` where the processor does not count them.
+    pub tlb_misses: Option<u64>,
+    /// Cycles of the program; `None` where the processor does not count them.
+    pub cycles: Option<u64>,
+}

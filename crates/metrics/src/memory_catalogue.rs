@@ -126,14 +126,14 @@ pub const MEMORY_METRICS: &[Metric] = &[
         "tlbmcpi",
         "cycles per instruction",
         "With --memory: what a policy costs by Romer's measure, in three parts: miss, bookkeeping and copy are walk_cycles, bookkeeping_cycles and copy_cycles divided by the trace's instructions. \
-         Tables show the sum, where any policy has more than the first part; CSV and Parquet have a column for each, tlbmcpi_miss and so on. Absent where the trace does not count instructions.",
+         Tables show the sum, where any policy has more than the first part; CSV and Parquet have a column for each. Absent where the trace does not count instructions.",
     ),
     cost(
         "times_offline",
         "times",
         "With --memory and the policy offline: how far a policy is from what the whole trace shows to be worth it: its cycles divided by those of offline, so that 2 is twice as many. \
          Counted are walk_cycles, bookkeeping_cycles and promotion_cycles, or beside offline(cycles=all) walk_cycles, bookkeeping_cycles, fault_cycles and daemon_cycles. Where several such policies are compared it \
-         is the first, which a note names. A policy may be below 1 that fills less by promoting later: memory set aside is filled by faults, which the first measure leaves out.",
+         is the first, which a note names. A policy may be below 1 that fills less by promoting later: memory set aside is filled by faults, which the first measure leaves out; and where memory runs short, for which offline does not choose, any may.",
     ),
     fact(
         "free_contiguity",
@@ -198,5 +198,24 @@ pub const SAMPLE_METRICS: &[Metric] = &[
         "file_cache_frames",
         "base pages",
         "In at_peak and over_time: frames with pages of files that nobody maps, free ones included.",
+    ),
+];
+
+/// The parts of `tlbmcpi`, each of which is a field of it in JSON, and a column of its own in CSV and Parquet.
+pub const TLBMCPI_METRICS: &[Metric] = &[
+    cost(
+        "tlbmcpi_miss",
+        "cycles per instruction",
+        "The part of tlbmcpi that is walk_cycles divided by the trace's instructions: a column of CSV and Parquet, and miss of tlbmcpi in JSON.",
+    ),
+    cost(
+        "tlbmcpi_bookkeeping",
+        "cycles per instruction",
+        "The part of tlbmcpi that is bookkeeping_cycles divided by the trace's instructions: a column of CSV and Parquet, and bookkeeping of tlbmcpi in JSON.",
+    ),
+    cost(
+        "tlbmcpi_copy",
+        "cycles per instruction",
+        "The part of tlbmcpi that is copy_cycles divided by the trace's instructions: a column of CSV and Parquet, and copy of tlbmcpi in JSON.",
     ),
 ];

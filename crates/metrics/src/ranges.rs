@@ -40,6 +40,13 @@ pub struct RangeAdvice {
 }
 
 impl RangeAdvice {
+    /// Leaves out all ranges behind the best `most`.
+    pub fn keep_best(&mut self, most: usize) {
+        let behind = self.ranges.len().saturating_sub(most);
+        self.ranges.truncate(most);
+        self.ranges_left_out += behind as u64;
+    }
+
     /// What was replayed without superpages, and with those that were chosen.
     pub fn replayed(&self) -> Option<(&CellResult, &CellResult)> {
         match self.results.as_slice() {

@@ -11,6 +11,18 @@ pub enum ParseError {
         /// What was asked.
         name: String,
     },
+    /// Brackets that are opened and not closed.
+    #[error(
+        "{text:?} lacks a closing bracket: \"(\" stands at column {opened}, and \")\" is missing at column {column}"
+    )]
+    NotClosed {
+        /// What was asked.
+        text: String,
+        /// Where the bracket is opened, from 1.
+        opened: usize,
+        /// Where the other one is missing.
+        column: usize,
+    },
     /// The policy takes a number, and none was given.
     #[error("the policy {name} takes a number of {unit}: {syntax}, for example {example}")]
     Missing {

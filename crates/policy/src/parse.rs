@@ -41,7 +41,18 @@ fn known(name: &str) -> Option<Result<Box<dyn Policy>, ParseError>> {
         });
     }
     if let Some((family, rest)) = name.split_once('(') {
-        let (entry, inside) = (entry(family)?, rest.strip_suffix(')')?);
+        let entry = entry(family)?;
+        let Some(inside) = rest.strip_suffix(')') else {
+            let letters = |text: &str| text.chars().count();
+            // What is closed before its end is another name.
+            return (!rest.contains(')')).then(|| {
+                Err(ParseError::NotClosed {
+                    text: name.to_string(),
+                    opened: letters(family) + 1,
+                    column: letters(name) + 1,
+                })
+            });
+        };
         return Some(in_brackets(entry, inside).and_then(|given| entry.with(&given)));
     }
     let (family, text) = name.split_once('-')?;
@@ -178,8 +189,8 @@ mod tests {
             "pup-64",
             "Freebsd",
             "4K",
-            "pop(64",
-            "linux(",
+            "pop(64)x",
+            "pup(64",
             "Linux()",
             // What begins so is called asap-4-64.
             "asap-4-32",
@@ -265,6 +276,14 @@ mod tests {
             (
                 "linux(enabled=never,)",
                 "the policy linux takes its parameters by name, as in linux(enabled=madvise); \"\" has none",
+            ),
+            (
+                " linux(",
+                "\"linux(\" lacks a closing bracket: \"(\" stands at column 6, and \")\" is missing at column 7",
+            ),
+            (
+                "pop(64",
+                "\"pop(64\" lacks a closing bracket: \"(\" stands at column 4, and \")\" is missing at column 7",
             ),
             (
                 "hawkeye(period=1)",

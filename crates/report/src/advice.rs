@@ -54,7 +54,7 @@ pub(crate) fn ended(result: &CellResult) -> Option<u64> {
 }
 
 /// What page sizes are chosen to save: cycles of walks and, where faults have a cost, of faults; and what a policy takes to charge misses.
-fn lost_cycles(result: &CellResult) -> u64 {
+pub(crate) fn lost_cycles(result: &CellResult) -> u64 {
     let lost = |memory: &MemoryResult| {
         memory
             .fault_cycles

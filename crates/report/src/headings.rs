@@ -91,14 +91,93 @@ pub const HEADINGS: &[Heading] = &[
     heading("broken", Metric("reservations_broken")),
 ];
 
+/// Every heading of the table of ranges of `advise`. Some are those of the comparison's table too, and say something else there.
+pub const RANGE_HEADINGS: &[Heading] = &[
+    heading(
+        "process",
+        Derived(
+            "The process that the range is in, by its number and its program, as far as the trace tells them. Where there is one address space alone, it is left out.",
+        ),
+    ),
+    heading(
+        "range",
+        Derived(
+            "The addresses that superpages of one size take which stand one behind the other in one mapping: the first byte, and the byte behind the last.",
+        ),
+    ),
+    heading(
+        "superpages",
+        Derived("How many superpages the range has, and of which size."),
+    ),
+    heading(
+        "walks spared",
+        Derived(
+            "walks_spared: page walks that there are without superpages, less those where these are the only ones.",
+        ),
+    ),
+    heading(
+        "walk cycles",
+        Derived(
+            "walk_cycles_spared: cycles of the page walks that the range spares, each at what a walk to a base page costs.",
+        ),
+    ),
+    heading(
+        "of 4k",
+        Derived("walk_cycles_spared as a share of all cycles of walks under the policy 4k."),
+    ),
+    heading(
+        "faults spared",
+        Derived(
+            "faults_spared: page faults that there are without superpages, less those that the superpages have themselves.",
+        ),
+    ),
+    heading(
+        "added",
+        Derived(
+            "added_bytes: bytes of the superpages that the program never touched, and would not hold without them.",
+        ),
+    ),
+    heading(
+        "gained",
+        Derived(
+            "cycles_gained: cycles of the walks that are spared, less what the superpages cost in faults, filling and promotion, less again what the spared faults cost.",
+        ),
+    ),
+    heading(
+        "per KiB",
+        Derived("gained_per_kib: the cycles gained for each KiB of the superpages."),
+    ),
+    heading(
+        "per KiB added",
+        Derived(
+            "gained_per_added_kib: the cycles gained for each KiB of what is added; `free` is what adds nothing.",
+        ),
+    ),
+    heading(
+        "lies in",
+        Derived(
+            "mapping: what the range lies in, as it was when a page of it last faulted in: its kind or the file and its byte at the start of the range, and the bounds of the mapping.",
+        ),
+    ),
+];
+
 const fn heading(name: &'static str, means: Meaning) -> Heading {
     Heading { name, means }
 }
 
-/// The heading that is written so, in letters of either case and with any of blank, dash and underscore between words.
+/// The heading of the comparison's table that is written so, in letters of either case and with any of blank, dash and underscore between words.
 pub fn heading_named(name: &str) -> Option<&'static Heading> {
+    named(HEADINGS, name)
+}
+
+/// The heading of the table of ranges that is written so, as for [`heading_named`].
+pub fn range_heading_named(name: &str) -> Option<&'static Heading> {
+    named(RANGE_HEADINGS, name)
+}
+
+fn named(headings: &'static [Heading], name: &str) -> Option<&'static Heading> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], " ");
-    HEADINGS
+    headings
         .iter()
         .find(|heading| plain(heading.name) == plain(name.trim()))
 }

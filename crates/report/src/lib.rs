@@ -4,12 +4,14 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod baseline;
 mod columns;
 mod csv;
 mod curve;
 mod disk;
 mod distance;
 mod figure;
+mod governed;
 mod grid;
 mod headings;
 mod memory_figures;
@@ -24,12 +26,16 @@ mod table;
 pub use advice::{
     Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
 };
+pub use baseline::baseline_table;
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
 pub use curve::{Glyphs, curves};
 pub use disk::is_mostly_disk;
+pub use governed::governed_summary;
 pub use grid::{Align, Cell, Grid, wrap};
-pub use headings::{HEADINGS, Heading, Meaning, heading_named};
+pub use headings::{
+    HEADINGS, Heading, Meaning, RANGE_HEADINGS, heading_named, range_heading_named,
+};
 pub use nearest::nearest;
 pub use over_time::over_time;
 pub use paint::{Paint, Style, View};

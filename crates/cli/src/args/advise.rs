@@ -59,7 +59,7 @@ pub(crate) struct Advise {
     #[arg(long, value_name = "WHAT", default_value = "gain")]
     pub(crate) by: RankBy,
 
-    /// Tell the best N ranges only
+    /// Tell the best N ranges only, of those that the format can express [default: 20 in the table, all elsewhere]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<NonZero<usize>>,
 

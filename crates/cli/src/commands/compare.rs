@@ -16,7 +16,7 @@ use broadleaf_translation::Machine;
 
 use super::names;
 use super::policies_file::{self, Named};
-use super::shortage::{Done, left_out};
+use super::shortage::{Done, left_out, refuse_lacking};
 use crate::args::{Compare, CompareFormat, Memory};
 use crate::failure::Failure;
 use crate::output::{Output, refuse_input};
@@ -45,6 +45,9 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         None => Vec::new(),
     };
     let policies = policies(&options.policy, &named)?;
+    if !options.policy.is_empty() {
+        refuse_lacking(&policies, &machines)?;
+    }
     let one_row = [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format);
     if options.over_time && one_row {
         return Err(Failure::wrong(
@@ -399,11 +402,22 @@ pub(crate) fn policies(names: &[String], named: &[Named]) -> Result<Vec<Box<dyn 
     for name in asked {
         let policy = names::policy_or(name, named)?;
         // The same policy twice would be the same result twice.
-        if policies.iter().all(|other| other.name() != policy.name()) {
+        if policies.iter().any(|other| other.name() == policy.name()) {
+            eprintln!("broadleaf: {}", repeated(name.trim(), &policy.name()));
+        } else {
             policies.push(policy);
         }
     }
     Ok(policies)
+}
+
+/// What is said of a policy of that name that somebody calls so and that was named before.
+fn repeated(written: &str, name: &str) -> String {
+    let is = match written == name {
+        true => String::new(),
+        false => format!(" is {name}, which"),
+    };
+    format!("{written}{is} is named more than once, and compared once")
 }
 
 /// The machines of these names or files.

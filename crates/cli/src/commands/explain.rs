@@ -2,11 +2,14 @@
 
 use broadleaf_metrics::{Metric, all_metrics, metric};
 use broadleaf_policy::{Entry, Expression, FORM, Parameter, ParseError, Refusal};
-use broadleaf_report::{HEADINGS, Heading, Meaning, Style, View, heading_named, wrap};
+use broadleaf_report::{
+    HEADINGS, Heading, Meaning, RANGE_HEADINGS, Style, View, heading_named, range_heading_named,
+    wrap,
+};
 use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
 
 use super::expressions;
-use super::formats::FORMATS;
+use super::formats::{ADVICE_FORMATS, FORMATS};
 use super::names::{known_policies, no_policy, unknown};
 use crate::args::Explain;
 use crate::failure::Failure;
@@ -100,8 +103,10 @@ fn find(name: &str) -> Result<Explanation, Failure> {
     if let Some(metric) = metric(name) {
         return Ok(of_metric(metric, metric.name));
     }
-    if let Some(heading) = heading_named(name) {
-        return Ok(of_heading(heading));
+    match (heading_named(name), range_heading_named(name)) {
+        (Some(heading), other) => return Ok(of_heading(heading, other)),
+        (None, Some(heading)) => return Ok(of_heading(heading, None)),
+        (None, None) => {}
     }
     let refusal_name = name.strip_prefix("refusal_").unwrap_or(name);
     if let Some(refusal) = Refusal::ALL
@@ -127,21 +132,36 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             });
         }
     }
-    if let Some(format) = FORMATS.iter().find(|format| format.name == name) {
-        return Ok(Explanation {
-            heading: format.name.to_owned(),
-            kind: "trace format",
-            summary: format.summary.to_owned(),
-            paragraphs: vec![format.explanation.to_owned()],
-            facts: vec![("source", format.source.to_owned())],
-        });
+    for (kind, formats) in [
+        ("trace format", FORMATS),
+        ("format of advice", ADVICE_FORMATS),
+    ] {
+        if let Some(format) = formats.iter().find(|format| format.name == name) {
+            return Ok(Explanation {
+                heading: format.name.to_owned(),
+                kind,
+                summary: format.summary.to_owned(),
+                paragraphs: vec![format.explanation.to_owned()],
+                facts: vec![("source", format.source.to_owned())],
+            });
+        }
     }
     let others = machine_names()
         .chain(all_metrics().map(|metric| metric.name))
-        .chain(HEADINGS.iter().map(|heading| heading.name))
+        .chain(
+            HEADINGS
+                .iter()
+                .chain(RANGE_HEADINGS)
+                .map(|heading| heading.name),
+        )
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
         .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
-        .chain(FORMATS.iter().map(|format| format.name));
+        .chain(
+            FORMATS
+                .iter()
+                .chain(ADVICE_FORMATS)
+                .map(|format| format.name),
+        );
     let mut known = known_policies(name);
     known.extend(others.map(str::to_owned));
     let known = known.iter().map(String::as_str);
@@ -164,25 +184,33 @@ fn of_metric(metric: &Metric, heading: &str) -> Explanation {
     }
 }
 
-fn of_heading(heading: &Heading) -> Explanation {
-    let text = match heading.means {
-        Meaning::Derived(text) => text,
-        Meaning::Metric(name) => match metric(name) {
-            Some(metric) => {
-                let mut explanation = of_metric(metric, heading.name);
-                explanation.facts.push(("field", name.to_owned()));
-                return explanation;
-            }
-            None => name,
-        },
-    };
-    Explanation {
+/// A heading of a table, and what one of the same name says in the table of `advise`.
+fn of_heading(heading: &Heading, in_advice: Option<&Heading>) -> Explanation {
+    let mut explanation = Explanation {
         heading: heading.name.to_owned(),
         kind: "column",
         summary: "a column of the tables".to_owned(),
-        paragraphs: vec![text.to_owned()],
+        paragraphs: vec![],
         facts: vec![],
+    };
+    match heading.means {
+        Meaning::Derived(text) => explanation.paragraphs.push(text.to_owned()),
+        Meaning::Metric(name) => match metric(name) {
+            Some(metric) => {
+                explanation = of_metric(metric, heading.name);
+                explanation.facts.push(("field", name.to_owned()));
+            }
+            None => explanation.paragraphs.push(name.to_owned()),
+        },
     }
+    if let Some(Meaning::Derived(text) | Meaning::Metric(text)) =
+        in_advice.map(|heading| heading.means)
+    {
+        explanation
+            .paragraphs
+            .push(format!("In the table of `advise`: {text}"));
+    }
+    explanation
 }
 
 /// Whether a name that parses is one of this entry's family.

@@ -1,7 +1,7 @@
-//! The catalogue of trace formats.
+//! The catalogues of formats: of traces, and of advice.
 
-/// A trace format that can be read.
-pub(crate) struct TraceFormat {
+/// A format that is read or written.
+pub(crate) struct Format {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) explanation: &'static str,
@@ -9,8 +9,8 @@ pub(crate) struct TraceFormat {
 }
 
 /// The formats of traces.
-pub(crate) const FORMATS: &[TraceFormat] = &[
-    TraceFormat {
+pub(crate) const FORMATS: &[Format] = &[
+    Format {
         name: "broadleaf",
         summary: "recordings of ours (.bl): page visits in exact order, and what happened to mappings",
         explanation: "Chunks of visits and events, compressed, each with a checksum, behind a header that names the command, \
@@ -18,14 +18,14 @@ pub(crate) const FORMATS: &[TraceFormat] = &[
                       Written by `broadleaf record` and `broadleaf import`; read by `info`, `compare` and `advise`.",
         source: "docs/book/src/trace-format.md",
     },
-    TraceFormat {
+    Format {
         name: "reduced",
         summary: "reduced forms of traces (.reduced): the visits that may change something on some machines, and what the others come to",
         explanation: "Made of a trace by `broadleaf reduce` for the first level of one machine or several, and kept beside it. `compare` reads \
                       it in place of the trace, with the same counts, where the machines are those and the trace has not changed since.",
         source: "docs/book/src/reduced.md",
     },
-    TraceFormat {
+    Format {
         name: "lackey",
         summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, no mappings",
         explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store (` S addr,size`) and load \
@@ -35,3 +35,49 @@ pub(crate) const FORMATS: &[TraceFormat] = &[
         source: "Valgrind, lackey/lk_main.c",
     },
 ];
+
+/// The formats of `advise` for who acts on its advice.
+pub(crate) const ADVICE_FORMATS: &[Format] = &[
+    Format {
+        name: "madvise",
+        summary: "lines of C: a call of madvise(2) for each range, the best first",
+        explanation: "Behind each call is a comment with the range's place in its mapping, by which the program finds it in another run, and with the setting \
+                      that has superpages of its size, which madvise cannot name. A range of a size that Linux has no superpages of is a comment without a call. \
+                      Written by `broadleaf advise --format madvise`.",
+        source: "Linux, madvise(2), and Documentation/admin-guide/mm/transhuge.rst",
+    },
+    Format {
+        name: "cbmm",
+        summary: "a profile for CBMM, a kernel that weighs what each superpage would gain against what it costs",
+        explanation: "A line `huge,SECTION,BENEFIT,addr,>,LOW,addr,<,HIGH` for each range of one process: the heap or what mmap made, the cycles of walks that one \
+                      superpage of it spares on the average, and its bounds. A profile knows superpages of 2 MiB. What it cannot express is named on standard error. \
+                      Written by `broadleaf advise --format cbmm`.",
+        source: "Mansi, Tabatabai and Swift 2022, and the profiles of its artifact",
+    },
+    Format {
+        name: "mosalloc",
+        summary: "a layout for Mosalloc, an allocator that backs windows of its pools with larger pages",
+        explanation: "Rows `type,pageSize,startOffset,endOffset`: with -1 how large the pool of the heap (brk), of anonymous mappings (mmap) or of files is, \
+                      else a window of pages of 2 MiB or 1 GiB, in bytes from the pool's start. What it cannot express is named on standard error. \
+                      Written by `broadleaf advise --format mosalloc`.",
+        source: "Agbarya and others 2020, and the layouts that come with Mosalloc",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::AdviseFormat;
+    use clap::ValueEnum;
+
+    #[test]
+    fn every_format_for_another_program_is_in_the_catalogue() {
+        let names: Vec<&str> = ADVICE_FORMATS.iter().map(|format| format.name).collect();
+        let formats = AdviseFormat::value_variants().iter();
+        let others =
+            formats.filter(|format| ![AdviseFormat::Table, AdviseFormat::Json].contains(format));
+        let others = others.filter_map(ValueEnum::to_possible_value);
+        let others: Vec<String> = others.map(|value| value.get_name().to_owned()).collect();
+        assert_eq!(names, others);
+    }
+}

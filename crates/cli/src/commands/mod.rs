@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod explain;
 mod expressions;
 mod formats;
+pub(crate) mod govern;
 pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod list;

@@ -2,11 +2,11 @@
 
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{Refusal, catalogue};
-use broadleaf_report::HEADINGS;
+use broadleaf_report::{HEADINGS, RANGE_HEADINGS};
 use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
-use super::formats::FORMATS;
+use super::formats::{ADVICE_FORMATS, FORMATS};
 
 /// Takes any text, because there are more names than can be listed (`pop-77`, a machine's file), and offers those that can.
 /// What is wrong with a name, the command says itself.
@@ -30,11 +30,16 @@ pub(crate) fn everything() -> Offered {
         .chain(all_metrics().map(|metric| metric.name))
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
         .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
-        .chain(FORMATS.iter().map(|format| format.name))
+        .chain(
+            FORMATS
+                .iter()
+                .chain(ADVICE_FORMATS)
+                .map(|format| format.name),
+        )
         .collect();
     // Scripts for shells do not agree on how a blank inside a name is written.
-    for heading in HEADINGS
-        .iter()
+    for heading in (HEADINGS.iter())
+        .chain(RANGE_HEADINGS)
         .filter(|heading| !heading.name.contains(' '))
     {
         if !names.contains(&heading.name) {

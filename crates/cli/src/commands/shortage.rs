@@ -5,7 +5,7 @@ use std::path::Path;
 
 use broadleaf_engine::{Limits, Plan, Start};
 use broadleaf_metrics::{CellResult, MemoryAsked};
-use broadleaf_policy::{Policy, Sizes};
+use broadleaf_policy::{Kind, Policy, Sizes};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, is_mostly_disk};
 use broadleaf_translation::Machine;
@@ -197,6 +197,51 @@ pub(crate) fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Ve
     notes
 }
 
+/// Refuses a policy that is told page sizes that no machine has: it would make no superpages. Warns of one that has such sizes anyway.
+pub(crate) fn refuse_lacking(
+    policies: &[Box<dyn Policy>],
+    machines: &[Machine],
+) -> Result<(), Failure> {
+    let has_some = |named: Sizes, machine: &Machine| {
+        let sizes = machine.design.sizes();
+        sizes.iter().any(|size| named.holds(size.shift()))
+    };
+    for policy in policies {
+        let named = policy.needs().sizes;
+        let is_named = matches!(named, Sizes::These(sizes) if sizes != 0);
+        if !is_named || machines.iter().any(|machine| has_some(named, machine)) {
+            continue;
+        }
+        let has = machines.iter().map(|machine| {
+            let sizes = machine.design.sizes().iter();
+            let sizes: Vec<String> = sizes.map(|size| size.short_name().to_string()).collect();
+            format!("{} has {}", machine.name, sizes.join(", "))
+        });
+        let has: Vec<String> = has.collect();
+        let name = policy.name();
+        let sizes = lacks(named, &[]).join(", ");
+        let has = has.join("; ");
+        let lacking = format!("{name} makes pages of {sizes}, which the machine lacks: {has}");
+        if is_told_sizes(&name) {
+            return Err(Failure::Wrong(lacking));
+        }
+        eprintln!("broadleaf: {lacking}; it makes no superpages there");
+    }
+    Ok(())
+}
+
+/// Whether the name of a policy says which sizes it makes: in brackets, or behind a dash where that is all that it can be told.
+fn is_told_sizes(name: &str) -> bool {
+    let entry = |end: char| broadleaf_policy::entry(name.split(end).next().unwrap_or(name));
+    let bracketed = name.contains('(');
+    let entry = if bracketed { entry('(') } else { entry('-') };
+    let mut parameters = entry.into_iter().flat_map(|entry| entry.parameters);
+    parameters.any(|told| {
+        told.kind == Kind::Sizes
+            && (name.contains(&format!("{}=", told.name)) || !bracketed && name.contains('-'))
+    })
+}
+
 /// The page sizes of a policy that a machine of these sizes lacks.
 fn lacks(wanted: Sizes, there: &[PageSize]) -> Vec<String> {
     let named = match wanted {
@@ -217,6 +262,28 @@ fn lacks(wanted: Sizes, there: &[PageSize]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_tell_sizes() {
+        for name in [
+            "fixed-16k",
+            "asap-4-64",
+            "fixed(size=16k+2m)",
+            "approx-online(sizes=16k)",
+            "offline(cycles=all,sizes=2m)",
+        ] {
+            assert!(is_told_sizes(name), "{name}");
+        }
+        for name in [
+            "freebsd14",
+            "linux(enabled=never)",
+            "pop-64",
+            "4k",
+            "approx-online",
+        ] {
+            assert!(!is_told_sizes(name), "{name}");
+        }
+    }
 
     #[test]
     fn what_a_machine_lacks() {

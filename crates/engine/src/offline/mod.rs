@@ -1,7 +1,7 @@
 //! Which pieces are worth being superpages from the beginning, for someone who knows the whole trace: OFFLINE of Romer 1995, section 7.1.
 //!
 //! A replay in base pages writes down what matters ([`recorder`]); that is tried with some superpages, which says what it costs and what each other piece would spare ([`trial`]);
-//! of these the ones that pay are added ([`accept`]), and so on until nothing pays ([`choose`]).
+//! of these the ones that pay are added ([`accept`], [`search`]), and so on until nothing pays ([`choose`]).
 //!
 //! What a piece would spare is counted for a TLB of as many entries as the machine's largest structure for base pages has, any of which holds any page, with exact LRU replacement. On such a
 //! machine it is exact for each piece by itself that is a superpage from the first use of its pages to their end. For one that becomes a superpage later or breaks, and on another machine, it is an
@@ -14,6 +14,7 @@ mod numbers;
 mod recency;
 mod recorder;
 mod regions;
+mod search;
 mod told;
 mod trial;
 

@@ -4,6 +4,8 @@
 use crate::kernel::No;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 /// Makes superpages of a range, at once (Linux 6.1).
@@ -119,4 +121,43 @@ pub fn allow_thp() -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// What a program that has ended, and all that it waited for, came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Processor time, of users and of the kernel.
+    pub cpu: Duration,
+    /// Page faults.
+    pub faults: u64,
+    /// The most that one of its processes held, in bytes.
+    pub rss_bytes_peak: u64,
+}
+
+/// Waits for a child, and says how it ended and what it came to.
+///
+/// # Errors
+/// What the kernel answered: there is no such child, or somebody else has waited for it.
+pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
+    let mut status = 0;
+    // SAFETY: a structure of numbers, for which zeroes are values.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: `status` and `usage` are ours, and the call writes nothing else.
+        let ended = unsafe { libc::wait4(child as i32, &raw mut status, 0, &raw mut usage) };
+        if ended >= 0 {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+    let usage = Usage {
+        cpu: time(usage.ru_utime) + time(usage.ru_stime),
+        faults: (usage.ru_minflt + usage.ru_majflt) as u64,
+        rss_bytes_peak: usage.ru_maxrss as u64 * 1024,
+    };
+    Ok((ExitStatus::from_raw(status), usage))
 }

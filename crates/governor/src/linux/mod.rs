@@ -2,6 +2,7 @@
 //!
 //! What it is asked stands in `proc(5)`, `process_madvise(2)`, `madvise(2)` and the kernel's `Documentation/admin-guide/mm/pagemap.rst`.
 
+mod abilities;
 mod calls;
 mod cgroup;
 mod machine;
@@ -22,7 +23,8 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use calls::{ThpControl, allow_only_advised, allow_thp, thp_control};
+pub use abilities::{Abilities, Obstacle, ThpSetting};
+pub use calls::{ThpControl, Usage, allow_only_advised, allow_thp, thp_control, wait_for};
 pub use procfs::Description;
 
 /// The kernel that this runs on.

@@ -9,6 +9,10 @@ use broadleaf_policy::{Point, Refusal, Verdict};
 /// Blocks of a run at most, so that budgets and the clock are looked at between two runs.
 const RUN: usize = 16;
 
+/// Blocks tried in a tick for which no extent is free: the kernel may make room by moving pages, in the governor's time and not in the program's. It says when it
+/// cannot, and then nothing is tried for a while.
+const BY_COMPACTION: u64 = 16;
+
 /// A block that the policy would promote.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
@@ -48,7 +52,7 @@ impl Ward {
 
     /// The blocks that the policy would promote, by process and number. Others are refused by name.
     fn candidates(&mut self) -> Vec<Candidate> {
-        let extent_free = self.machine.free_blocks > 0;
+        let extent_free = self.extents() > 0;
         let short = self.shortage() > 0;
         let mut found = Vec::new();
         let mut refused = Vec::new();
@@ -131,7 +135,7 @@ impl Ward {
         let breaks = demoted
             .iter()
             .any(|(process, block)| self.made(*process, *block));
-        let mut extents = if breaks { 0 } else { self.machine.free_blocks };
+        let mut extents = if breaks { 0 } else { self.extents() };
         let mut taken = Vec::new();
         for candidate in candidates {
             let added = candidate.seen.bytes_to_add();
@@ -155,6 +159,16 @@ impl Ward {
         }
         taken.sort_by_key(|candidate| (candidate.process, candidate.seen.block));
         taken
+    }
+
+    /// How many extents may be asked for.
+    fn extents(&self) -> u64 {
+        // Waiting for pages to be moved counts as waiting for memory, and is not to be mistaken for a shortage.
+        let calm =
+            (self.machine.pressure).is_none_or(|pressure| pressure < self.budgets.pressure / 2);
+        self.machine
+            .free_blocks
+            .max(if calm { BY_COMPACTION } else { 0 })
     }
 
     /// Bytes that may be added.

@@ -27,11 +27,13 @@ impl Ward {
             // Not one could be made: the next will not do better soon.
             Some(true) => self
                 .pause
-                .wait(self.at, Duration::from_secs(1), Duration::from_secs(60)),
+                .wait(self.at, Duration::from_secs(1), Duration::from_secs(10)),
             Some(false) => self.pause.end(),
             None => {}
         }
-        self.tally.added_bytes_peak = self.tally.added_bytes_peak.max(self.added_bytes());
+        if !outcomes.is_empty() {
+            self.tell_tally();
+        }
     }
 
     fn learn_one(&mut self, outcome: &Outcome) {

@@ -39,7 +39,12 @@ pub struct Ward {
     /// When it last decided; `None` where something has changed since.
     decided: Option<Duration>,
     tally: Tally,
+    /// What the largest processes that have ended looked like at last.
+    departed: Vec<(ProcessId, Vitals, Pages)>,
 }
+
+/// How many processes that have ended are remembered.
+const DEPARTED: usize = 16;
 
 /// What is known of a process.
 #[derive(Debug, Default)]
@@ -67,6 +72,7 @@ impl Ward {
             thrift: mark::Patience::default(),
             decided: None,
             tally: Tally::default(),
+            departed: Vec::new(),
         }
     }
 
@@ -89,6 +95,18 @@ impl Ward {
     pub fn processes(&self) -> impl Iterator<Item = (ProcessId, &Vitals, &Pages)> {
         let known = self.known.iter();
         known.map(|(id, known)| (*id, &known.vitals, &known.pages))
+    }
+
+    /// The largest processes that have ended, as each was last seen.
+    pub fn departed(&self) -> impl Iterator<Item = (ProcessId, &Vitals, &Pages)> {
+        let departed = self.departed.iter();
+        departed.map(|(id, vitals, pages)| (*id, vitals, pages))
+    }
+
+    /// Page faults of all processes, since each began.
+    pub fn page_faults(&self) -> u64 {
+        let living = self.known.values().map(|known| known.vitals.faults);
+        living.fold(self.tally.page_faults, u64::saturating_add)
     }
 
     /// What is known of a process's memory.
@@ -118,10 +136,8 @@ impl Ward {
 
     /// Bytes that all processes hold.
     pub fn rss_bytes(&self) -> u64 {
-        self.known
-            .values()
-            .map(|known| known.vitals.rss_bytes)
-            .sum()
+        let each = self.known.values().map(|known| known.vitals.rss_bytes);
+        each.fold(0, u64::saturating_add)
     }
 
     /// Takes in what was seen.
@@ -133,7 +149,13 @@ impl Ward {
                 .binary_search_by_key(id, |process| process.id)
                 .is_ok()
         };
-        self.known.retain(|id, _| living(id));
+        for (id, known) in self.known.extract_if(.., |id, _| !living(id)) {
+            self.tally.page_faults = (self.tally.page_faults).saturating_add(known.vitals.faults);
+            self.departed.push((id, known.vitals, known.pages));
+        }
+        self.departed
+            .sort_by_key(|(_, vitals, _)| std::cmp::Reverse(vitals.rss_bytes));
+        self.departed.truncate(DEPARTED);
         for process in seen.processes {
             let known = self.known.entry(process.id).or_default();
             if known.vitals.image != process.vitals.image {
@@ -151,9 +173,7 @@ impl Ward {
         }
         self.note_shortage();
         if self.decided.is_none() {
-            let added = self.added_bytes();
-            self.tally
-                .saw(added, self.known.values().map(|known| &known.pages));
+            self.tell_tally();
         }
     }
 
@@ -165,6 +185,13 @@ impl Ward {
                 .wait(self.at, Duration::from_secs(10), Duration::from_secs(600));
         }
         self.was_short = is_short;
+    }
+
+    /// Notes the most that stood at a time.
+    fn tell_tally(&mut self) {
+        let added = self.added_bytes();
+        let pages = self.known.values().map(|known| &known.pages);
+        self.tally.saw(added, pages);
     }
 
     /// Whether there may be something to decide: something was seen or learned, memory is short, or enough time has passed for a wait to have ended.

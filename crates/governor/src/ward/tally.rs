@@ -22,6 +22,8 @@ pub struct Tally {
     pub returned_bytes: u64,
     /// The most that stood in superpages at a time, whoever made them, in bytes.
     pub huge_bytes_peak: u64,
+    /// Page faults of the processes that have ended.
+    pub page_faults: u64,
     /// How often memory was short.
     pub short: u64,
 }

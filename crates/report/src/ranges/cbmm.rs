@@ -6,22 +6,29 @@ use broadleaf_metrics::{AdvisedRange, BackingName, RangeAdvice};
 /// The size of superpages that its profiles are about.
 const SUPERPAGE: u64 = 2 << 20;
 
-/// A line of the profile for each range of one process, in order; and what has to be said of ranges that it cannot express.
+/// A line of the profile for each range of one process, in order, until there are `most` of them; and what has to be said of ranges that it cannot express and that come before the last of these.
 ///
 /// The benefit is that of one superpage of the range: the kernel compares it with what making one costs, which it counts itself. Bounds are the range's first byte and the byte behind its last, as
 /// in the profiles of its artifact, where neighbours share a bound: it cuts mappings there.
-pub fn cbmm(advice: &RangeAdvice) -> (String, Vec<String>) {
+pub fn cbmm(advice: &RangeAdvice, most: usize) -> (String, Vec<String>) {
     let (ranges, others) = of_one_process(advice);
     let mut notes: Vec<String> = others.into_iter().collect();
     let mut out = String::new();
+    let mut lines = 0;
     for range in ranges {
+        if lines == most {
+            break;
+        }
         match section(range) {
-            Ok(section) => out.push_str(&format!(
-                "huge,{section},{},addr,>,{:#x},addr,<,{:#x}\n",
-                range.walk_cycles_spared / range.superpages.max(1),
-                range.start,
-                range.end
-            )),
+            Ok(section) => {
+                lines += 1;
+                out.push_str(&format!(
+                    "huge,{section},{},addr,>,{:#x},addr,<,{:#x}\n",
+                    range.walk_cycles_spared / range.superpages.max(1),
+                    range.start,
+                    range.end
+                ));
+            }
             Err(why) => notes.push(format!(
                 "{:#x}-{:#x} of process {} is left out: {why}",
                 range.start,
@@ -59,7 +66,7 @@ mod tests {
     #[test]
     fn a_line_has_the_benefit_of_one_superpage_and_the_bounds_of_all() {
         let anonymous = lying_in(BackingName::Anonymous, 0x7ffe_1cc0_0000, 3);
-        let (text, notes) = cbmm(&advice(vec![heap(), anonymous]));
+        let (text, notes) = cbmm(&advice(vec![heap(), anonymous]), usize::MAX);
         assert_eq!(
             text,
             "huge,heap,18510,addr,>,0x400000,addr,<,0x800000\n\
@@ -79,7 +86,7 @@ mod tests {
             superpage_bytes: 1 << 30,
             ..heap()
         };
-        let (text, notes) = cbmm(&advice(vec![stack, unknown, large]));
+        let (text, notes) = cbmm(&advice(vec![stack, unknown, large]), usize::MAX);
         assert_eq!(text, "");
         assert_eq!(
             notes,
@@ -89,5 +96,24 @@ mod tests {
                 "0x400000-0x800000 of process 41 sort is left out: its superpages have 1 GiB, and a profile is about 2 MiB",
             ]
         );
+    }
+
+    #[test]
+    fn the_best_are_counted_among_those_that_it_can_express() {
+        let stack = |start| lying_in(BackingName::Stack, start, 1);
+        let anonymous = lying_in(BackingName::Anonymous, 0x7ffe_1cc0_0000, 3);
+        let ranges = vec![
+            stack(0x7ff_0000_0000),
+            heap(),
+            anonymous,
+            stack(0x8ff_0000_0000),
+        ];
+        let lines = |most| {
+            let (text, notes) = cbmm(&advice(ranges.clone()), most);
+            (text.lines().count(), notes.len())
+        };
+        assert_eq!(lines(1), (1, 1));
+        assert_eq!(lines(2), (2, 1));
+        assert_eq!(lines(3), (2, 2));
     }
 }

@@ -4,25 +4,84 @@ use super::{NOTHING_PAYS, plain, process_of, size_in_full};
 use crate::number::grouped;
 use broadleaf_metrics::{AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 
-/// The size of superpages that `madvise` asks for on x86-64.
-const MADVISED: u64 = 2 << 20;
-
-/// A call of `madvise(2)` for each range, in order, behind a comment that says what to do with them.
-pub fn madvise(advice: &RangeAdvice) -> String {
+/// A call of `madvise(2)` for each range, in order, until there are `most` of them, behind a comment that says what to do with them. Ranges of sizes
+/// that Linux has no superpages of are comments.
+pub fn madvise(advice: &RangeAdvice, most: usize) -> String {
     let mut out = head(advice);
     if advice.ranges.is_empty() {
         out.push_str(&format!("/* {NOTHING_PAYS} */\n"));
     }
     let names_process = advice.spaces > 1;
+    let sizes = LinuxSizes::of(advice);
+    let mut calls = 0;
     for range in &advice.ranges {
-        out.push_str(&format!(
-            "madvise((void *){:#x}, {}, MADV_HUGEPAGE); /* {} */\n",
-            range.start,
-            range.bytes(),
-            commented(&about(range, names_process))
-        ));
+        if calls == most {
+            break;
+        }
+        let about = about(range, names_process, sizes);
+        match sizes.lack(range.superpage_bytes) {
+            Some(why) => {
+                let (start, end) = (range.start, range.end);
+                let about = commented(&format!("{start:#x}-{end:#x}, {about}, left out: {why}"));
+                out.push_str(&format!("/* {about} */\n"));
+            }
+            None => {
+                calls += 1;
+                out.push_str(&format!(
+                    "madvise((void *){:#x}, {}, MADV_HUGEPAGE); /* {} */\n",
+                    range.start,
+                    range.bytes(),
+                    commented(&about)
+                ));
+            }
+        }
     }
     out
+}
+
+/// The sizes of transparent superpages that Linux makes of anonymous memory, by its base page.
+#[derive(Clone, Copy, Debug)]
+struct LinuxSizes {
+    base: u64,
+    /// Four base pages: order 2 (`THP_ORDERS_ALL_ANON` of `include/linux/huge_mm.h`).
+    least: u64,
+    /// What one page of its page table maps, with entries of 8 bytes: what `madvise` asks for.
+    most: u64,
+}
+
+impl LinuxSizes {
+    /// On the machine that the advice is for.
+    fn of(advice: &RangeAdvice) -> Self {
+        let memory = (advice.replayed()).and_then(|(without, _)| without.memory.as_ref());
+        let base = memory.map_or(4096, |memory| memory.base_page_bytes);
+        Self {
+            base,
+            least: 4 * base,
+            most: base * (base / 8),
+        }
+    }
+
+    /// Why `madvise` gets no superpages of that size on any Linux, if it gets none.
+    fn lack(self, bytes: u64) -> Option<String> {
+        if (self.least..=self.most).contains(&bytes) {
+            return None;
+        }
+        let kernels = match self.base {
+            4096 => "for x86-64".to_owned(),
+            base => format!("with base pages of {}", size_in_full(base)),
+        };
+        let size = size_in_full(bytes);
+        let lack = match bytes < self.least {
+            true => format!("pages of {size} exist on no Linux {kernels}"),
+            // There may be some for `mmap` to ask for.
+            false => format!("madvise makes no pages of {size} on Linux {kernels}"),
+        };
+        Some(format!(
+            "{lack}, whose transparent superpages have {} to {}",
+            size_in_full(self.least),
+            size_in_full(self.most)
+        ))
+    }
 }
 
 fn head(advice: &RangeAdvice) -> String {
@@ -44,7 +103,7 @@ fn head(advice: &RangeAdvice) -> String {
 }
 
 /// What a reader of the line wants to know of the range.
-fn about(range: &AdvisedRange, names_process: bool) -> String {
+fn about(range: &AdvisedRange, names_process: bool, sizes: LinuxSizes) -> String {
     let mut facts = Vec::new();
     if names_process {
         facts.push(format!("process {}", process_of(range)));
@@ -61,11 +120,15 @@ fn about(range: &AdvisedRange, names_process: bool) -> String {
         facts
             .push("needs CONFIG_READ_ONLY_THP_FOR_FS and a file system that takes part".to_owned());
     }
-    if range.superpage_bytes != MADVISED {
+    if range.cycles_gained <= 0 {
+        facts.push("gains nothing by itself, only beside others".to_owned());
+    }
+    let bytes = range.superpage_bytes;
+    if bytes != sizes.most && sizes.lack(bytes).is_none() {
         facts.push(format!(
             "madvise cannot name a size: pages of {} are asked for with madvise in /sys/kernel/mm/transparent_hugepage/hugepages-{}kB/enabled",
-            size_in_full(range.superpage_bytes),
-            range.superpage_bytes >> 10
+            size_in_full(bytes),
+            bytes >> 10
         ));
     }
     facts.join(", ")
@@ -106,7 +169,7 @@ mod tests {
 
     /// The calls and what is said of them, without the head.
     fn lines(advice: RangeAdvice) -> Vec<String> {
-        let text = madvise(&advice);
+        let text = madvise(&advice, usize::MAX);
         let (head, lines) = text.split_once("*/\n").expect("a head");
         assert!(head.contains("address randomisation"), "{head}");
         lines.lines().map(str::to_owned).collect()
@@ -130,12 +193,48 @@ mod tests {
             lines(advice(vec![heap(), stack, anonymous, file, unknown, large])),
             [
                 "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 2 x 2 MiB, spares 1,234 walks */",
-                "madvise((void *)0x7ff00000000, 2097152, MADV_HUGEPAGE); /* stack, 0x203000 below its end, 1 x 2 MiB, spares 10 walks */",
-                "madvise((void *)0x10000000000, 2097152, MADV_HUGEPAGE); /* anonymous 0xfffffff000-0x10000203000 + 0x1000, 1 x 2 MiB, spares 10 walks */",
-                "madvise((void *)0x20000000000, 2097152, MADV_HUGEPAGE); /* file /data/x* /y + 0x201000, 1 x 2 MiB, spares 10 walks, needs CONFIG_READ_ONLY_THP_FOR_FS and a file system that takes part */",
+                "madvise((void *)0x7ff00000000, 2097152, MADV_HUGEPAGE); /* stack, 0x203000 below its end, 1 x 2 MiB, spares 10 walks, gains nothing by itself, only beside others */",
+                "madvise((void *)0x10000000000, 2097152, MADV_HUGEPAGE); /* anonymous 0xfffffff000-0x10000203000 + 0x1000, 1 x 2 MiB, spares 10 walks, gains nothing by itself, only beside others */",
+                "madvise((void *)0x20000000000, 2097152, MADV_HUGEPAGE); /* file /data/x* /y + 0x201000, 1 x 2 MiB, spares 10 walks, needs CONFIG_READ_ONLY_THP_FOR_FS and a file system that takes part, gains nothing by itself, only beside others */",
                 "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* mapping not recorded, 2 x 2 MiB, spares 1,234 walks */",
                 "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 64 x 64 KiB, spares 1,234 walks, madvise cannot name a size: pages of 64 KiB are asked for with madvise in /sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled */",
             ]
+        );
+    }
+
+    #[test]
+    fn a_size_that_linux_lacks_is_a_comment_and_counts_for_no_call() {
+        let of = |superpage_bytes| AdvisedRange {
+            superpage_bytes,
+            ..heap()
+        };
+        let ranges = vec![of(8192), of(16_384), of(4 << 20), of(2 << 20), of(8192)];
+        let text = madvise(&advice(ranges.clone()), 2);
+        let lines: Vec<&str> = text
+            .lines()
+            .skip_while(|line| !line.ends_with("*/"))
+            .skip(1)
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "/* 0x400000-0x800000, heap + 0x200000, 2 x 8 KiB, spares 1,234 walks, left out: pages of 8 KiB exist on no Linux for x86-64, whose transparent superpages have 16 KiB to 2 MiB */",
+                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 2 x 16 KiB, spares 1,234 walks, madvise cannot name a size: pages of 16 KiB are asked for with madvise in /sys/kernel/mm/transparent_hugepage/hugepages-16kB/enabled */",
+                "/* 0x400000-0x800000, heap + 0x200000, 2 x 4 MiB, spares 1,234 walks, left out: madvise makes no pages of 4 MiB on Linux for x86-64, whose transparent superpages have 16 KiB to 2 MiB */",
+                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 2 x 2 MiB, spares 1,234 walks */",
+            ]
+        );
+        // With base pages of 16 KiB, madvise asks for 32 MiB.
+        let mut large = advice(vec![of(2 << 20), of(32 << 20), of(32_768)]);
+        for result in &mut large.results {
+            result.memory.as_mut().unwrap().base_page_bytes = 16_384;
+        }
+        let text = madvise(&large, usize::MAX);
+        assert!(text.contains("hugepages-2048kB/enabled"), "{text}");
+        assert!(!text.contains("hugepages-32768kB"), "{text}");
+        assert!(
+            text.contains("pages of 32 KiB exist on no Linux with base pages of 16 KiB, whose transparent superpages have 64 KiB to 32 MiB"),
+            "{text}"
         );
     }
 

@@ -6,6 +6,7 @@ mod madvise;
 mod table;
 #[cfg(test)]
 mod testing;
+mod together;
 
 pub use cbmm::cbmm;
 pub use madvise::madvise;

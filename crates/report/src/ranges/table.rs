@@ -1,30 +1,37 @@
 //! Advice by range as a table.
 
 use super::columns::{Column, columns};
+use super::together::{caution, left_out, together, whole};
 use super::{NOTHING_PAYS, plain};
 use crate::grid::wrap;
-use crate::number::{grouped, ratio, size, size_signed};
-use crate::{Grid, Style, View, added_bytes};
-use broadleaf_metrics::{AdvisedRange, CellResult, MemoryResult, RangeAdvice};
+use crate::number::{grouped, size};
+use crate::{Grid, Style, View};
+use broadleaf_metrics::{AdvisedRange, RangeAdvice};
 
 /// How narrow the last column may be, which is wrapped: the bounds of a mapping fit.
 const NARROWEST: usize = 30;
 
-/// The ranges, what all of them come to together, and how to take the figures.
-pub fn range_table(advice: &RangeAdvice, view: View) -> String {
+/// The best `most` of the ranges that gain something by themselves, how many are left out and why, what all of them come to together, and how to take the figures.
+pub fn range_table(advice: &RangeAdvice, most: usize, view: View) -> String {
     let mut out = heading(advice, view);
     out.push('\n');
     if advice.ranges.is_empty() {
         out.push_str(&paragraph(NOTHING_PAYS, Style::Strong, view));
     } else {
-        out.push_str(&ranges(advice, view));
-        if advice.ranges_left_out > 0 {
-            let text = format!("and {} more", grouped(advice.ranges_left_out));
+        let mut told: Vec<&AdvisedRange> = advice.ranges.iter().collect();
+        told.retain(|range| range.cycles_gained > 0);
+        let gaining = told.len();
+        told.truncate(most);
+        if !told.is_empty() {
+            out.push_str(&ranges(advice, &told, view));
+        }
+        for text in left_out(told.len(), gaining, advice.ranges.len()) {
             out.push_str(&paragraph(&text, Style::Faint, view));
         }
         out.push('\n');
         if let Some((without, with)) = advice.replayed() {
             out.push_str(&paragraph(&together(without, with), Style::Strong, view));
+            out.push_str(&paragraph(&whole(without, with), Style::Strong, view));
             out.push('\n');
         }
         out.push_str(&paragraph(&caution(advice.exact), Style::Faint, view));
@@ -58,17 +65,17 @@ fn heading(advice: &RangeAdvice, view: View) -> String {
     )
 }
 
-fn ranges(advice: &RangeAdvice, view: View) -> String {
+fn ranges(advice: &RangeAdvice, told: &[&AdvisedRange], view: View) -> String {
     let mut columns = columns(advice);
     let (mut exact, mut left_out) = (true, Vec::new());
-    let last = |range| {
+    let last = |range: &&AdvisedRange| {
         columns
             .last()
             .map(|column| (column.text)(range, true).chars().count())
     };
-    let widest = advice.ranges.iter().filter_map(last).max().unwrap_or(0);
+    let widest = told.iter().filter_map(last).max().unwrap_or(0);
     let grid = loop {
-        let grid = grid(&advice.ranges, &columns, exact);
+        let grid = grid(told, &columns, exact);
         let narrowest = grid.width() - widest.saturating_sub(NARROWEST);
         if view.width.is_none_or(|width| narrowest <= width) {
             break grid;
@@ -94,7 +101,7 @@ fn ranges(advice: &RangeAdvice, view: View) -> String {
     out
 }
 
-fn grid(ranges: &[AdvisedRange], columns: &[Column<'_>], exact: bool) -> Grid {
+fn grid(ranges: &[&AdvisedRange], columns: &[Column<'_>], exact: bool) -> Grid {
     let mut grid = Grid::new();
     for column in columns {
         grid = grid.column(column.heading, column.align);
@@ -103,42 +110,6 @@ fn grid(ranges: &[AdvisedRange], columns: &[Column<'_>], exact: bool) -> Grid {
         grid.row(columns.iter().map(|column| (column.text)(range, exact)));
     }
     grid
-}
-
-/// What all ranges come to, as replayed.
-fn together(without: &CellResult, with: &CellResult) -> String {
-    let fault_cycles = |result: &CellResult| {
-        let cycles = |memory: &MemoryResult| memory.fault_cycles;
-        grouped(result.memory.as_ref().map_or(0, cycles))
-    };
-    let added = added_bytes(with, without);
-    let memory = match added {
-        0 => "no more memory at the peak".to_owned(),
-        _ => format!("{} of memory more at the peak", size_signed(added)),
-    };
-    format!(
-        "All together, as replayed: {} walks instead of {}, {} cycles of walks instead of {} ({}); {} page faults instead of {}, {} cycles of faults instead of {}; {memory}.",
-        grouped(with.l2_misses),
-        grouped(without.l2_misses),
-        grouped(with.walk_cycles),
-        grouped(without.walk_cycles),
-        ratio(with.walk_cycles, without.walk_cycles),
-        grouped(with.page_faults),
-        grouped(without.page_faults),
-        fault_cycles(with),
-        fault_cycles(without),
-    )
-}
-
-/// How far the figures of ranges can be taken.
-fn caution(exact: bool) -> String {
-    let counted = "What a range spares is counted as if there were no other superpages: all together may spare less than the sum, or more.";
-    if exact {
-        return counted.to_owned();
-    }
-    format!(
-        "{counted} Counted is for a fully associative TLB with as many entries as this machine's, so that here it is an estimate; what is said of all together is not."
-    )
 }
 
 fn paragraph(text: &str, style: Style, view: View) -> String {
@@ -160,8 +131,13 @@ mod tests {
         let text = range_table(
             &advice(vec![
                 heap(),
-                lying_in(BackingName::File, 0x200_0000_0000, 1),
+                AdvisedRange {
+                    cycles_gained: 7,
+                    gained_per_kib: 0.002,
+                    ..lying_in(BackingName::File, 0x200_0000_0000, 1)
+                },
             ]),
+            20,
             View::default(),
         );
         let lines: Vec<&str> = text.lines().collect();
@@ -194,8 +170,8 @@ mod tests {
             cells(lines[8])[6..],
             [
                 "0 B",
-                "-7",
-                "-<0.01",
+                "7",
+                "<0.01",
                 "free",
                 "/data/x*/y + 0x201000, 0x1fffffff000-0x20000203000"
             ]
@@ -204,9 +180,26 @@ mod tests {
             lines[10],
             "All together, as replayed: 1,000 walks instead of 2,000, 30,000 cycles of walks instead of 60,000 (x0.50); 240 page faults instead of 1,000, 480,000 cycles of faults instead of 2,000,000; 304 KiB of memory more at the peak."
         );
+        assert_eq!(
+            lines[11],
+            "Whole gain: 1,550,000 cycles of walks and faults. 30,000 of them are of walks, which is 50.0% of what walks take without superpages."
+        );
         assert!(
             text.ends_with("all together may spare less than the sum, or more.\nNote: a note\n")
         );
+    }
+
+    #[test]
+    fn every_heading_is_explained_and_there_is_no_other() {
+        let several = RangeAdvice {
+            spaces: 2,
+            ..advice(vec![heap()])
+        };
+        let shown: Vec<&str> = (columns(&several).iter())
+            .map(|column| column.heading)
+            .collect();
+        let explained = crate::RANGE_HEADINGS.iter().map(|heading| heading.name);
+        assert_eq!(shown, explained.collect::<Vec<_>>());
     }
 
     #[test]
@@ -215,7 +208,7 @@ mod tests {
             width: Some(100),
             ..View::default()
         };
-        let text = range_table(&advice(vec![heap()]), view);
+        let text = range_table(&advice(vec![heap()]), 20, view);
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");
         assert!(
             text.contains("No room for: per KiB added, per KiB"),
@@ -226,7 +219,7 @@ mod tests {
 
     #[test]
     fn nothing_is_a_sentence_and_several_processes_are_a_column() {
-        let nothing = range_table(&advice(vec![]), View::default());
+        let nothing = range_table(&advice(vec![]), 20, View::default());
         assert!(nothing.contains(NOTHING_PAYS) && !nothing.contains("together"));
         let other = AdvisedRange {
             space: 1,
@@ -237,12 +230,32 @@ mod tests {
         let several = RangeAdvice {
             spaces: 2,
             exact: false,
-            ranges_left_out: 1200,
             ..advice(vec![heap(), other])
         };
-        let text = range_table(&several, View::default());
+        let text = range_table(&several, 20, View::default());
         assert!(text.contains("\n41 sort  0x400000"), "{text}");
         assert!(text.contains("\n1        0x400000"), "{text}");
-        assert!(text.contains("\nand 1,200 more\n") && text.contains("an estimate"));
+        assert!(
+            text.contains("an estimate") && !text.contains("left out"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_and_what_gains_nothing_is_no_row() {
+        let loses = |start| lying_in(BackingName::Anonymous, start, 1);
+        let gaining = vec![heap(); 1203];
+        let few = [gaining.clone(), vec![loses(0x200_0000_0000)]].concat();
+        let text = range_table(&advice(few), 3, View::default());
+        assert_eq!(text.matches("\n0x400000-").count(), 3, "{text}");
+        assert!(!text.contains("0x20000000000"), "{text}");
+        assert!(
+            text.contains("\nThe best 3 of 1,203 ranges: 1,200 are left out, and --top 1203 shows them.\n1 range is left out: alone, "),
+            "{text}"
+        );
+        let none = vec![loses(0x200_0000_0000), loses(0x300_0000_0000)];
+        let text = range_table(&advice(none), 3, View::default());
+        assert!(text.contains("\n2 ranges are left out: alone, "), "{text}");
+        assert!(!text.contains("superpages  walks"), "{text}");
     }
 }

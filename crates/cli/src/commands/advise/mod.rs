@@ -16,7 +16,7 @@ use broadleaf_report::{BASELINE, NOTHING_PAYS, View, cbmm, madvise, range_table}
 use broadleaf_translation::Machine;
 
 use super::compare::{available_threads, machine, refuse_empty, replay};
-use super::shortage::left_out;
+use super::shortage::{left_out, refuse_lacking};
 use super::{costs, names};
 use crate::args::{Advise, AdviseFormat, FilesAt};
 use crate::failure::Failure;
@@ -25,6 +25,9 @@ use crate::provenance::provenance;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace, Whole};
 use places::Places;
+
+/// How many ranges the table has unless one says otherwise.
+const ROWS: usize = 20;
 
 pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
     if let Some(output) = &options.output {
@@ -39,16 +42,25 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
     } else {
         view
     };
-    let (advice, places) = advise(options, policy, machine)?;
+    let (mut advice, places) = advise(options, policy, machine)?;
+    let most = options.top.map_or_else(
+        || match options.format {
+            AdviseFormat::Table => ROWS,
+            _ => usize::MAX,
+        },
+        NonZero::get,
+    );
+    // A format that cannot express all ranges counts those that it can.
     let (text, notes) = match options.format {
-        AdviseFormat::Table => (range_table(&advice, view), Vec::new()),
+        AdviseFormat::Table => (range_table(&advice, most, view), Vec::new()),
         AdviseFormat::Json => {
+            advice.keep_best(most);
             let text = serde_json::to_string_pretty(&advice).map_err(Failure::failed)?;
             (format!("{text}\n"), Vec::new())
         }
-        AdviseFormat::Madvise => (madvise(&advice), Vec::new()),
-        AdviseFormat::Cbmm => cbmm(&advice),
-        AdviseFormat::Mosalloc => mosalloc::layout(&advice, &places),
+        AdviseFormat::Madvise => (madvise(&advice, most), Vec::new()),
+        AdviseFormat::Cbmm => cbmm(&advice, most),
+        AdviseFormat::Mosalloc => mosalloc::layout(&advice, &places, most),
     };
     if advice.ranges.is_empty() && options.format != AdviseFormat::Table {
         eprintln!("broadleaf: {NOTHING_PAYS}");
@@ -88,6 +100,7 @@ fn advise(
     let machines = vec![machine];
     let baseline = broadleaf_policy::parse(BASELINE).map_err(Failure::failed)?;
     let policies = vec![baseline, policy];
+    refuse_lacking(&policies[1..], &machines)?;
     let left_out = left_out(&policies[1..], &machines);
     let threads = options.threads.map_or_else(available_threads, NonZero::get);
     let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
@@ -112,11 +125,9 @@ fn advise(
     }
     notes.extend(left_out);
     let chosen = outcome.choices.iter().find(|choice| choice.policy == name);
-    let mut ranges = chosen.map_or_else(Vec::new, |choice| {
+    let ranges = chosen.map_or_else(Vec::new, |choice| {
         ranges::ranked(choice, &places, options.by)
     });
-    let all = ranges.len();
-    ranges.truncate(options.top.map_or(all, NonZero::get));
     let advice = RangeAdvice {
         schema: ADVICE_SCHEMA.to_owned(),
         trace: summary,
@@ -126,7 +137,7 @@ fn advise(
         memory,
         spaces: places.processes.len().max(1) as u64,
         ranked_by: options.by.name().to_owned(),
-        ranges_left_out: (all - ranges.len()) as u64,
+        ranges_left_out: 0,
         ranges,
         results: outcome.results,
         damage: trace.damage(),

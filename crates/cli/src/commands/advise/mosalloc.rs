@@ -33,8 +33,9 @@ impl Kind {
 /// Windows by their pools and first bytes: the byte behind the last, and the page size.
 type Windows = BTreeMap<(Kind, u64), (u64, u64)>;
 
-/// The layout of one process's pools, and what has to be said of ranges that it cannot express.
-pub(super) fn layout(advice: &RangeAdvice, places: &Places) -> (String, Vec<String>) {
+/// The layout of one process's pools, with windows for the best `most` of the ranges that have a place in them; and what has to be said of ranges that it cannot express and that come before the last
+/// of these.
+pub(super) fn layout(advice: &RangeAdvice, places: &Places, most: usize) -> (String, Vec<String>) {
     let (ranges, others) = of_one_process(advice);
     let mut notes: Vec<String> = others.into_iter().collect();
     let space = match ranges.first() {
@@ -43,21 +44,24 @@ pub(super) fn layout(advice: &RangeAdvice, places: &Places) -> (String, Vec<Stri
     };
     let pools = space.and_then(|space| places.pools.get(&space));
     let pools = pools.cloned().unwrap_or_default();
+    let mut placed = Vec::new();
+    for range in ranges {
+        if placed.len() == most {
+            break;
+        }
+        match parts(range, &pools) {
+            Ok((kind, parts)) => placed.push((range, kind, parts)),
+            Err(why) => notes.push(left_out(range, why)),
+        }
+    }
     let mut windows = Windows::new();
     // Where windows meet, larger pages go first.
     for size in SIZES {
-        for range in ranges.iter().filter(|range| range.superpage_bytes == size) {
-            let added = parts(range, &pools)
-                .and_then(|(kind, parts)| add(&mut windows, kind, &parts, size));
-            notes.extend(added.err().map(|why| left_out(range, why)));
-        }
-    }
-    for range in &ranges {
-        if !SIZES.contains(&range.superpage_bytes) {
-            notes.push(left_out(
-                range,
-                "a layout has pages of 4 KiB, 2 MiB and 1 GiB",
-            ));
+        for (range, kind, parts) in &placed {
+            if range.superpage_bytes == size {
+                let added = add(&mut windows, *kind, parts, size);
+                notes.extend(added.err().map(|why| left_out(range, why)));
+            }
         }
     }
     (written(&windows, &pools), notes)
@@ -72,8 +76,11 @@ fn left_out(range: &AdvisedRange, why: &str) -> String {
     )
 }
 
-/// Where in which pool a range stands.
+/// Where in which pool a range stands, if there are pages of its size.
 fn parts(range: &AdvisedRange, pools: &Pools) -> Result<(Kind, Vec<Range<u64>>), &'static str> {
+    if !SIZES.contains(&range.superpage_bytes) {
+        return Err("a layout has pages of 4 KiB, 2 MiB and 1 GiB");
+    }
     match range.mapping.as_ref().map(|mapping| mapping.backing) {
         Some(BackingName::Heap) => {
             let begins = pools.heap.map(|(start, _)| start);

@@ -1,9 +1,12 @@
 //! A course under some superpages: what it costs, and what more of them would spare.
 
+mod breaking;
+mod making;
+
 use super::course::{Event, Item, Kept};
 use super::recency::{Recency, Used};
 use super::{Chosen, Setting};
-use broadleaf_memory::system::{Appraisal, Place};
+use broadleaf_memory::system::Place;
 use broadleaf_translation::SpaceTag;
 use broadleaf_translation::charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
 use broadleaf_units::SpaceId;
@@ -202,79 +205,12 @@ impl Trial<'_> {
         Place { page, ..at }
     }
 
-    fn fault(&mut self, number: u32, appraisal: &Appraisal) {
-        let at = self.kept.numbers.place(number);
-        let covered = |level: usize| appraisal.covered >> level & 1 != 0;
-        let mut inside = self.around(at).map(|(_, level)| level);
-        if inside.is_none() {
-            let asked = (1..=self.ladder.largest()).rev().find(|level| {
-                covered(*level) && self.chosen.get(&self.piece(at, *level)) == Some(level)
-            });
-            match asked {
-                Some(level) => {
-                    self.found.cost += self.setting.fault(0);
-                    self.found.cost += self.setting.price(level, appraisal.page_cycles);
-                    self.make((self.piece(at, level), level));
-                }
-                None => self.found.cost += self.setting.fault(appraisal.page_cycles),
-            }
-            inside = asked;
-        }
-        for level in inside.unwrap_or(0) + 1..=self.ladder.largest() {
-            if !covered(level) {
-                continue;
-            }
-            let piece = (self.piece(at, level), level);
-            let charge = self.charge(piece);
-            let noted = self.found.noted.entry(piece).or_default();
-            noted.faults += 1;
-            noted.lives += u64::from(appraisal.empty >> level & 1);
-            noted.page_cycles = appraisal.page_cycles;
-            if !noted.covered {
-                noted.covered = true;
-                noted.since = charge;
-            }
-        }
-    }
-
     fn charge(&self, piece: Piece) -> u64 {
         self.candidate(piece).map_or(0, |candidate| {
             let capacity = self.capacity.as_ref();
             self.prefetch.charge(candidate)
                 + capacity.map_or(0, |charges| charges.charge(candidate))
         })
-    }
-
-    fn make(&mut self, (first, level): Piece) {
-        let unit = self.units.len() as u32;
-        let made = self.unit(first, level);
-        self.units.push(made);
-        self.retarget(first, level, |_| unit);
-        let end = Place {
-            page: first.page + self.ladder.pages(level),
-            ..first
-        };
-        // What were smaller superpages in it are none any more.
-        let smaller: Vec<Place> = self.active.range(first..end).map(|(at, _)| *at).collect();
-        for at in smaller {
-            self.active.remove(&at);
-        }
-        self.active.insert(first, (level, unit));
-        self.found.made.insert(first);
-        let inside = (first, 0)..(end, 0);
-        let (noted, ladder) = (&mut self.found.noted, &self.ladder);
-        let parts: Vec<Piece> = (noted.range(inside))
-            .map(|(piece, _)| *piece)
-            .filter(|(part, of)| part.page + ladder.pages(*of) <= first.page + ladder.pages(level))
-            .collect();
-        for part in parts {
-            noted.remove(&part);
-        }
-        self.prefetch
-            .shoot_down(made.tag, first.page, self.ladder.pages(level));
-        if let Some(capacity) = &mut self.capacity {
-            capacity.shoot_down(made.tag, first.page, self.ladder.pages(level));
-        }
     }
 
     /// Has the pages of a piece translated by others than before, which leave the TLB.
@@ -285,84 +221,6 @@ impl Trial<'_> {
             let unit = &mut self.unit_of[number as usize];
             self.recency.remove(*unit);
             *unit = by(number);
-        }
-    }
-
-    fn removed(&mut self, first: Place, pages: u64, gone: bool) {
-        let end = first.page.saturating_add(pages);
-        let before = self.around(first);
-        let starting = Place { page: end, ..first };
-        let inside =
-            (self.active.range(first..starting)).map(|(first, (level, _))| (*first, *level));
-        let meeting: BTreeSet<Piece> = inside.chain(before).collect();
-        for (at, level) in meeting {
-            let whole =
-                at.page >= first.page && at.page.saturating_add(self.ladder.pages(level)) <= end;
-            if whole && !gone {
-                continue;
-            }
-            // What is left of it are base pages.
-            self.active.remove(&at);
-            if !whole {
-                self.found.cost += self.setting.demotion();
-            }
-            self.retarget(at, level, |number| number);
-            if let Some(candidate) = self.candidate((at, level)) {
-                self.prefetch.demote(candidate);
-                if let Some(capacity) = &mut self.capacity {
-                    capacity.demote(candidate);
-                }
-            }
-        }
-        let numbers: Vec<u32> = self.kept.numbers.among(first, pages).collect();
-        for number in numbers {
-            self.recency.remove(self.unit_of[number as usize]);
-        }
-        self.break_at_the_ends(first, end);
-        let tag = self.tag(first.space);
-        if !gone {
-            self.prefetch.shoot_down(tag, first.page, pages);
-            if let Some(capacity) = &mut self.capacity {
-                capacity.shoot_down(tag, first.page, pages);
-            }
-            return;
-        }
-        let range = (first, 0)..(starting, 0);
-        let ending: Vec<Piece> = (self.found.noted.range(range))
-            .map(|(piece, _)| *piece)
-            .filter(|(at, level)| at.page + self.ladder.pages(*level) <= end)
-            .collect();
-        for piece in ending {
-            self.settle(piece);
-        }
-        self.prefetch.forget(tag, first.page, pages);
-        if let Some(capacity) = &mut self.capacity {
-            capacity.forget(tag, first.page, pages);
-        }
-    }
-
-    /// Pieces that lie partly in a range of which something is taken away would be base pages from then on, until one of them faults again.
-    fn break_at_the_ends(&mut self, first: Place, end: u64) {
-        for level in 1..=self.ladder.largest() {
-            for page in [first.page, end.saturating_sub(1)] {
-                let at = self.piece(Place { page, ..first }, level);
-                let inside = at.page >= first.page
-                    && at.page.saturating_add(self.ladder.pages(level)) <= end;
-                if !inside {
-                    self.settle((at, level));
-                }
-            }
-        }
-    }
-
-    /// What a piece was charged so far is spared; it has to be covered anew to be charged more.
-    fn settle(&mut self, piece: Piece) {
-        let charge = self.charge(piece);
-        if let Some(noted) = self.found.noted.get_mut(&piece)
-            && noted.covered
-        {
-            noted.spared += charge.saturating_sub(noted.since);
-            noted.covered = false;
         }
     }
 

@@ -1,0 +1,158 @@
+//! The arguments of `run` and `attach`.
+
+use std::ffi::OsString;
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use broadleaf_governor::{Allowance, NotAnAllowance};
+use clap::{Args, ValueEnum};
+
+/// Run a program with superpages where a policy wants them
+///
+/// Starts a command, looks at its memory several times a second, and has the kernel make superpages of the blocks that the policy picks, within
+/// budgets of memory and time. What turns out wrong is undone: superpages are broken, those that added most first, when memory is short or too much was
+/// added, and a block that the program itself broke up is left alone until it is full again. Processes that the command starts are looked after as well.
+///
+/// The kernel is told to make no superpages in these processes of its own accord (Linux 6.18), so that the policy is the only source of them. Nothing else
+/// changes for the program: it has its own input, output and signals, and its exit status is this command's. What was done is summed up on
+/// standard error at its end.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf run -- redis-server
+  broadleaf run --policy pop-64 --max-added 2G -- ./server     more memory for more speed
+  broadleaf run --dry-run -- gcc -O2 -c big.c                  only say what would be done
+  broadleaf run --baseline 5 -- ./benchmark                    with and without, five times each
+  broadleaf run --format json -o run.json -- ./batch-job
+
+It takes Linux 6.1 and CAP_SYS_NICE. Without them the program runs all the same, and what is missing is said.")]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) govern: Govern,
+
+    /// Run the program N times under the policy and N times without, in turns, and print the difference. Its output is thrown away
+    #[arg(long, value_name = "N", conflicts_with_all = ["dry_run", "journal"])]
+    pub(crate) baseline: Option<NonZero<u32>>,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Make superpages in programs that run already
+///
+/// As `run`, for processes that were started without it, and what they start from here on. It goes on until they end or Ctrl-C ends it; superpages that stand then
+/// stay. The kernel cannot be kept from making superpages in them as well.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf attach 1234
+  broadleaf attach $(pidof postgres) --max-added 5%
+  broadleaf attach 1234 --for 10 --format json        ten seconds of it")]
+pub(crate) struct Attach {
+    /// The processes, by number
+    #[arg(required = true, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pids: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) govern: Govern,
+
+    /// End after so many seconds
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) seconds: Option<f64>,
+}
+
+/// What both take.
+#[derive(Debug, Args)]
+pub(crate) struct Govern {
+    /// Which blocks become superpages
+    #[arg(long, value_name = "NAME", default_value = "pop-256")]
+    pub(crate) policy: String,
+
+    /// How much memory superpages may add: a size, a part of what the processes hold, or unlimited
+    #[arg(long, value_name = "SIZE|PERCENT", default_value = "10%", value_parser = allowance)]
+    pub(crate) max_added: Allowance,
+
+    /// Memory is short where less than this is available on the machine: superpages are broken then, and none are made
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
+    pub(crate) keep_free: u64,
+
+    /// Memory is short, too, where some process waited for it so much of the last ten seconds
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
+    pub(crate) max_pressure: u32,
+
+    /// How much of a processor looking may take
+    #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = percent)]
+    pub(crate) max_cpu: u32,
+
+    /// How much of the time superpages may be in the making, which is when the program may have to wait for one
+    #[arg(long, value_name = "PERCENT", default_value = "80%", value_parser = percent)]
+    pub(crate) max_stall: u32,
+
+    /// The least time between two looks, in milliseconds
+    #[arg(long, value_name = "MS", default_value = "200", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    pub(crate) interval: u64,
+
+    /// Write down what is seen and done, for `replay`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+
+    /// Only say what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// How to print what was done
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: LiveFormat,
+
+    /// Where to print it [default: the table to standard error, JSON to standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite files that exist
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// How what was done is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LiveFormat {
+    /// For people
+    Table,
+    /// One object, for programs
+    Json,
+}
+
+fn allowance(text: &str) -> Result<Allowance, NotAnAllowance> {
+    text.parse()
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let size = broadleaf_governor::size(text);
+    size.ok_or_else(|| format!("\"{text}\" is no size; write it as 256M or 2G"))
+}
+
+/// Hundredths of a percent.
+fn percent(text: &str) -> Result<u32, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    let percent: f64 = number
+        .parse()
+        .map_err(|_| format!("\"{text}\" is no percentage; write it as 10%"))?;
+    if percent > 0.0 && percent <= 100.0 {
+        // Less than a hundredth would be none at all.
+        Ok(((percent * 100.0).round() as u32).max(1))
+    } else {
+        Err("a percentage is more than 0 and at most 100".to_owned())
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| format!("\"{text}\" is no number of seconds"))?;
+    if seconds > 0.0 && seconds <= 1e9 {
+        Ok(seconds)
+    } else {
+        Err("a number of seconds is more than 0 and at most 1e9".to_owned())
+    }
+}

@@ -1,0 +1,70 @@
+//! `attach`: processes that run already.
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use broadleaf_governor::{Governor, Kernel, Linux, No, Tree};
+
+use super::outcome::{Ended, Where, tell};
+use super::{govern, obstacles, ward};
+use crate::args::Attach;
+use crate::failure::Failure;
+use crate::interrupt::Asked;
+
+pub(crate) fn run(options: &Attach) -> Result<(), Failure> {
+    let ward = ward(&options.govern)?;
+    let place = Where::of(&options.govern)?;
+    for obstacle in obstacles(true, options.govern.dry_run) {
+        if obstacle.is_fatal() {
+            return Err(Failure::failed(obstacle));
+        }
+        eprintln!("broadleaf: {obstacle}");
+    }
+    let mut kernel = Linux::new();
+    let mut roots = Vec::with_capacity(options.pids.len());
+    for pid in &options.pids {
+        let process = kernel
+            .process(*pid)
+            .ok_or_else(|| Failure::Wrong(format!("there is no process {pid}")))?;
+        match kernel.pages(process) {
+            Ok(_) => {}
+            Err(No::Gone) => return Err(Failure::Wrong(format!("process {pid} has just ended"))),
+            Err(no) => {
+                return Err(Failure::Failed(format!(
+                    "process {pid} cannot be looked at: {no}. It takes its user, or CAP_SYS_PTRACE"
+                )));
+            }
+        }
+        if kernel.describe(process).thp_forbidden == Some(true) {
+            eprintln!(
+                "broadleaf: superpages are forbidden to process {pid} (prctl PR_SET_THP_DISABLE), by itself or by what started it: none can be made there"
+            );
+        }
+        roots.push(process);
+    }
+    let began = Instant::now();
+    let until = options
+        .seconds
+        .map(|seconds| began + Duration::from_secs_f64(seconds));
+    let mut journal = place.journal(&options.govern, ward.policy(), &[])?;
+    let mut governor = Governor::new(kernel, ward, Tree::of(roots), options.govern.dry_run);
+    let asked = Asked::new();
+    govern(
+        &mut governor,
+        |ticked| journal.note(ticked),
+        |wait| {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let wait = left.map_or(wait, |left| wait.min(left));
+            match asked.wait(wait) {
+                Err(RecvTimeoutError::Timeout) => left.is_some_and(|left| left <= wait),
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => true,
+            }
+        },
+    )?;
+    let ended = Ended {
+        status: None,
+        usage: None,
+        elapsed: began.elapsed(),
+    };
+    tell(&options.govern, place, &mut governor, &ended)
+}

@@ -1,0 +1,69 @@
+//! `run` and `attach`: a policy on live processes.
+
+mod attach;
+mod baseline;
+mod outcome;
+mod run;
+
+use std::time::Duration;
+
+use broadleaf_governor::{Abilities, Budgets, Governor, Linux, Obstacle, Ticked, Ward, can_decide};
+use broadleaf_policy::Policy;
+
+use super::names;
+use crate::args::Govern;
+use crate::failure::Failure;
+
+pub(crate) use attach::run as attach;
+pub(crate) use run::run;
+
+/// The policy that was asked for, if what can be seen of live processes is enough for it.
+fn policy(options: &Govern) -> Result<Box<dyn Policy>, Failure> {
+    let policy = names::policy(&options.policy)?;
+    can_decide(policy.as_ref()).map_err(|no| {
+        Failure::Wrong(format!(
+            "{no}; pop-N, dirty-N, greedy, freebsd, 4k and expressions over what is populated can be run"
+        ))
+    })?;
+    Ok(policy)
+}
+
+/// What was allowed.
+fn budgets(options: &Govern) -> Budgets {
+    Budgets {
+        added: options.max_added,
+        keep_available: options.keep_free,
+        pressure: options.max_pressure,
+        cpu: options.max_cpu,
+        stall: options.max_stall,
+        interval: Duration::from_millis(options.interval),
+    }
+}
+
+fn ward(options: &Govern) -> Result<Ward, Failure> {
+    Ok(Ward::new(policy(options)?, budgets(options)))
+}
+
+/// What stands in the way here, said; whether governing makes no sense for it. Whoever only wants to know what would be done needs no rights.
+fn obstacles(attaching: bool, dry: bool) -> Vec<Obstacle> {
+    let mut found = Abilities::here().obstacles(attaching);
+    if dry {
+        found.retain(|obstacle| *obstacle != Obstacle::NoRight);
+    }
+    found
+}
+
+/// Goes round until no process is left, or `wait`, which is told how long to wait, says that it is enough.
+fn govern(
+    governor: &mut Governor<Linux>,
+    mut note: impl FnMut(&Ticked) -> Result<(), Failure>,
+    mut wait: impl FnMut(Duration) -> bool,
+) -> Result<(), Failure> {
+    loop {
+        let ticked = governor.tick();
+        note(&ticked)?;
+        if !ticked.alive || wait(ticked.wait) {
+            return Ok(());
+        }
+    }
+}

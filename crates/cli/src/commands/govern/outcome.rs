@@ -1,0 +1,134 @@
+//! What a governor did, told at its end.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use broadleaf_governor::{Governor, Linux, Ticked, Usage};
+use broadleaf_metrics::{Governed, LiveReport, REPORT_SCHEMA};
+use broadleaf_policy::Policy;
+use broadleaf_report::{View, governed_summary};
+
+use crate::args::{Govern, LiveFormat};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::provenance::provenance;
+
+/// How it ended.
+pub(super) struct Ended {
+    /// The program's own end, where it was started here.
+    pub(super) status: Option<ExitStatus>,
+    /// What the program took, where it was started here.
+    pub(super) usage: Option<Usage>,
+    pub(super) elapsed: Duration,
+}
+
+/// Where what was done is told: found out before anything is done, so that a file that exists is refused in time.
+pub(super) struct Where(pub(super) Option<Output>);
+
+impl Where {
+    pub(super) fn of(options: &Govern) -> Result<Self, Failure> {
+        let wanted = options.output.is_some() || options.format == LiveFormat::Json;
+        let output = wanted
+            .then(|| Output::create(options.output.as_deref(), options.force))
+            .transpose()?;
+        Ok(Self(output))
+    }
+}
+
+/// Tells what was done.
+pub(super) fn tell(
+    options: &Govern,
+    place: Where,
+    governor: &mut Governor<Linux>,
+    ended: &Ended,
+) -> Result<(), Failure> {
+    let governed = governed(options, governor, ended);
+    let text = match options.format {
+        LiveFormat::Table => {
+            governed_summary(&governed, &options.max_added.to_string(), View::default())
+        }
+        LiveFormat::Json => {
+            let report = LiveReport {
+                schema: REPORT_SCHEMA.to_owned(),
+                processes: Vec::new(),
+                unseen: Vec::new(),
+                notes: Vec::new(),
+                governed: Some(governed),
+                provenance: provenance(&format!("{options:?}")),
+            };
+            let text = serde_json::to_string_pretty(&report).map_err(Failure::failed)?;
+            format!("{text}\n")
+        }
+    };
+    print(place, &text)
+}
+
+/// Prints it.
+pub(super) fn print(place: Where, text: &str) -> Result<(), Failure> {
+    let Some(mut out) = place.0 else {
+        eprint!("{text}");
+        return Ok(());
+    };
+    out.write_all(text.as_bytes())
+        .map_err(|error| Failure::writing(out.name(), &error))?;
+    out.finish()
+}
+
+fn governed(options: &Govern, governor: &mut Governor<Linux>, ended: &Ended) -> Governed {
+    let spent = governor.spent();
+    let ward = governor.ward();
+    let tally = ward.tally();
+    let refusals = tally
+        .refusals
+        .iter()
+        .map(|(reason, count)| (reason.name().to_owned(), count));
+    Governed {
+        policy: ward.policy().name(),
+        dry_run: options.dry_run,
+        promotions: tally.promotions,
+        demotions: tally.demotions,
+        broken_by_programs: tally.broken_by_programs,
+        refusals: refusals.collect(),
+        added_bytes_peak: tally.added_bytes_peak,
+        added_bytes: ward.added_bytes(),
+        returned_bytes: tally.returned_bytes,
+        huge_bytes_peak: tally.huge_bytes_peak,
+        governor_cpu_seconds: (spent.looking + spent.acting).as_secs_f64(),
+        acting_cpu_seconds: spent.acting.as_secs_f64(),
+        elapsed_seconds: ended.elapsed.as_secs_f64(),
+        page_faults: ended.usage.map_or(ward.page_faults(), |usage| usage.faults),
+        program_cpu_seconds: ended.usage.map(|usage| usage.cpu.as_secs_f64()),
+        program_rss_bytes_peak: ended.usage.map(|usage| usage.rss_bytes_peak),
+        exit_status: ended.status.map(|status| {
+            status
+                .code()
+                .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+        }),
+    }
+}
+
+/// Where each tick is written down.
+pub(super) struct Journal;
+
+impl Where {
+    pub(super) fn journal(
+        &self,
+        options: &Govern,
+        _policy: &dyn Policy,
+        _command: &[OsString],
+    ) -> Result<Journal, Failure> {
+        match options.journal {
+            None => Ok(Journal),
+            Some(_) => Err(Failure::wrong("--journal is not there yet")),
+        }
+    }
+}
+
+impl Journal {
+    pub(super) fn note(&mut self, _ticked: &Ticked) -> Result<(), Failure> {
+        Ok(())
+    }
+}

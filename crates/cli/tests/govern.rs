@@ -1,0 +1,357 @@
+//! `run` and `attach` on the kernel that the tests run on. What this kernel or this user's rights do not allow is skipped with a reason.
+
+mod support;
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use broadleaf_governor::{Abilities, Kernel, Linux};
+use support::{broadleaf, file, folder, refused, run, stderr, succeeded};
+
+/// Whether processes can be governed here; says why where not.
+fn can_govern() -> bool {
+    let obstacles = Abilities::here().obstacles(false);
+    for obstacle in &obstacles {
+        eprintln!("skipped: {obstacle}");
+    }
+    obstacles.is_empty() && has_room()
+}
+
+/// Whether there are free extents; where files that were read fill all memory, root may have the kernel forget them.
+fn has_room() -> bool {
+    let enough = || Linux::new().machine().free_blocks >= 200;
+    for file in ["drop_caches", "compact_memory"] {
+        if !enough() {
+            // Only root may, and others find out below.
+            let _ = std::fs::write(format!("/proc/sys/vm/{file}"), "1");
+        }
+    }
+    if !enough() {
+        eprintln!("skipped: too few free extents for superpages on this machine");
+    }
+    enough()
+}
+
+/// Whether a program is installed; says why the test is skipped where not.
+fn is_installed(name: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&paths).any(|folder| folder.join(name).is_file());
+    if !found {
+        eprintln!("skipped: {name} is not installed");
+    }
+    found
+}
+
+/// Python that touches every `step`-th page of so many MiB, waits until its superpages are as many as asked for or the time is over, and prints the KiB that
+/// it holds and those in superpages.
+fn touching(mebibytes: u32, step: u32, wait: f32) -> String {
+    format!(
+        "import mmap, time, sys
+memory = mmap.mmap(-1, ({mebibytes} + 2) << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for page in range(0, {mebibytes} << 8, {step}): memory[page << 12] = 1
+print('touched', flush=True)
+def rollup(name):
+    return sum(int(line.split()[1]) for line in open('/proc/self/smaps_rollup') if line.startswith(name))
+until = time.time() + {wait}
+while time.time() < until: time.sleep(0.05)
+print(rollup('Rss:'), rollup('AnonHugePages:'))
+"
+    )
+}
+
+/// What [`touching`] printed at its end: KiB held, KiB in superpages.
+fn figures(stdout: &str) -> (u64, u64) {
+    let line = stdout.lines().last().unwrap_or_default();
+    let mut numbers = line.split(' ').map(|number| number.parse().expect(stdout));
+    (numbers.next().unwrap(), numbers.next().unwrap())
+}
+
+#[test]
+fn a_program_has_its_own_exit_status_input_and_output() {
+    for (script, status) in [
+        ("exit 0", 0),
+        ("exit 7", 7),
+        ("cat; exit 3", 3),
+        ("kill -TERM $$", 143),
+    ] {
+        let output = support::run_with(&["run", "--", "sh", "-c", script], b"what it reads\n");
+        let code = std::os::unix::process::ExitStatusExt::signal(&output.status)
+            .map_or(output.status.code(), |signal| Some(128 + signal));
+        assert_eq!(code, Some(status), "{script}: {}", stderr(&output));
+        let read: &[u8] = if script.starts_with("cat") {
+            b"what it reads\n"
+        } else {
+            b""
+        };
+        assert_eq!(output.stdout, read, "{script}");
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_run_is_answered_as_by_a_shell() {
+    let missing = run(&["run", "--", "/no/such/program"]);
+    assert_eq!(missing.status.code(), Some(127));
+    assert!(
+        stderr(&missing).contains("/no/such/program: cannot run it: No such file or directory")
+    );
+    assert_eq!(run(&["run", "--", "/dev/null"]).status.code(), Some(126));
+}
+
+#[test]
+fn policies_that_cannot_decide_and_files_that_exist_are_refused_before_the_program_runs() {
+    let folder = folder("govern-refused");
+    let there = file(&folder, "there.json", b"{}");
+    let trace = folder.join("ran");
+    let touch = ["--", "touch", trace.to_str().unwrap()];
+    for (options, words) in [
+        (&["--policy", "life-1e6"][..], "counts accesses"),
+        (&["--policy", "thp-always"], "decides at the first fault"),
+        (&["--policy", "pop-513"], "takes 1 to 512 base pages"),
+        (&["--format", "json", "-o", &there], "exists"),
+        (&["--journal", &there], "exists"),
+    ] {
+        let said = refused(&run(&[&["run"], options, &touch].concat()));
+        assert!(said.contains(words), "{said}");
+    }
+    for options in [
+        ["--max-added", "much"],
+        ["--max-cpu", "0"],
+        ["--interval", "0"],
+        ["--keep-free", "x"],
+    ] {
+        let output = run(&[&["run"], &options[..], &touch].concat());
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+    }
+    assert!(!trace.exists());
+}
+
+#[test]
+fn dense_memory_becomes_superpages_and_sparse_memory_stays() {
+    if !can_govern() || !is_installed("python3") {
+        return;
+    }
+    let folder = folder("govern-dense");
+    let report = folder.join("report.json");
+    let report = report.to_str().unwrap();
+    let governed = |step, options: &[&str]| {
+        let script = touching(64, step, 1.5);
+        let output = run(&[
+            &["run", "--format", "json", "-o", report, "--force"],
+            options,
+            &["--", "python3", "-c", &script],
+        ]
+        .concat());
+        let (rss, huge) = figures(&succeeded(&output));
+        let report: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+        assert_eq!(report["schema"], "broadleaf.report/1");
+        assert_eq!(report["exit_status"], 0);
+        (rss, huge, report)
+    };
+    let (dense, huge, report) = governed(1, &[]);
+    assert!(huge >= 60 << 10, "{huge} KiB in superpages, {report}");
+    assert!(report["promotions"].as_u64().unwrap() >= 30, "{report}");
+    assert!(report["governor_cpu_seconds"].as_f64().unwrap() > 0.0);
+    let (sparse, huge, report) = governed(64, &[]);
+    assert!(
+        huge <= 2 << 10 && sparse + (48 << 10) < dense,
+        "{sparse} {huge} {report}"
+    );
+    assert!(
+        report["refusals"]["too_few_resident"].as_u64().unwrap() >= 31,
+        "{report}"
+    );
+    // Where it may cost what it likes, it takes eight times the memory.
+    let (bloated, huge, _) = governed(64, &["--policy", "pop-8", "--max-added", "unlimited"]);
+    assert!(
+        huge >= 60 << 10 && bloated > sparse + (48 << 10),
+        "{bloated} {huge}"
+    );
+    // A budget holds to the block: half of each block is there, so each adds 1 MiB.
+    let (_, huge, report) = governed(2, &["--policy", "pop-64", "--max-added", "8M"]);
+    assert!(huge <= 18 << 10, "{huge} {report}");
+    assert!(
+        report["added_bytes_peak"].as_u64().unwrap() <= 8 << 20,
+        "{report}"
+    );
+    let (dry, huge, report) = governed(1, &["--dry-run"]);
+    assert!(huge <= 2 << 10 && dry <= dense + 4096, "{dry} {huge}");
+    assert_eq!(report["promotions"], 0);
+}
+
+#[test]
+fn memory_that_a_fork_shares_is_left_alone() {
+    if !can_govern() || !is_installed("python3") {
+        return;
+    }
+    // The child sleeps on all of its parent's memory.
+    let script = touching(64, 1, 1.5).replace(
+        "print('touched'",
+        "import os\nchild = os.fork()\nif not child: time.sleep(2.5); os._exit(0)\nprint('touched'",
+    );
+    let output = run(&["run", "--interval", "50", "--", "python3", "-c", &script]);
+    let (_, huge) = figures(&succeeded(&output));
+    let said = stderr(&output);
+    // A few blocks may have been promoted before the fork.
+    assert!(huge <= 40 << 10, "{huge} {said}");
+    assert!(said.contains("too_many_shared"), "{said}");
+}
+
+#[test]
+fn killing_the_governor_leaves_the_program_running() {
+    if !can_govern() {
+        return;
+    }
+    let mut governor = broadleaf(&["run", "--", "sleep", "30"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let program = eventually(|| {
+        let children = format!("/proc/{0}/task/{0}/children", governor.id());
+        std::fs::read_to_string(children)
+            .ok()?
+            .split_whitespace()
+            .next()?
+            .parse::<u32>()
+            .ok()
+    });
+    governor.kill().unwrap();
+    governor.wait().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let name = std::fs::read_to_string(format!("/proc/{program}/comm")).unwrap_or_default();
+    assert_eq!(name, "sleep\n");
+    let _ = Command::new("kill").arg(program.to_string()).status();
+}
+
+#[test]
+fn signals_reach_the_program() {
+    let folder = folder("govern-signals");
+    let ready = folder.join("ready");
+    let script = format!(
+        "trap 'echo caught; exit 5' TERM USR1 INT; : > {}; while :; do sleep 0.05; done",
+        ready.display()
+    );
+    for signal in ["TERM", "USR1", "INT"] {
+        let _ = std::fs::remove_file(&ready);
+        let child = broadleaf(&["run", "--", "sh", "-c", &script])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        eventually(|| ready.exists().then_some(()));
+        Command::new("kill")
+            .args([&format!("-{signal}"), &child.id().to_string()])
+            .status()
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(5),
+            "{signal}: {}",
+            stderr(&output)
+        );
+        assert_eq!(output.stdout, b"caught\n", "{signal}");
+    }
+}
+
+#[test]
+fn processes_that_run_already_are_looked_after_for_a_while() {
+    if !can_govern() || !is_installed("python3") {
+        return;
+    }
+    let mut program = Python::start(&touching(64, 1, 20.0));
+    let pid = program.child.id().to_string();
+    let output = run(&["attach", &pid, "--for", "1.5", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&succeeded(&output)).unwrap();
+    assert!(report["promotions"].as_u64().unwrap() >= 30, "{report}");
+    assert_eq!(report["exit_status"], serde_json::Value::Null);
+    assert!(program.child.try_wait().unwrap().is_none());
+    // Asked to end, it ends well and says what it did.
+    let child = broadleaf(&["attach", &pid])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("under pop-256"),
+        "{}",
+        stderr(&output)
+    );
+    let missing = refused(&run(&["attach", "4194304"]));
+    assert!(missing.contains("there is no process 4194304"), "{missing}");
+}
+
+#[test]
+fn without_the_right_the_program_runs_and_the_reason_is_said() {
+    let is_root = std::fs::metadata("/proc/self")
+        .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    if !is_root || !is_installed("setpriv") {
+        eprintln!("skipped: this takes root and setpriv");
+        return;
+    }
+    // The command lies where another user may not look, so it is run without rights and not as another.
+    let unprivileged = |arguments: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--bounding-set=-all", "--inh-caps=-all"])
+            .arg(env!("CARGO_BIN_EXE_broadleaf"));
+        command.args(arguments).output().unwrap()
+    };
+    let output = unprivileged(&["run", "--", "sh", "-c", "echo ran; exit 4"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert_eq!(output.stdout, b"ran\n");
+    assert!(said.contains("sudo setcap cap_sys_nice+ep"), "{said}");
+    let attached = unprivileged(&["attach", &std::process::id().to_string()]);
+    assert_eq!(attached.status.code(), Some(1));
+    assert!(
+        stderr(&attached).contains("setcap"),
+        "{}",
+        stderr(&attached)
+    );
+}
+
+/// Waits for something, ten seconds at most.
+fn eventually<T>(mut what: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        if let Some(found) = what() {
+            return found;
+        }
+        assert!(Instant::now() < until, "it never came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A program in Python that has touched its memory.
+struct Python {
+    child: Child,
+}
+
+impl Python {
+    fn start(script: &str) -> Self {
+        let mut child = Command::new("python3")
+            .args(["-c", script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = std::io::BufReader::new(child.stdout.as_mut().unwrap());
+        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+        assert_eq!(line, "touched\n");
+        Self { child }
+    }
+}
+
+impl Drop for Python {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

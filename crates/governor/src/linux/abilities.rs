@@ -1,0 +1,228 @@
+//! What this kernel and this user's rights allow, and a word for each thing that stands in the way.
+
+use super::calls::{ThpControl, thp_control};
+use std::path::Path;
+
+/// The system-wide setting of transparent superpages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThpSetting {
+    /// The kernel makes superpages wherever it can.
+    Always,
+    /// Where programs advise them.
+    Madvise,
+    /// Nowhere; a governor can nevertheless.
+    Never,
+}
+
+/// What this kernel and this user's rights allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// The kernel's version, as far as its first two numbers.
+    pub kernel: (u32, u32),
+    /// The system-wide setting; `None` where the kernel was built without transparent superpages.
+    pub setting: Option<ThpSetting>,
+    /// Whether other processes' memory may be changed: `CAP_SYS_NICE`.
+    pub may_change_others: bool,
+    /// Who may make superpages in this process and in what it starts.
+    pub control: ThpControl,
+}
+
+/// What stands in the way of a governor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// No superpages at all.
+    #[error("this kernel was built without transparent superpages (CONFIG_TRANSPARENT_HUGEPAGE)")]
+    NoThp,
+    /// No `MADV_COLLAPSE`.
+    #[error("Linux {}.{} cannot make superpages of another process's memory; that takes Linux 6.1 or later", .0.0, .0.1)]
+    TooOld((u32, u32)),
+    /// No right to.
+    #[error(
+        "this user may not change another process's memory, not even of its own programs: the kernel asks for CAP_SYS_NICE. \
+         An administrator gives it to this program alone with `sudo setcap cap_sys_nice+ep \"$(command -v broadleaf)\"`"
+    )]
+    NoRight,
+    /// The parent forbade them.
+    #[error(
+        "superpages are forbidden to this process and what it starts (prctl PR_SET_THP_DISABLE), by what started it"
+    )]
+    Forbidden,
+    /// The kernel makes superpages as well.
+    #[error(
+        "the kernel makes superpages of its own accord ({} says always), so memory may grow beyond the budget; \
+         to leave it to the governor: `echo madvise | sudo tee {}`",
+        SETTING,
+        SETTING
+    )]
+    KernelToo,
+}
+
+/// Where the system-wide setting stands.
+const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+/// The number of `CAP_SYS_NICE` (`linux/capability.h`).
+const CAP_SYS_NICE: u32 = 23;
+
+impl Obstacle {
+    /// Whether nothing can be governed at all.
+    pub const fn is_fatal(self) -> bool {
+        !matches!(self, Self::KernelToo)
+    }
+}
+
+impl Abilities {
+    /// Those of this process.
+    pub fn here() -> Self {
+        let read = |path: &str| std::fs::read_to_string(Path::new(path)).unwrap_or_default();
+        Self {
+            kernel: version(&read("/proc/sys/kernel/osrelease")),
+            setting: setting(&read(SETTING)),
+            may_change_others: has_capability(&read("/proc/self/status"), CAP_SYS_NICE),
+            control: thp_control(),
+        }
+    }
+
+    /// What stands in the way of governing what is started here, or, with `attaching`, a process that runs already.
+    pub fn obstacles(&self, attaching: bool) -> Vec<Obstacle> {
+        let mut found = Vec::new();
+        if self.setting.is_none() {
+            found.push(Obstacle::NoThp);
+        }
+        if self.kernel < (6, 1) {
+            found.push(Obstacle::TooOld(self.kernel));
+        }
+        if !self.may_change_others {
+            found.push(Obstacle::NoRight);
+        }
+        if !attaching && self.control == ThpControl::Nobody {
+            found.push(Obstacle::Forbidden);
+        }
+        let alone = !attaching && self.kernel >= (6, 18);
+        if self.setting == Some(ThpSetting::Always) && !alone {
+            found.push(Obstacle::KernelToo);
+        }
+        found
+    }
+}
+
+/// The first two numbers of a version, 0 where there are none.
+fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit());
+    let mut next = || {
+        numbers
+            .next()
+            .and_then(|number| number.parse().ok())
+            .unwrap_or(0)
+    };
+    (next(), next())
+}
+
+fn setting(text: &str) -> Option<ThpSetting> {
+    let chosen = text
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    match chosen? {
+        "always" => Some(ThpSetting::Always),
+        "madvise" => Some(ThpSetting::Madvise),
+        _ => Some(ThpSetting::Never),
+    }
+}
+
+fn has_capability(status: &str, number: u32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> number & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ABLE: Abilities = Abilities {
+        kernel: (6, 18),
+        setting: Some(ThpSetting::Madvise),
+        may_change_others: true,
+        control: ThpControl::System,
+    };
+
+    #[test]
+    fn what_the_kernel_writes_is_read() {
+        assert_eq!(version("6.18.44-fc-v657\n"), (6, 18));
+        assert_eq!(version("5.4"), (5, 4));
+        assert_eq!(version(""), (0, 0));
+        assert_eq!(
+            setting("always [madvise] never\n"),
+            Some(ThpSetting::Madvise)
+        );
+        assert_eq!(
+            setting("[always] madvise never\n"),
+            Some(ThpSetting::Always)
+        );
+        assert_eq!(setting(""), None);
+        assert!(has_capability(
+            "Name:\tx\nCapEff:\t0000000000800000\n",
+            CAP_SYS_NICE
+        ));
+        assert!(!has_capability("CapEff:\t0000000000000000\n", CAP_SYS_NICE));
+        assert!(!has_capability("", CAP_SYS_NICE));
+    }
+
+    #[test]
+    fn each_obstacle_is_found_and_has_a_word() {
+        assert_eq!(ABLE.obstacles(false), []);
+        assert_eq!(ABLE.obstacles(true), []);
+        let found = |abilities: Abilities, attaching| abilities.obstacles(attaching);
+        let old = Abilities {
+            kernel: (5, 10),
+            ..ABLE
+        };
+        assert_eq!(found(old, false), [Obstacle::TooOld((5, 10))]);
+        assert!(
+            old.obstacles(false)[0]
+                .to_string()
+                .starts_with("Linux 5.10 cannot")
+        );
+        let always = Abilities {
+            setting: Some(ThpSetting::Always),
+            ..ABLE
+        };
+        assert_eq!(found(always, false), []);
+        assert_eq!(found(always, true), [Obstacle::KernelToo]);
+        assert_eq!(
+            found(
+                Abilities {
+                    kernel: (6, 12),
+                    ..always
+                },
+                false
+            ),
+            [Obstacle::KernelToo]
+        );
+        assert!(!Obstacle::KernelToo.is_fatal());
+        let nobody = Abilities {
+            may_change_others: false,
+            ..ABLE
+        };
+        assert_eq!(found(nobody, false), [Obstacle::NoRight]);
+        assert!(
+            Obstacle::NoRight
+                .to_string()
+                .contains("setcap cap_sys_nice+ep")
+        );
+        let forbidden = Abilities {
+            control: ThpControl::Nobody,
+            ..ABLE
+        };
+        assert_eq!(found(forbidden, false), [Obstacle::Forbidden]);
+        assert_eq!(found(forbidden, true), []);
+        assert_eq!(
+            found(
+                Abilities {
+                    setting: None,
+                    ..ABLE
+                },
+                true
+            ),
+            [Obstacle::NoThp]
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! What a governor did, in a few lines.
+
+use crate::View;
+use crate::number::{grouped, percent, size};
+use broadleaf_metrics::Governed;
+use std::fmt::Write;
+
+/// What a governor did, in a few lines, for people. `budget` is what it was allowed to add, as it was written.
+pub fn governed_summary(governed: &Governed, budget: &str, _view: View) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, what: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {name:<15} {what}");
+    };
+    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    let would = if governed.dry_run {
+        "it would have made"
+    } else {
+        "made"
+    };
+    line(
+        "superpages",
+        format!(
+            "{} {would}, {} broken for memory, {} broken by the program",
+            grouped(governed.promotions),
+            grouped(governed.demotions),
+            grouped(governed.broken_by_programs)
+        ),
+    );
+    let held = governed.program_rss_bytes_peak.map(|rss| {
+        format!(
+            ", {} of the most that a process held",
+            percent(share(governed.huge_bytes_peak as f64, rss as f64))
+        )
+    });
+    line(
+        "at most",
+        format!(
+            "{} in superpages{}",
+            size(governed.huge_bytes_peak),
+            held.unwrap_or_default()
+        ),
+    );
+    line(
+        "memory added",
+        format!(
+            "{} at most (allowed: {budget}), {} given back",
+            size(governed.added_bytes_peak),
+            size(governed.returned_bytes)
+        ),
+    );
+    if !governed.refusals.is_empty() {
+        let reasons = governed
+            .refusals
+            .iter()
+            .map(|(reason, blocks)| format!("{reason} {}", grouped(*blocks)));
+        line("blocks refused", reasons.collect::<Vec<_>>().join(", "));
+    }
+    let looking = governed.governor_cpu_seconds - governed.acting_cpu_seconds;
+    line(
+        "governor",
+        format!(
+            "{:.2} s of a processor: {:.2} s making superpages, {:.3} s looking ({} of the time)",
+            governed.governor_cpu_seconds,
+            governed.acting_cpu_seconds,
+            looking,
+            percent(share(looking, governed.elapsed_seconds))
+        ),
+    );
+    let cpu = governed.program_cpu_seconds.map_or(String::new(), |cpu| {
+        format!(
+            "{cpu:.2} s of a processor in {:.2} s, ",
+            governed.elapsed_seconds
+        )
+    });
+    let end = governed
+        .exit_status
+        .map_or(String::new(), |status| format!(", exit status {status}"));
+    line(
+        "program",
+        format!("{cpu}{} page faults{end}", grouped(governed.page_faults)),
+    );
+    format!("broadleaf: under {}:\n{text}", governed.policy)
+}

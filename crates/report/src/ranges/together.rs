@@ -1,0 +1,84 @@
+//! What is said below the table: of the ranges that it leaves out, and of all together.
+
+use crate::added_bytes;
+use crate::advice::lost_cycles;
+use crate::number::{grouped, grouped_signed, percent, ratio, size_signed};
+use broadleaf_metrics::{CellResult, MemoryResult};
+
+/// How many ranges of those that were chosen are not in the table, by the reason: the others gain more, or it gains nothing by itself. None is left out for being small.
+pub(super) fn left_out(told: usize, gaining: usize, chosen: usize) -> Vec<String> {
+    let number = |count: usize| grouped(count as u64);
+    let mut texts = Vec::new();
+    if told < gaining {
+        texts.push(format!(
+            "The best {} of {} ranges: {} are left out, and --top {gaining} shows them.",
+            number(told),
+            number(gaining),
+            number(gaining - told)
+        ));
+    }
+    if gaining < chosen {
+        let (count, take) = match chosen - gaining {
+            1 => ("1 range is".to_owned(), "it is worth its cost"),
+            count => (
+                format!("{} ranges are", number(count)),
+                "they are worth their cost",
+            ),
+        };
+        texts.push(format!(
+            "{count} left out: alone, what is spared is not more than what is paid, and {take} beside the others only. Other formats have all."
+        ));
+    }
+    texts
+}
+
+/// What all ranges gain, as replayed.
+pub(super) fn whole(without: &CellResult, with: &CellResult) -> String {
+    let difference = |before: u64, after: u64| {
+        let gained = i128::from(before) - i128::from(after);
+        gained.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    };
+    let walks = difference(without.walk_cycles, with.walk_cycles);
+    format!(
+        "Whole gain: {} cycles of walks and faults. {} of them are of walks, which is {} of what walks take without superpages.",
+        grouped_signed(difference(lost_cycles(without), lost_cycles(with))),
+        grouped_signed(walks),
+        percent(walks as f64 / without.walk_cycles as f64),
+    )
+}
+
+/// What all ranges come to, as replayed.
+pub(super) fn together(without: &CellResult, with: &CellResult) -> String {
+    let fault_cycles = |result: &CellResult| {
+        let cycles = |memory: &MemoryResult| memory.fault_cycles;
+        grouped(result.memory.as_ref().map_or(0, cycles))
+    };
+    let added = added_bytes(with, without);
+    let memory = match added {
+        0 => "no more memory at the peak".to_owned(),
+        _ => format!("{} of memory more at the peak", size_signed(added)),
+    };
+    format!(
+        "All together, as replayed: {} walks instead of {}, {} cycles of walks instead of {} ({}); {} page faults instead of {}, {} cycles of faults instead of {}; {memory}.",
+        grouped(with.l2_misses),
+        grouped(without.l2_misses),
+        grouped(with.walk_cycles),
+        grouped(without.walk_cycles),
+        ratio(with.walk_cycles, without.walk_cycles),
+        grouped(with.page_faults),
+        grouped(without.page_faults),
+        fault_cycles(with),
+        fault_cycles(without),
+    )
+}
+
+/// How far the figures of ranges can be taken.
+pub(super) fn caution(exact: bool) -> String {
+    let counted = "What a range spares is counted as if there were no other superpages: all together may spare less than the sum, or more.";
+    if exact {
+        return counted.to_owned();
+    }
+    format!(
+        "{counted} Counted is for a fully associative TLB with as many entries as this machine's, so that here it is an estimate; what is said of all together is not."
+    )
+}
