@@ -21,4 +21,5 @@ pub(crate) mod paper;
 mod policies_file;
 pub(crate) mod record;
 pub(crate) mod reduce;
+pub(crate) mod replay;
 mod shortage;

@@ -4,6 +4,7 @@ use super::what_if::WhatIf;
 use super::{Header, TickRecord};
 use crate::budget::Budgets;
 use crate::plan::Plan;
+use crate::seen::BLOCK_BYTES;
 use crate::view::{OutOfReach, can_decide};
 use crate::ward::{Tally, Ward};
 use broadleaf_policy::{ParseError, Policy};
@@ -71,6 +72,10 @@ pub struct Verified {
     pub difference: Option<Difference>,
     /// What it came to.
     pub tally: Tally,
+    /// Bytes in superpages at the end, whoever made them.
+    pub huge_bytes: u64,
+    /// Bytes that superpages added and that stood at the end.
+    pub added_bytes: u64,
 }
 
 /// Goes through a journal under its own policy and budgets. Each decision depends on what is in the journal alone, so each should be the same.
@@ -105,6 +110,8 @@ pub fn verify(
         }
     }
     verified.tally = ward.tally().clone();
+    verified.huge_bytes = huge_bytes(&ward);
+    verified.added_bytes = ward.added_bytes();
     Ok(verified)
 }
 
@@ -148,16 +155,18 @@ pub fn under(
         count += 1;
     }
     let ward = what_if.into_ward();
-    let huge = |blocks: &[crate::BlockSeen]| blocks.iter().filter(|seen| seen.huge).count() as u64;
-    let huge_blocks: u64 = (ward.processes())
-        .map(|(_, _, pages)| huge(&pages.blocks))
-        .sum();
     Ok(Estimate {
         policy: name,
         budgets,
         tally: ward.tally().clone(),
-        huge_bytes: huge_blocks * crate::BLOCK_BYTES,
+        huge_bytes: huge_bytes(&ward),
         added_bytes: ward.added_bytes(),
         ticks: count,
     })
+}
+
+/// Bytes in superpages.
+fn huge_bytes(ward: &Ward) -> u64 {
+    let blocks = ward.processes().flat_map(|(_, _, pages)| &pages.blocks);
+    blocks.filter(|seen| seen.huge).count() as u64 * BLOCK_BYTES
 }
