@@ -58,7 +58,7 @@ fn what_is_known_of_a_process_is_read() {
     );
     let python = process(&mut linux, 102);
     let vitals = linux.vitals(python).unwrap();
-    assert!(vitals.rss_bytes > 40 << 20 && vitals.rss_bytes % PAGE_BYTES == 0);
+    assert!(vitals.rss_bytes > 40 << 20 && vitals.rss_bytes.is_multiple_of(PAGE_BYTES));
     assert!(vitals.faults > 1000 && vitals.image > 1 << 46);
     let described = linux.describe(python);
     assert_eq!(described.uid, Some(0));

@@ -6,6 +6,7 @@
 mod line;
 mod read;
 mod replay;
+mod superpages;
 mod what_if;
 mod write;
 

@@ -1,6 +1,7 @@
 //! The memory of recorded processes as it would look under another policy.
 
 use super::TickRecord;
+use super::superpages::Superpages;
 use crate::plan::{Came, Outcome, Plan};
 use crate::seen::{BlockSeen, PAGES, Pages, ProcessId, ProcessSeen, Seen};
 use crate::ward::Ward;
@@ -33,46 +34,6 @@ struct Process {
     refused: BTreeMap<u64, (Refusal, Duration)>,
     /// Whether the kernel did not let it be changed.
     unreachable: bool,
-}
-
-/// Superpages that one run made, by block.
-#[derive(Debug, Default)]
-struct Superpages(BTreeMap<u64, Superpage>);
-
-/// A superpage. One that the program broke stays here until what it added is given back.
-#[derive(Clone, Copy, Debug)]
-struct Superpage {
-    /// What its block held before.
-    before: BlockSeen,
-    stands: bool,
-}
-
-impl Superpages {
-    fn take_in(&mut self, outcome: &Outcome) {
-        match outcome.came {
-            Came::Promoted(before) => {
-                let made = Superpage {
-                    before,
-                    stands: true,
-                };
-                self.0.insert(outcome.block, made);
-            }
-            Came::Demoted(_) => {
-                self.0.remove(&outcome.block);
-            }
-            _ => {}
-        }
-    }
-
-    /// Bytes that they added to what their blocks held.
-    fn added(&self) -> u64 {
-        let all = self.0.values();
-        all.map(|made| made.before.bytes_to_add()).sum()
-    }
-
-    fn standing(&self) -> u64 {
-        self.0.values().filter(|made| made.stands).count() as u64
-    }
 }
 
 impl WhatIf {

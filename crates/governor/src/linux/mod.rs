@@ -8,6 +8,7 @@ mod cgroup;
 mod machine;
 mod mappings;
 mod procfs;
+mod reading;
 mod scan;
 
 use crate::kernel::{Kernel, No};
@@ -192,7 +193,7 @@ impl Kernel for Linux {
             .map_err(|error| no(&error))?;
         let entries = entries[..read].chunks_exact(8);
         let entries = entries.map(|entry| u64::from_le_bytes(entry.try_into().unwrap_or_default()));
-        Ok(entries.filter(|entry| scan::is_shared(*entry)).count() as u32)
+        Ok(entries.filter(|entry| reading::is_shared(*entry)).count() as u32)
     }
 
     fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No> {
@@ -230,7 +231,7 @@ impl Linux {
                 done => return done,
             }
         }
-        scan::by_reading(pagemap, blocks, found)
+        reading::by_reading(pagemap, blocks, found)
     }
 }
 
