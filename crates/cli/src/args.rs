@@ -2,6 +2,7 @@
 
 mod advise;
 mod govern;
+mod replay;
 mod report;
 
 use std::ffi::OsString;
@@ -18,6 +19,7 @@ use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat, RankBy};
 pub(crate) use govern::{Attach, Govern, LiveFormat, Run};
+pub(crate) use replay::{Replay, ReplayFormat};
 pub(crate) use report::{Report, Top};
 
 /// Which page sizes should a program run with, and what would that cost?
@@ -75,6 +77,7 @@ pub(crate) enum Command {
     Advise(Advise),
     Run(Run),
     Attach(Attach),
+    Replay(Replay),
     Reduce(Reduce),
     Report(Report),
     Top(Top),

@@ -1,7 +1,7 @@
 //! One tick: look, decide, act, learn.
 
 use crate::act::{Done, carry_out};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, No};
 use crate::pace::{AT_LEAST_EVERY, Pace, acting};
 use crate::plan::Plan;
 use crate::seen::{BLOCK_BYTES, PAGE_BYTES, ProcessId, ProcessSeen, Seen, Vitals};
@@ -148,15 +148,13 @@ impl<K: Kernel> Governor<K> {
         let living = self.tree.living(&mut self.kernel);
         let mut processes = Vec::with_capacity(living.len());
         for (id, vitals) in living {
-            let pages = if self.is_due(id, &vitals, at) {
-                // A process that ends meanwhile is missed at the next tick; one that may not be looked at is known by its vitals alone.
-                self.kernel.pages(id).ok()
-            } else {
-                None
-            };
-            if pages.is_some() {
+            let looked = self.is_due(id, &vitals, at).then(|| self.kernel.pages(id));
+            // One that may not be looked at is known by its vitals alone, and is not tried at each tick.
+            if let Some(Ok(_) | Err(No::NotAllowed)) = looked {
                 self.looked.insert(id, (vitals.clone(), at));
             }
+            // A process that ends meanwhile is missed at the next tick.
+            let pages = looked.and_then(Result::ok);
             let headroom = self.kernel.headroom(id);
             processes.push(ProcessSeen {
                 id,

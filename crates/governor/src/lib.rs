@@ -2,7 +2,9 @@
 //!
 //! A [`Kernel`] shows what processes look like and does what is asked of it. A [`Ward`] takes in what was [`Seen`], asks the policy about every block,
 //! keeps to its [`Budgets`], and answers with a [`Plan`]; what came of that it is told as [`Outcome`]s. A [`Governor`] goes round: look, decide, act,
-//! learn. Everything that a decision depends on goes through [`Seen`] and [`Outcome`], so a journal of these is the whole run.
+//! learn. Everything that a decision depends on goes through [`Seen`] and [`Outcome`], so a [`journal`] of these is the whole run.
+
+pub mod journal;
 
 mod act;
 mod budget;

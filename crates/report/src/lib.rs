@@ -22,6 +22,7 @@ mod over_time;
 mod paint;
 mod parquet;
 mod ranges;
+mod replayed;
 mod table;
 
 pub use advice::{
@@ -46,4 +47,5 @@ pub use over_time::over_time;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
 pub use ranges::{NOTHING_PAYS, cbmm, madvise, of_one_process, process_of, range_table};
+pub use replayed::replay_table;
 pub use table::{Context, comparison_table, recommendations};

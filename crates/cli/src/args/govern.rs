@@ -123,7 +123,7 @@ pub(crate) enum LiveFormat {
     Json,
 }
 
-fn allowance(text: &str) -> Result<Allowance, NotAnAllowance> {
+pub(super) fn allowance(text: &str) -> Result<Allowance, NotAnAllowance> {
     text.parse()
 }
 

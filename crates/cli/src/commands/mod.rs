@@ -21,6 +21,7 @@ pub(crate) mod paper;
 mod policies_file;
 pub(crate) mod record;
 pub(crate) mod reduce;
+pub(crate) mod replay;
 pub(crate) mod report;
 mod shortage;
 pub(crate) mod top;

@@ -8,6 +8,7 @@ mod cgroup;
 mod machine;
 mod mappings;
 mod procfs;
+mod reading;
 mod scan;
 
 use crate::kernel::{Kernel, No};
@@ -54,6 +55,15 @@ impl Linux {
             handles: BTreeMap::new(),
             cgroups: BTreeMap::new(),
             scans: true,
+        }
+    }
+
+    /// The same, with `proc` mounted elsewhere, as that of another container may be. It has to be that of the same processes: what is done to them goes by
+    /// their numbers.
+    pub fn at(proc: PathBuf) -> Self {
+        Self {
+            proc,
+            ..Self::new()
         }
     }
 
@@ -128,17 +138,16 @@ impl Kernel for Linux {
     }
 
     fn vitals(&mut self, process: ProcessId) -> Result<Vitals, No> {
-        let stat = procfs::stat(&self.proc, process.pid).map_err(|error| no(&error));
-        let is_gone = match &stat {
-            Ok(stat) => stat.started != process.started || stat.is_dead,
-            Err(no) => *no == No::Gone,
+        let lives = match procfs::stat(&self.proc, process.pid) {
+            Ok(stat) if stat.started != process.started || stat.is_dead => Err(No::Gone),
+            Ok(stat) => Ok(stat.vitals),
+            Err(error) => Err(no(&error)),
         };
-        if is_gone {
+        if lives == Err(No::Gone) {
             self.handles.remove(&process);
             self.cgroups.remove(&process);
-            return Err(No::Gone);
         }
-        Ok(stat?.vitals)
+        lives
     }
 
     fn headroom(&mut self, process: ProcessId) -> Option<Headroom> {
@@ -189,7 +198,7 @@ impl Kernel for Linux {
             .map_err(|error| no(&error))?;
         let entries = entries[..read].chunks_exact(8);
         let entries = entries.map(|entry| u64::from_le_bytes(entry.try_into().unwrap_or_default()));
-        Ok(entries.filter(|entry| scan::is_shared(*entry)).count() as u32)
+        Ok(entries.filter(|entry| reading::is_shared(*entry)).count() as u32)
     }
 
     fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No> {
@@ -204,9 +213,12 @@ impl Kernel for Linux {
     }
 
     fn split(&mut self, process: ProcessId, block: u64) -> Result<(), No> {
-        // Advice on one base page of a superpage makes the kernel split it; pages that hold zeroes alone are given back (Linux 6.12).
+        // Advice on one base page of a superpage makes the kernel split it; pages that hold zeroes alone are given back (Linux 6.12). It has to be one
+        // that is resident, which all are but where the program has given some back.
+        let pagemap = self.pagemap(process)?;
+        let page = scan::first_stored(&pagemap, block, self.scans)?;
         let handle = self.handle(process)?;
-        calls::advise(handle, block * BLOCK_BYTES, PAGE_BYTES, libc::MADV_COLD)
+        calls::advise(handle, page * PAGE_BYTES, PAGE_BYTES, libc::MADV_COLD)
     }
 }
 
@@ -224,7 +236,7 @@ impl Linux {
                 done => return done,
             }
         }
-        scan::by_reading(pagemap, blocks, found)
+        reading::by_reading(pagemap, blocks, found)
     }
 }
 
@@ -236,5 +248,30 @@ fn no(error: &io::Error) -> No {
         Some(number) => No::Errno(number),
         // What stood there could not be understood, as happens to a process that is just ending.
         None => No::Errno(libc::EIO),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn of_a_process_that_has_ended_nothing_is_kept() {
+        let mut linux = Linux::new();
+        let mut child = Command::new("sleep")
+            .arg("1000")
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let id = linux.process(child.id()).unwrap();
+        linux.headroom(id);
+        // There is nothing at that address.
+        assert_ne!(linux.split(id, 1 << 20), Ok(()));
+        assert_eq!((linux.handles.len(), linux.cgroups.len()), (1, 1));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(linux.vitals(id), Err(No::Gone));
+        assert_eq!((linux.handles.len(), linux.cgroups.len()), (0, 0));
     }
 }
