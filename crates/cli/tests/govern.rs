@@ -180,6 +180,37 @@ fn dense_memory_becomes_superpages_and_sparse_memory_stays() {
 }
 
 #[test]
+fn a_journal_of_a_run_makes_the_same_decisions_again() {
+    if !can_govern() || !is_installed("python3") {
+        return;
+    }
+    let folder = folder("govern-journal");
+    let journal = folder.join("run.journal");
+    let journal = journal.to_str().unwrap();
+    let script = touching(64, 1, 1.0);
+    succeeded(&run(&[
+        "run",
+        "--journal",
+        journal,
+        "--",
+        "python3",
+        "-c",
+        &script,
+    ]));
+    let replayed = succeeded(&run(&[
+        "replay", journal, "--policy", "pop-512", "--format", "json",
+    ]));
+    let replayed: serde_json::Value = serde_json::from_str(&replayed).unwrap();
+    assert_eq!(
+        replayed["difference"],
+        serde_json::Value::Null,
+        "{replayed}"
+    );
+    let promotions = |at: usize| replayed["policies"][at]["promotions"].as_u64().unwrap();
+    assert!(promotions(0) >= 30 && promotions(1) >= 30, "{replayed}");
+}
+
+#[test]
 fn memory_that_a_fork_shares_is_left_alone() {
     if !can_govern() || !is_installed("python3") {
         return;
@@ -265,6 +296,7 @@ fn processes_that_run_already_are_looked_after_for_a_while() {
     let report: serde_json::Value = serde_json::from_str(&succeeded(&output)).unwrap();
     assert!(report["promotions"].as_u64().unwrap() >= 30, "{report}");
     assert_eq!(report["exit_status"], serde_json::Value::Null);
+    assert_eq!(report["processes"][0]["pid"], program.child.id());
     assert!(program.child.try_wait().unwrap().is_none());
     // Asked to end, it ends well and says what it did.
     let child = broadleaf(&["attach", &pid])

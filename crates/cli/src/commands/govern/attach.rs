@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use broadleaf_governor::{Governor, Kernel, Linux, No, Tree};
 
+use super::journal::Notes;
 use super::outcome::{Ended, Where, tell};
 use super::{govern, obstacles, ward};
 use crate::args::Attach;
@@ -46,7 +47,7 @@ pub(crate) fn run(options: &Attach) -> Result<(), Failure> {
     let until = options
         .seconds
         .map(|seconds| began + Duration::from_secs_f64(seconds));
-    let mut journal = place.journal(&options.govern, ward.policy(), &[])?;
+    let mut journal = Notes::begin(&options.govern, ward.policy(), &[])?;
     let mut governor = Governor::new(kernel, ward, Tree::of(roots), options.govern.dry_run);
     let asked = Asked::new();
     govern(
@@ -60,7 +61,7 @@ pub(crate) fn run(options: &Attach) -> Result<(), Failure> {
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => true,
             }
         },
-    )?;
+    );
     let ended = Ended {
         status: None,
         usage: None,

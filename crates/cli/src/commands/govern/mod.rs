@@ -2,6 +2,7 @@
 
 mod attach;
 mod baseline;
+mod journal;
 mod outcome;
 mod run;
 
@@ -56,14 +57,14 @@ fn obstacles(attaching: bool, dry: bool) -> Vec<Obstacle> {
 /// Goes round until no process is left, or `wait`, which is told how long to wait, says that it is enough.
 fn govern(
     governor: &mut Governor<Linux>,
-    mut note: impl FnMut(&Ticked) -> Result<(), Failure>,
+    mut note: impl FnMut(&Ticked),
     mut wait: impl FnMut(Duration) -> bool,
-) -> Result<(), Failure> {
+) {
     loop {
         let ticked = governor.tick();
-        note(&ticked)?;
+        note(&ticked);
         if !ticked.alive || wait(ticked.wait) {
-            return Ok(());
+            return;
         }
     }
 }

@@ -1,14 +1,12 @@
 //! What a governor did, told at its end.
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use broadleaf_governor::{Governor, Linux, Ticked, Usage, Ward};
+use broadleaf_governor::{Governor, Linux, Usage, Ward};
 use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA};
-use broadleaf_policy::Policy;
 use broadleaf_report::{View, governed_summary};
 
 use crate::args::{Govern, LiveFormat};
@@ -125,28 +123,5 @@ fn governed(options: &Govern, governor: &mut Governor<Linux>, ended: &Ended) -> 
                 .code()
                 .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
         }),
-    }
-}
-
-/// Where each tick is written down.
-pub(super) struct Journal;
-
-impl Where {
-    pub(super) fn journal(
-        &self,
-        options: &Govern,
-        _policy: &dyn Policy,
-        _command: &[OsString],
-    ) -> Result<Journal, Failure> {
-        match options.journal {
-            None => Ok(Journal),
-            Some(_) => Err(Failure::wrong("--journal is not there yet")),
-        }
-    }
-}
-
-impl Journal {
-    pub(super) fn note(&mut self, _ticked: &Ticked) -> Result<(), Failure> {
-        Ok(())
     }
 }

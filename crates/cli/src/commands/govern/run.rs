@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use broadleaf_governor::{Governor, Kernel, Linux, Tree, Usage, allow_only_advised};
 
+use super::journal::Notes;
 use super::outcome::{Ended, Where, tell};
 use super::{baseline, govern, obstacles, ward};
 use crate::args::Run;
@@ -44,13 +45,13 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
     }
     only_source();
     let began = Instant::now();
-    let mut journal = place.journal(&options.govern, ward.policy(), &options.command)?;
+    let mut journal = Notes::begin(&options.govern, ward.policy(), &options.command)?;
     let child = start(&options.command)?;
     let mut governor = governor_of(&child, ward, options.govern.dry_run)?;
     let left = LeftToChild::new();
     let ended = ending(child);
     let mut status = None;
-    let governed = govern(
+    govern(
         &mut governor,
         |ticked| journal.note(ticked),
         |wait| match ended.recv_timeout(wait) {
@@ -62,14 +63,12 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
             Err(RecvTimeoutError::Disconnected) => true,
         },
     );
-    // The program goes on, whatever became of the journal.
     let (status, usage) = match status {
         Some(status) => status,
         None => ended.recv().map_err(Failure::failed)?,
     }
     .map_err(cannot_wait)?;
     drop(left);
-    governed?;
     let ended = Ended {
         status: Some(status),
         usage: Some(usage),
