@@ -1,7 +1,7 @@
 # The five commands. Each sets up what it needs first (scripts/setup.sh), and says what to do where it may not.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench fuzz
+.PHONY: help demo test check bench bench-live fuzz
 
 # Where Cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -19,6 +19,7 @@ help:
 	@echo 'make test    everything that must hold: format, lints, layers, tests, documents'
 	@echo 'make check   the quick part of it: format, lints, layers'
 	@echo 'make bench   run the benchmarks and write out/bench-YYYY-MM-DD.md'
+	@echo 'make bench-live  the governor on live programs, beside the same without it; writes out/bench-live-YYYY-MM-DD.md'
 	@echo 'make fuzz    fuzz each decoder for FUZZ_SECONDS (60), and memory with a million operations'
 
 demo:
@@ -48,6 +49,11 @@ bench:
 	cargo build --release --locked --bin broadleaf --bin broadleaf-bench
 	cargo bench --locked --package broadleaf-bench --no-run
 	@PATH="$(abspath $(TARGET))/release:$$PATH" scripts/bench.sh
+
+bench-live:
+	@scripts/setup.sh record bench
+	cargo build --release --locked --bin broadleaf
+	@PATH="$(abspath $(TARGET))/release:$$PATH" scripts/bench.sh live
 
 fuzz:
 	@scripts/setup.sh fuzz

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Runs every executable of benches/ and writes one dated record of what they print, with the machine, the commit and the
-# commands. A benchmark prints Markdown; it finds `broadleaf` and `broadleaf-bench` on PATH.
+# Runs every executable of benches/, or with `live` those of benches/live, and writes one dated record of what they print, with the machine, the
+# commit and the commands. A benchmark prints Markdown; it finds `broadleaf` and `broadleaf-bench` on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mkdir -p out
-record=out/bench-$(date +%F).md
+folder=benches${1:+/$1}
+record=out/bench${1:+-$1}-$(date +%F).md
 commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
 [ -z "$(git status --porcelain 2>/dev/null)" ] || commit="$commit, with changes that are not committed"
 
@@ -22,7 +23,7 @@ commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
 } >"$record"
 
 status=0
-for bench in benches/*; do
+for bench in "$folder"/*; do
   [ -f "$bench" ] && [ -x "$bench" ] || continue
   echo "$bench" >&2
   { echo; echo "## $(basename "$bench" .sh)"; echo; echo "\`$bench\`"; echo; } >>"$record"

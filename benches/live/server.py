@@ -15,13 +15,12 @@ FILL = "for i=ARGV[1],ARGV[2] do redis.call('set', string.format('key:%012d', i)
 THIN = "for i=ARGV[1],ARGV[2] do if i % 4 ~= 0 then redis.call('del', string.format('key:%012d', i)) end end"
 
 
-class Redis(Program):
-    def __init__(self, way, port, keys, options=()):
+class Client:
+    """Talks to redis at a port, as soon as somebody answers there."""
+
+    def __init__(self, port, keys):
         self.port, self.keys = port, keys
-        folder = tempfile.mkdtemp()
-        command = ["redis-server", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", folder, "--disable-thp", "no", "--loglevel", "warning"]
-        super().__init__(way, command, options, stdout=subprocess.DEVNULL)
-        until = time.time() + 20
+        until = time.time() + 60
         while True:
             try:
                 self.socket = socket.create_connection(("127.0.0.1", port))
@@ -47,7 +46,25 @@ class Redis(Program):
         """Runs a script over all keys, some thousands at a time."""
         for first in range(0, self.keys, 20_000):
             self.ask("eval", script, 0, first, min(first + 20_000, self.keys) - 1, *more)
+
+    def fill(self, size):
+        self.each(FILL, size)
+
+
+class Redis(Program):
+    def __init__(self, way, port, keys, options=()):
+        folder = tempfile.mkdtemp()
+        command = ["redis-server", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", folder, "--disable-thp", "no", "--loglevel", "warning"]
+        super().__init__(way, command, options, stdout=subprocess.DEVNULL)
+        self.client = Client(port, keys)
+        self.port, self.keys = port, keys
+
+    def fill(self, size):
+        self.client.fill(size)
         self.ready = time.time()
+
+    def thin(self):
+        self.client.each(THIN)
 
     def gets(self, count):
         """Nanoseconds of the server's processor for one random GET."""
@@ -73,7 +90,7 @@ def redis(tell, rounds, keys, size):
     for port, way in enumerate(("never", "governed", "always"), 7411):
         with setting("always" if way == "always" else "madvise"):
             servers[way] = Redis(way, port, keys)
-            servers[way].each(FILL, size)
+            servers[way].fill(size)
     settled(servers["governed"], 0.95, 20)
     results = {name: [] for name in servers}
     for turn in range(rounds):
@@ -90,7 +107,7 @@ def redis(tell, rounds, keys, size):
     tell.check("memory over never", held["governed"][0] / held["never"][0], "<=", 1.02)
     tell.check("part of a processor for the governor, steady", cpu, "<", 0.01)
     for server in servers.values():
-        server.each(THIN)
+        server.thin()
     time.sleep(25)
     held = {name: server.memory() for name, server in servers.items()}
     tell.line("after 75 percent of the keys are deleted", "MiB held, in superpages: " + ", ".join(f"{name} {rss / MIB:.0f}, {huge / MIB:.0f}" for name, (rss, huge) in held.items()))
@@ -106,7 +123,7 @@ def forecast(tell, rounds):
     make_room()
     keys, size = SMALL
     server = Redis("never", 7421, keys)
-    server.each(FILL, size)
+    server.fill(size)
     policies = ("pop-512", "pop-461", "pop-256", "pop-64")
     asked = ["broadleaf", "report", str(server.pid), "--format", "json"]
     for policy in policies:
@@ -121,7 +138,7 @@ def forecast(tell, rounds):
     predicted = {each["policy"]: each for each in json.loads(answer)["processes"][0]["policies"]}
     promoted = added = 0
     for policy in policies:
-        run = ["broadleaf", "attach", str(server.pid), "--policy", policy, "--max-added", "unlimited", "--for", "8", "--format", "json"]
+        run = ["broadleaf", "attach", str(server.pid), "--policy", policy, "--max-added", "unlimited", "--for", "15", "--format", "json"]
         report = json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
         promoted += report["promotions"]
         added += report["added_bytes"]
