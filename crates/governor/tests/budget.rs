@@ -106,6 +106,19 @@ fn what_was_added_is_given_back_when_processes_wait_for_memory() {
 }
 
 #[test]
+fn after_a_shortage_nothing_that_adds_memory_is_promoted_for_a_while() {
+    let mut world = bloated();
+    (100..120).for_each(|block| world.fill(block, 300));
+    world.fake().pressure = Some(1000);
+    world.run_for(5);
+    world.fake().pressure = Some(0);
+    world.run_for(8);
+    assert_eq!(world.huge(), 0);
+    world.run_for(20);
+    assert_eq!(world.huge(), 120);
+}
+
+#[test]
 fn what_was_added_is_given_back_as_far_as_memory_is_short() {
     let mut world = bloated();
     let free = world.fake().free_bytes();

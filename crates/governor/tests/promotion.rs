@@ -44,6 +44,17 @@ fn a_block_of_nothing_is_left_alone_though_the_kernel_would_promote_it() {
 }
 
 #[test]
+fn no_policy_gets_a_superpage_of_zeroes_alone() {
+    let mut world = World::new("promote if populated + zero >= 8", UNLIMITED, 2);
+    let first = BASE * 512;
+    world.step(Step::Read(first..first + 1024));
+    world.fill(1, 1);
+    world.run_for(30);
+    assert!(world.is_huge(1) && !world.is_huge(0));
+    assert_eq!(world.refused(Refusal::TooFewResident), 1);
+}
+
+#[test]
 fn a_block_that_only_the_swap_holds_is_nothing_of_nothing() {
     let mut world = World::new("promote if populated + swapped >= 8", UNLIMITED, 1);
     world.fill(0, 8);
