@@ -47,7 +47,7 @@ refusals! {
     TooManyShared = "too_many_shared", "More base pages are shared than the policy copies.";
     RarelyReferenced = "rarely_referenced", "Too few base pages were referenced of late.";
     NothingStored = "nothing_stored", "No base page of the block was stored to.";
-    MemoryShort = "memory_short", "Memory is short, and the superpage would fill pages.";
+    MemoryShort = "memory_short", "Memory is short, or was a short while ago, and the superpage would fill pages.";
     NoExtent = "no_extent", "No extent of frames of that size is free or can be had with the effort that the policy allows.";
     NotInPlace = "not_in_place", "Base pages lie in other frames than the reservation's, and the policy does not copy.";
     TooFewMisses = "too_few_misses", "TLB misses have not paid for a superpage yet.";
