@@ -2,6 +2,7 @@
 
 mod advise;
 mod govern;
+mod service;
 
 use std::ffi::OsString;
 use std::num::NonZero;
@@ -17,6 +18,7 @@ use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat, RankBy};
 pub(crate) use govern::{Attach, Govern, LiveFormat, Run};
+pub(crate) use service::Service;
 
 /// Which page sizes should a program run with, and what would that cost?
 ///
@@ -72,6 +74,7 @@ pub(crate) enum Command {
     Advise(Advise),
     Run(Run),
     Attach(Attach),
+    Service(Service),
     Reduce(Reduce),
     List(List),
     Explain(Explain),

@@ -54,6 +54,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Advise(options) => commands::advise::run(&options, view),
         Command::Run(options) => commands::govern::run(&options),
         Command::Attach(options) => commands::govern::attach(&options),
+        Command::Service(options) => commands::service::run(&options, view),
         Command::Reduce(options) => commands::reduce::run(&options),
         Command::List(options) => commands::list::run(&options, view),
         Command::Explain(options) => commands::explain::run(&options, view),
