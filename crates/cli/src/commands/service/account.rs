@@ -37,12 +37,13 @@ impl Counts {
 
     /// Adds what came to these since they were `before`.
     fn add_since(&mut self, now: &Self, before: &Self) {
-        self.promotions += now.promotions - before.promotions;
-        self.demotions += now.demotions - before.demotions;
-        self.broken_by_programs += now.broken_by_programs - before.broken_by_programs;
+        self.promotions += now.promotions.saturating_sub(before.promotions);
+        self.demotions += now.demotions.saturating_sub(before.demotions);
+        self.broken_by_programs +=
+            (now.broken_by_programs).saturating_sub(before.broken_by_programs);
         for (reason, blocks) in &now.refusals {
             let counted = before.refusals.get(reason).copied().unwrap_or(0);
-            *self.refusals.entry(reason).or_default() += blocks - counted;
+            *self.refusals.entry(reason).or_default() += blocks.saturating_sub(counted);
         }
         self.looking += now.looking.saturating_sub(before.looking);
         self.acting += now.acting.saturating_sub(before.acting);

@@ -23,7 +23,8 @@ pub(crate) fn run(options: &Service, view: View) -> Result<(), Failure> {
     let rules = rules::read(&options.file)?;
     let looks_only = options.once || options.dry_run;
     for obstacle in obstacles(true, looks_only) {
-        if obstacle.is_fatal() {
+        // What a file picks can be said anywhere.
+        if obstacle.is_fatal() && !options.once {
             return Err(Failure::failed(obstacle));
         }
         eprintln!("broadleaf: {obstacle}");

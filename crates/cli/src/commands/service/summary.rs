@@ -1,7 +1,5 @@
 //! What a service did, told at its end.
 
-use std::collections::BTreeMap;
-
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, View};
 
@@ -32,23 +30,23 @@ pub(super) fn summary(wards: &Wards, dry: bool, view: View) -> String {
             format!("{:.2} s", (counts.looking + counts.acting).as_secs_f64()),
         ]);
     };
-    let mut living: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for tended in &wards.tended {
         let names = [tended.command.as_str(), tended.care.policy.as_str()];
         let counts = tended.counts();
         let made = if dry { tended.would } else { counts.promotions };
         let added = tended.governor.ward().added_bytes();
         row(tended.id.to_string(), names, counts, made, added);
-        *living.entry((names[0], names[1])).or_default() += counts.promotions;
     }
-    for (command, policy, counts) in wards.totals.iter() {
-        let of_living = living.get(&(command, policy)).copied();
-        let of_ended = counts.promotions.saturating_sub(of_living.unwrap_or(0));
-        if of_living.is_none() {
-            row("ended".to_owned(), [command, policy], counts, of_ended, 0);
-        }
+    for (command, policy, counts) in wards.ended.iter() {
+        row(
+            "ended".to_owned(),
+            [command, policy],
+            counts,
+            counts.promotions,
+            0,
+        );
     }
-    if wards.tended.is_empty() && wards.totals.iter().next().is_none() {
+    if wards.tended.is_empty() && wards.ended.iter().next().is_none() {
         return "broadleaf: no process was looked after\n".to_owned();
     }
     grid.render(view)

@@ -6,7 +6,6 @@ use broadleaf_governor::service::Service;
 use broadleaf_governor::{Kernel, Linux};
 use broadleaf_report::View;
 
-use super::account::Totals;
 use super::finding::Finder;
 use super::metrics::Metrics;
 use super::summary;
@@ -41,7 +40,7 @@ impl Turn {
             dry,
             kernel: Linux::new(),
             finder: Finder::new(),
-            wards: Wards::new(dry, Totals::default()),
+            wards: Wards::new(dry),
             together: Together::new(rules.cpu_together, now),
             find: now,
             finding: Duration::ZERO,

@@ -31,7 +31,10 @@ pub(super) struct Tended {
 /// All of them.
 pub(super) struct Wards {
     pub(super) tended: Vec<Tended>,
+    /// What was done for these and for those that have ended.
     pub(super) totals: Totals,
+    /// What was done for those that are looked after no more.
+    pub(super) ended: Totals,
     dry: bool,
     /// Programs of which it was said that superpages are forbidden to them.
     forbidden: BTreeSet<String>,
@@ -58,10 +61,11 @@ pub(super) fn apart(found: &[Found]) -> Arc<BTreeSet<ProcessId>> {
 }
 
 impl Wards {
-    pub(super) const fn new(dry: bool, totals: Totals) -> Self {
+    pub(super) fn new(dry: bool) -> Self {
         Self {
             tended: Vec::new(),
-            totals,
+            totals: Totals::default(),
+            ended: Totals::default(),
             dry,
             forbidden: BTreeSet::new(),
         }
@@ -72,13 +76,15 @@ impl Wards {
         let apart = apart(found);
         // One that has ended may have left children, which are found out when it is looked at.
         let mut kernel = Linux::new();
-        self.tended.retain(|tended| {
-            let at = found.binary_search_by_key(&tended.id, |found| found.id);
-            match at {
-                Ok(at) => matches!(found[at].fate, Fate::Governed(_)),
-                Err(_) => kernel.vitals(tended.id).is_err(),
+        let ended = self.tended.extract_if(.., |tended| {
+            match found.binary_search_by_key(&tended.id, |found| found.id) {
+                Ok(at) => !matches!(found[at].fate, Fate::Governed(_)),
+                Err(_) => kernel.vitals(tended.id).is_ok(),
             }
         });
+        for tended in ended {
+            tended.note_end(&mut self.ended);
+        }
         for found in found {
             match &found.fate {
                 Fate::Governed(care) => self.care_for(found, care, &apart, now)?,
@@ -156,7 +162,7 @@ impl Wards {
         tended.counted = counts;
         if !ticked.alive {
             let ended = self.tended.swap_remove(at);
-            ended.say_ended();
+            ended.note_end(&mut self.ended);
         }
         looking
     }
@@ -188,10 +194,13 @@ impl Tended {
         }
     }
 
-    fn say_ended(&self) {
+    /// Adds it to those that are looked after no more, and says so where something was done.
+    fn note_end(&self, ended: &mut Totals) {
+        let nothing = Counts::default();
+        ended.note(&self.command, &self.care.policy, &self.counted, &nothing);
         if self.counted.promotions > 0 {
             eprintln!(
-                "broadleaf: process {} ({}) has ended, {} superpages made and {} broken for memory",
+                "broadleaf: process {} ({}) is looked after no more: {} superpages made, {} broken for memory",
                 self.id, self.command, self.counted.promotions, self.counted.demotions
             );
         }

@@ -147,7 +147,8 @@ fn render(snapshot: &Snapshot<'_>) -> String {
             }
         }
     }
-    let gauges: [(&str, &str, fn(&OfWard<'_>) -> u64); 3] = [
+    type Value = fn(&OfWard<'_>) -> u64;
+    let gauges: [(&str, &str, Value); 3] = [
         (
             "added_bytes",
             "Bytes that superpages which stand added, by what their blocks held before.",
