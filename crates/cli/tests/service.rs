@@ -287,7 +287,7 @@ fn processes_are_looked_after_and_told_of_and_rules_are_read_again() {
     assert!(all.is_some_and(|all| all >= made), "{all:?} {made}");
     let said = service.end();
     assert!(
-        said.contains("bl-metrics") && said.contains("pop-256"),
+        said.contains("is looked after no more") && said.contains("ended  bl-metrics  pop-461"),
         "{said}"
     );
 }
