@@ -2,6 +2,8 @@
 
 mod advise;
 mod govern;
+mod replay;
+mod report;
 mod service;
 
 use std::ffi::OsString;
@@ -18,6 +20,8 @@ use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat, RankBy};
 pub(crate) use govern::{Attach, Govern, LiveFormat, Run};
+pub(crate) use replay::{Replay, ReplayFormat};
+pub(crate) use report::{Report, Top};
 pub(crate) use service::Service;
 
 /// Which page sizes should a program run with, and what would that cost?
@@ -40,6 +44,7 @@ Examples:
   broadleaf compare gzip.bl              every policy on one table, and which to choose
   broadleaf compare gzip.bl --policy 4k --policy pop-64 --format csv
   broadleaf advise gzip.bl               which parts of its memory are worth superpages
+  broadleaf report --all                 what superpages would do for running processes
   broadleaf list policies
   broadleaf explain pop-64
 
@@ -74,8 +79,11 @@ pub(crate) enum Command {
     Advise(Advise),
     Run(Run),
     Attach(Attach),
+    Replay(Replay),
     Service(Service),
     Reduce(Reduce),
+    Report(Report),
+    Top(Top),
     List(List),
     Explain(Explain),
     Paper(Paper),

@@ -19,6 +19,9 @@ static ASKED: Mutex<Option<Listener>> = Mutex::new(None);
 /// Whether a child decides what signals mean.
 static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 
+/// What sets right what the process has done to its terminal.
+static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
+
 /// Handles Ctrl-C, hang-ups and requests to end from here on, except those that the process was started to ignore (as
 /// `nohup` and background jobs are).
 ///
@@ -88,6 +91,9 @@ fn was_asked(signal: i32) -> bool {
 
 /// Takes away what is unfinished, and ends the process as the signal would have.
 fn end(signal: i32) {
+    if let Some(at_end) = *AT_END.lock().unwrap_or_else(PoisonError::into_inner) {
+        at_end();
+    }
     for path in UNFINISHED
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -150,6 +156,23 @@ impl LeftToChild {
 impl Drop for LeftToChild {
     fn drop(&mut self) {
         LEFT_TO_CHILD.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Something that is done before a signal ends the process, for as long as this value lives.
+#[derive(Debug)]
+pub(crate) struct AtEnd(());
+
+impl AtEnd {
+    pub(crate) fn new(what: fn()) -> Self {
+        *AT_END.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
+        Self(())
+    }
+}
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        *AT_END.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

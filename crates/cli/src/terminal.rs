@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, stdout};
 
-use broadleaf_report::{Glyphs, Paint, View};
+use broadleaf_report::{Glyphs, Paint, Shades, View};
 use clap::ValueEnum;
 
 /// When to use colours.
@@ -54,15 +54,29 @@ impl Color {
 
 /// What plots on standard output are drawn with: braille on a terminal whose characters are UTF-8.
 pub(crate) fn glyphs() -> Glyphs {
+    if is_unicode() {
+        Glyphs::Braille
+    } else {
+        Glyphs::Ascii
+    }
+}
+
+/// What shades on standard output are drawn with.
+pub(crate) fn shades() -> Shades {
+    if is_unicode() {
+        Shades::Blocks
+    } else {
+        Shades::Ascii
+    }
+}
+
+/// Whether standard output is a terminal whose characters are UTF-8.
+fn is_unicode() -> bool {
     // The first of these that says something decides (POSIX, Base Definitions, chapter 8.2).
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .filter_map(std::env::var_os)
         .find(|value| !value.is_empty());
     let locale = locale.unwrap_or_default().to_string_lossy().to_lowercase();
-    if stdout().is_terminal() && (locale.contains("utf-8") || locale.contains("utf8")) {
-        Glyphs::Braille
-    } else {
-        Glyphs::Ascii
-    }
+    stdout().is_terminal() && (locale.contains("utf-8") || locale.contains("utf8"))
 }

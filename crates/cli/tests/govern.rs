@@ -142,7 +142,7 @@ fn dense_memory_becomes_superpages_and_sparse_memory_stays() {
     );
     let (dry, huge, report) = governed(1, &["--dry-run"]);
     assert!(huge <= 2 << 10 && dry <= dense + 4096, "{dry} {huge}");
-    assert_eq!(report["promotions"], 0);
+    assert!(report["promotions"].as_u64().unwrap() >= 30, "{report}");
 }
 
 #[test]

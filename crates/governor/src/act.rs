@@ -62,50 +62,67 @@ fn promote(kernel: &mut impl Kernel, ward: &Ward, run: &Run, outcomes: &mut Vec<
             came,
         })
     };
-    // Time has passed since it was decided on, and the kernel would make a superpage of a block that was given back meanwhile.
-    let before = match kernel.blocks(process, run.blocks.clone()) {
-        Ok(before) => before,
-        Err(no) => return run.blocks.clone().for_each(|block| tell(block, answer(no))),
-    };
-    let mut fit: Vec<BlockSeen> = Vec::with_capacity(before.len());
-    for (seen, decided) in before.iter().zip(&run.present) {
-        match why_not(kernel, ward, process, seen, *decided) {
-            None => fit.push(*seen),
-            Some(came) => tell(seen.block, came),
+    let mut fit: Vec<(u64, u16)> = Vec::with_capacity(run.present.len());
+    for (block, decided) in run.blocks.clone().zip(&run.present) {
+        match shared(kernel, ward, process, block) {
+            None => fit.push((block, *decided)),
+            Some(came) => tell(block, came),
         }
     }
-    for neighbours in fit.chunk_by(|one, next| one.block + 1 == next.block) {
-        for (block, came) in collapse(kernel, process, neighbours) {
+    for neighbours in fit.chunk_by(|one, next| one.0 + 1 == next.0) {
+        for (block, came) in promote_neighbours(kernel, process, neighbours) {
             tell(block, came);
         }
     }
 }
 
-/// Why a block that was decided on stays as it is, though the kernel would do it.
-fn why_not(
-    kernel: &mut impl Kernel,
-    ward: &Ward,
-    process: ProcessId,
-    seen: &BlockSeen,
-    decided: u16,
-) -> Option<Came> {
-    if seen.huge {
-        return Some(Came::WasHuge);
-    }
-    if seen.present < decided {
-        return Some(Came::Refused(Refusal::Changed));
-    }
+/// Whether a block stays as it is because a fork shares pages of it: a superpage would be a copy of its own.
+fn shared(kernel: &mut impl Kernel, ward: &Ward, process: ProcessId, block: u64) -> Option<Came> {
     let mappings = &ward.pages(process)?.mappings;
-    let mapping = Mapping::of_block(mappings, seen.block)?;
+    let mapping = Mapping::of_block(mappings, block)?;
     if mapping.behind != Behind::Anonymous {
         return None;
     }
-    // A superpage of pages that a fork shares would be a copy of its own.
-    match kernel.shared(process, seen.block) {
+    match kernel.shared(process, block) {
         Ok(0) => None,
         Ok(_) => Some(Came::Refused(Refusal::TooManyShared)),
         Err(no) => Some(answer(no)),
     }
+}
+
+/// Makes superpages of neighbours, given by number and by the pages that each held when it was decided on.
+fn promote_neighbours(
+    kernel: &mut impl Kernel,
+    process: ProcessId,
+    neighbours: &[(u64, u16)],
+) -> Vec<(u64, Came)> {
+    let (Some(first), Some(last)) = (neighbours.first(), neighbours.last()) else {
+        return Vec::new();
+    };
+    // Time has passed since it was decided on, and the kernel would make a superpage of a block that was given back meanwhile. Nothing stands between
+    // this look and the deed.
+    let before = match kernel.blocks(process, first.0..last.0 + 1) {
+        Ok(before) => before,
+        Err(no) => {
+            let each = neighbours.iter();
+            return each.map(|(block, _)| (*block, answer(no))).collect();
+        }
+    };
+    let mut came = Vec::with_capacity(before.len());
+    let mut fit: Vec<BlockSeen> = Vec::with_capacity(before.len());
+    for (seen, (_, decided)) in before.iter().zip(neighbours) {
+        if seen.huge {
+            came.push((seen.block, Came::WasHuge));
+        } else if seen.present < *decided {
+            came.push((seen.block, Came::Refused(Refusal::Changed)));
+        } else {
+            fit.push(*seen);
+        }
+    }
+    for neighbours in fit.chunk_by(|one, next| one.block + 1 == next.block) {
+        came.extend(collapse(kernel, process, neighbours));
+    }
+    came
 }
 
 /// Makes superpages of neighbours, and says what came of each.
@@ -143,6 +160,9 @@ fn collapse(
     each.map(|(seen, now)| {
         if now.huge {
             return promoted(seen);
+        }
+        if now.present < seen.present {
+            return (seen.block, Came::Refused(Refusal::Changed));
         }
         if let Some(no) = exhausted {
             return (seen.block, answer(no));

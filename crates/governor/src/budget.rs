@@ -130,13 +130,13 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// A tenth more memory, one half percent of a processor, half of the time for promotions. See the book's page on running programs for the reasons.
+    /// A tenth more memory, one half percent of a processor, four fifths of the time for promotions. See the book's page on running programs for the reasons.
     pub const DEFAULT: Self = Self {
         added: Allowance::Share(1000),
         keep_available: 256 << 20,
         pressure: 1000,
         cpu: 50,
-        stall: 5000,
+        stall: 8000,
         interval: Duration::from_millis(200),
     };
 

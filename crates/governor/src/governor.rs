@@ -2,10 +2,10 @@
 
 use crate::act::{Done, carry_out};
 use crate::budget::Budgets;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, No};
 use crate::pace::{AT_LEAST_EVERY, Pace, acting};
 use crate::plan::Plan;
-use crate::seen::{ProcessId, ProcessSeen, Seen, Vitals};
+use crate::seen::{BLOCK_BYTES, PAGE_BYTES, ProcessId, ProcessSeen, Seen, Vitals};
 use crate::tree::Tree;
 use crate::ward::Ward;
 use broadleaf_policy::Policy;
@@ -26,6 +26,16 @@ pub struct Governor<K> {
     spent: Spent,
     /// Whether it only says what it would do.
     dry: bool,
+    most_planned: Planned,
+}
+
+/// What was to be done at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Planned {
+    /// Blocks to become superpages.
+    pub promotions: u64,
+    /// Bytes that they would add.
+    pub added_bytes: u64,
 }
 
 /// Processor time that it took.
@@ -67,6 +77,7 @@ impl<K: Kernel> Governor<K> {
             looked: BTreeMap::new(),
             spent: Spent::default(),
             dry,
+            most_planned: Planned::default(),
         }
     }
 
@@ -95,6 +106,11 @@ impl<K: Kernel> Governor<K> {
         &mut self.kernel
     }
 
+    /// The most that was to be done at one time: with a dry run, where nothing is done, all that it would have come to but for what the program did then.
+    pub const fn most_planned(&self) -> Planned {
+        self.most_planned
+    }
+
     /// Processor time that it took.
     pub const fn spent(&self) -> Spent {
         self.spent
@@ -108,6 +124,7 @@ impl<K: Kernel> Governor<K> {
         let was_quiet = seen.processes.iter().all(|process| process.pages.is_none());
         self.ward.see(seen.clone());
         let plan = self.ward.decide();
+        self.most_planned = self.most_planned.max(planned(&plan));
         let decided = self.kernel.own_cpu();
         let acted_from = self.kernel.now();
         let done = if self.dry {
@@ -144,15 +161,13 @@ impl<K: Kernel> Governor<K> {
         let living = self.tree.living(&mut self.kernel);
         let mut processes = Vec::with_capacity(living.len());
         for (id, vitals) in living {
-            let pages = if self.is_due(id, &vitals, at) {
-                // A process that ends meanwhile is missed at the next tick; one that may not be looked at is known by its vitals alone.
-                self.kernel.pages(id).ok()
-            } else {
-                None
-            };
-            if pages.is_some() {
+            let looked = self.is_due(id, &vitals, at).then(|| self.kernel.pages(id));
+            // One that may not be looked at is known by its vitals alone, and is not tried at each tick.
+            if let Some(Ok(_) | Err(No::NotAllowed)) = looked {
                 self.looked.insert(id, (vitals.clone(), at));
             }
+            // A process that ends meanwhile is missed at the next tick.
+            let pages = looked.and_then(Result::ok);
             let headroom = self.kernel.headroom(id);
             processes.push(ProcessSeen {
                 id,
@@ -180,5 +195,15 @@ impl<K: Kernel> Governor<K> {
             None => true,
             Some((before, when)) => before != vitals || at.saturating_sub(*when) >= AT_LEAST_EVERY,
         }
+    }
+}
+
+fn planned(plan: &Plan) -> Planned {
+    let pages = plan.promote.iter().flat_map(|run| &run.present);
+    Planned {
+        promotions: plan.promotions(),
+        added_bytes: pages
+            .map(|present| BLOCK_BYTES - u64::from(*present) * PAGE_BYTES)
+            .sum(),
     }
 }

@@ -68,7 +68,8 @@ pub trait Kernel {
     /// What the kernel answered. Some of the blocks may be superpages nevertheless.
     fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No>;
 
-    /// Breaks a superpage into base pages; those that hold zeroes alone are given back.
+    /// Breaks a superpage into base pages; those that hold zeroes alone are given back. Where the program broke it, which leaves all but what it gave
+    /// back resident, they are given back as well.
     ///
     /// # Errors
     /// What the kernel answered.

@@ -2,11 +2,15 @@
 //!
 //! A [`Kernel`] shows what processes look like and does what is asked of it. A [`Ward`] takes in what was [`Seen`], asks the policy about every block,
 //! keeps to its [`Budgets`], and answers with a [`Plan`]; what came of that it is told as [`Outcome`]s. A [`Governor`] goes round: look, decide, act,
-//! learn. Everything that a decision depends on goes through [`Seen`] and [`Outcome`], so a journal of these is the whole run.
+//! learn. Everything that a decision depends on goes through [`Seen`] and [`Outcome`], so a [`journal`] of these is the whole run.
+
+pub mod journal;
 
 mod act;
 mod budget;
+mod census;
 mod counters;
+mod forecast;
 mod governor;
 mod kernel;
 mod linux;
@@ -20,8 +24,10 @@ mod ward;
 
 pub use act::Done;
 pub use budget::{Allowance, Budgets, NotAnAllowance, percent, size};
+pub use census::{BARS, Census, Kinds};
 pub use counters::Counters;
-pub use governor::{Governor, Spent, Ticked};
+pub use forecast::{Forecast, forecast};
+pub use governor::{Governor, Planned, Spent, Ticked};
 pub use kernel::{Kernel, No};
 pub use linux::{
     Abilities, Description, Linux, Obstacle, ThpControl, ThpSetting, Usage, allow_only_advised,

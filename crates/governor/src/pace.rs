@@ -56,7 +56,7 @@ mod tests {
         let mut pace = Pace::default();
         assert_eq!(pace.after(&budgets, MS(0), MS(0), false), MS(200));
         assert_eq!(pace.after(&budgets, MS(10), MS(0), false), MS(1990));
-        assert_eq!(pace.after(&budgets, MS(0), MS(300), false), MS(300));
+        assert_eq!(pace.after(&budgets, MS(0), MS(2000), false), MS(500));
         assert_eq!(pace.after(&budgets, MS(10_000), MS(0), false), MS(60_000));
     }
 

@@ -19,7 +19,7 @@ pub struct Run {
 /// What is to be done, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Superpages to be broken, the one that added most first.
+    /// Blocks that hold what is left of a superpage which the program broke, and then superpages to be broken, the one that added most first.
     pub demote: Vec<(ProcessId, u64)>,
     /// Blocks to become superpages.
     pub promote: Vec<Run>,

@@ -11,6 +11,7 @@ mod memory;
 mod memory_catalogue;
 mod ranges;
 mod record;
+mod replayed;
 mod tlbmcpi;
 mod walks;
 
@@ -26,5 +27,6 @@ pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, Range
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
 };
+pub use replayed::{REPLAY_SCHEMA, Replayed, ReplayedPolicy};
 pub use tlbmcpi::Tlbmcpi;
 pub use walks::Walks;

@@ -105,7 +105,7 @@ pub struct Governed {
     pub policy: String,
     /// Whether it only said what it would do.
     pub dry_run: bool,
-    /// Blocks that became superpages.
+    /// Blocks that became superpages; with `dry_run`, the most that were to become some at one time.
     pub promotions: u64,
     /// Superpages that were broken to give memory back.
     pub demotions: u64,

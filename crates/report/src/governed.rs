@@ -13,20 +13,26 @@ pub fn governed_summary(governed: &Governed, budget: &str, _view: View) -> Strin
         let _ = writeln!(text, "  {name:<15} {what}");
     };
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    let would = if governed.dry_run {
-        "it would have made"
+    if governed.dry_run {
+        line(
+            "would have made",
+            format!(
+                "{} superpages, which would have added {}",
+                grouped(governed.promotions),
+                size(governed.added_bytes_peak)
+            ),
+        );
     } else {
-        "made"
-    };
-    line(
-        "superpages",
-        format!(
-            "{} {would}, {} broken for memory, {} broken by the program",
-            grouped(governed.promotions),
-            grouped(governed.demotions),
-            grouped(governed.broken_by_programs)
-        ),
-    );
+        line(
+            "superpages",
+            format!(
+                "{} made, {} broken for memory, {} broken by the program",
+                grouped(governed.promotions),
+                grouped(governed.demotions),
+                grouped(governed.broken_by_programs)
+            ),
+        );
+    }
     let held = governed.program_rss_bytes_peak.map(|rss| {
         format!(
             ", {} of the most that a process held",

@@ -14,6 +14,7 @@ mod figure;
 mod governed;
 mod grid;
 mod headings;
+mod live;
 mod memory_figures;
 mod nearest;
 pub mod number;
@@ -21,6 +22,7 @@ mod over_time;
 mod paint;
 mod parquet;
 mod ranges;
+mod replayed;
 mod table;
 
 pub use advice::{
@@ -36,9 +38,14 @@ pub use grid::{Align, Cell, Grid, wrap};
 pub use headings::{
     HEADINGS, Heading, Meaning, RANGE_HEADINGS, heading_named, range_heading_named,
 };
+pub use live::{
+    IN_ORDER_BY, MappedBlocks, PageMap, Shades, all_processes, order_of, process_table,
+    put_in_order,
+};
 pub use nearest::nearest;
 pub use over_time::over_time;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
 pub use ranges::{NOTHING_PAYS, cbmm, madvise, of_one_process, process_of, range_table};
+pub use replayed::replay_table;
 pub use table::{Context, comparison_table, recommendations};

@@ -86,7 +86,7 @@ pub(crate) struct Govern {
     pub(crate) max_cpu: u32,
 
     /// How much of the time superpages may be in the making, which is when the program may have to wait for one
-    #[arg(long, value_name = "PERCENT", default_value = "50%", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "80%", value_parser = percent)]
     pub(crate) max_stall: u32,
 
     /// The least time between two looks, in milliseconds
@@ -123,7 +123,7 @@ pub(crate) enum LiveFormat {
     Json,
 }
 
-fn allowance(text: &str) -> Result<Allowance, NotAnAllowance> {
+pub(super) fn allowance(text: &str) -> Result<Allowance, NotAnAllowance> {
     text.parse()
 }
 

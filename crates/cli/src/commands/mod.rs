@@ -22,5 +22,8 @@ pub(crate) mod paper;
 mod policies_file;
 pub(crate) mod record;
 pub(crate) mod reduce;
+pub(crate) mod replay;
+pub(crate) mod report;
 pub(crate) mod service;
 mod shortage;
+pub(crate) mod top;

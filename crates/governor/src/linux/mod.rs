@@ -9,6 +9,7 @@ mod everyone;
 mod machine;
 mod mappings;
 mod procfs;
+mod reading;
 mod scan;
 
 use crate::kernel::{Kernel, No};
@@ -58,11 +59,25 @@ impl Linux {
         }
     }
 
+    /// The same, with `proc` mounted elsewhere, as that of another container may be. It has to be that of the same processes: what is done to them goes by
+    /// their numbers.
+    pub fn at(proc: PathBuf) -> Self {
+        Self {
+            proc,
+            ..Self::new()
+        }
+    }
+
     /// The same, and populations are read from `pagemap` page by page, as before Linux 6.7.
     #[must_use]
     pub fn without_scan(mut self) -> Self {
         self.scans = false;
         self
+    }
+
+    /// Whether `PAGEMAP_SCAN` is there, as far as was seen: it is found out when a process is first looked at.
+    pub const fn scans(&self) -> bool {
+        self.scans
     }
 
     /// Every process.
@@ -124,13 +139,16 @@ impl Kernel for Linux {
     }
 
     fn vitals(&mut self, process: ProcessId) -> Result<Vitals, No> {
-        let stat = procfs::stat(&self.proc, process.pid).map_err(|error| no(&error))?;
-        if stat.started != process.started || stat.is_dead {
+        let lives = match procfs::stat(&self.proc, process.pid) {
+            Ok(stat) if stat.started != process.started || stat.is_dead => Err(No::Gone),
+            Ok(stat) => Ok(stat.vitals),
+            Err(error) => Err(no(&error)),
+        };
+        if lives == Err(No::Gone) {
             self.handles.remove(&process);
             self.cgroups.remove(&process);
-            return Err(No::Gone);
         }
-        Ok(stat.vitals)
+        lives
     }
 
     fn headroom(&mut self, process: ProcessId) -> Option<Headroom> {
@@ -181,7 +199,7 @@ impl Kernel for Linux {
             .map_err(|error| no(&error))?;
         let entries = entries[..read].chunks_exact(8);
         let entries = entries.map(|entry| u64::from_le_bytes(entry.try_into().unwrap_or_default()));
-        Ok(entries.filter(|entry| scan::is_shared(*entry)).count() as u32)
+        Ok(entries.filter(|entry| reading::is_shared(*entry)).count() as u32)
     }
 
     fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No> {
@@ -196,9 +214,12 @@ impl Kernel for Linux {
     }
 
     fn split(&mut self, process: ProcessId, block: u64) -> Result<(), No> {
-        // Advice on one base page of a superpage makes the kernel split it; pages that hold zeroes alone are given back (Linux 6.12).
+        // Advice on one base page of a superpage makes the kernel split it; pages that hold zeroes alone are given back (Linux 6.12). It has to be one
+        // that is resident, which all are but where the program has given some back.
+        let pagemap = self.pagemap(process)?;
+        let page = scan::first_stored(&pagemap, block, self.scans)?;
         let handle = self.handle(process)?;
-        calls::advise(handle, block * BLOCK_BYTES, PAGE_BYTES, libc::MADV_COLD)
+        calls::advise(handle, page * PAGE_BYTES, PAGE_BYTES, libc::MADV_COLD)
     }
 }
 
@@ -216,7 +237,7 @@ impl Linux {
                 done => return done,
             }
         }
-        scan::by_reading(pagemap, blocks, found)
+        reading::by_reading(pagemap, blocks, found)
     }
 }
 
@@ -228,5 +249,30 @@ fn no(error: &io::Error) -> No {
         Some(number) => No::Errno(number),
         // What stood there could not be understood, as happens to a process that is just ending.
         None => No::Errno(libc::EIO),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn of_a_process_that_has_ended_nothing_is_kept() {
+        let mut linux = Linux::new();
+        let mut child = Command::new("sleep")
+            .arg("1000")
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let id = linux.process(child.id()).unwrap();
+        linux.headroom(id);
+        // There is nothing at that address.
+        assert_ne!(linux.split(id, 1 << 20), Ok(()));
+        assert_eq!((linux.handles.len(), linux.cgroups.len()), (1, 1));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(linux.vitals(id), Err(No::Gone));
+        assert_eq!((linux.handles.len(), linux.cgroups.len()), (0, 0));
     }
 }

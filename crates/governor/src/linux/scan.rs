@@ -35,10 +35,10 @@ struct Question {
     return_mask: u64,
 }
 
-const PRESENT: u64 = 1 << 3;
-const SWAPPED: u64 = 1 << 4;
+pub(super) const PRESENT: u64 = 1 << 3;
+pub(super) const SWAPPED: u64 = 1 << 4;
 const ZERO: u64 = 1 << 5;
-const HUGE: u64 = 1 << 6;
+pub(super) const HUGE: u64 = 1 << 6;
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
 const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
 /// More regions to a call, and the kernel's own note of where it stopped is stale (seen on Linux 6.12 and 6.18).
@@ -63,7 +63,7 @@ impl Blocks {
     }
 
     /// Pages of a range, all alike.
-    fn add(&mut self, mut page: u64, end: u64, categories: u64) {
+    pub(super) fn add(&mut self, mut page: u64, end: u64, categories: u64) {
         let pages = u64::from(PAGES);
         while page < end {
             let block = page / pages;
@@ -88,6 +88,12 @@ impl Blocks {
             }
             page = until;
         }
+    }
+
+    /// Whether the latest block is that one, and a superpage.
+    pub(super) fn is_huge(&self, block: u64) -> bool {
+        let last = self.seen.last();
+        last.is_some_and(|last| last.block == block && last.huge)
     }
 
     /// Ranges come in order, so it is the last or behind it.
@@ -168,42 +174,40 @@ pub(super) fn by_scanning(
     Ok(())
 }
 
-/// Counts by reading an entry for each page. Pages of zeroes cannot be told from others, and superpages by the lack of a single page that is not resident and
-/// by nothing else: a block is taken for one that is full and whose entries say that it is mapped as one.
-pub(super) fn by_reading(pagemap: &File, blocks: Range<u64>, found: &mut Blocks) -> Result<(), No> {
-    const AT_ONCE: u64 = 64;
-    let mut bytes = vec![0_u8; (AT_ONCE * u64::from(PAGES) * 8) as usize];
-    let mut block = blocks.start;
-    while block < blocks.end {
-        let count = AT_ONCE.min(blocks.end - block);
-        let wanted = (count * u64::from(PAGES) * 8) as usize;
-        let first = block * u64::from(PAGES);
+/// The first page of a block that is resident and not the kernel's page of zeroes, or the first of all where there is none. Without `PAGEMAP_SCAN`
+/// zeroes are not told from others.
+pub(super) fn first_stored(pagemap: &File, block: u64, scans: bool) -> Result<u64, No> {
+    let first = block * u64::from(PAGES);
+    if !scans {
+        let mut entries = [0_u8; PAGES as usize * 8];
         let read = pagemap
-            .read_at(&mut bytes[..wanted], first * 8)
+            .read_at(&mut entries, first * 8)
             .map_err(|error| super::no(&error))?;
-        if read == 0 {
-            return Err(No::Gone);
-        }
-        for (at, entry) in bytes[..read].chunks_exact(8).enumerate() {
-            let entry = u64::from_le_bytes(entry.try_into().unwrap_or_default());
-            let page = first + at as u64;
-            let categories = if entry >> 63 & 1 == 1 {
-                PRESENT
-            } else if entry >> 62 & 1 == 1 {
-                SWAPPED
-            } else {
-                continue;
-            };
-            found.add(page, page + 1, categories);
-        }
-        block += count;
+        let mut entries = entries[..read].chunks_exact(8);
+        let at = entries.position(|entry| entry[7] >> 7 == 1);
+        return Ok(first + at.unwrap_or(0) as u64);
     }
-    Ok(())
-}
-
-/// Whether an entry of `pagemap` is of a resident page that others map as well: bit 56 says that nobody else does.
-pub(super) const fn is_shared(entry: u64) -> bool {
-    entry >> 63 & 1 == 1 && entry >> 56 & 1 == 0
+    let mut region = Region::default();
+    let mut question = Question {
+        size: size_of::<Question>() as u64,
+        flags: 0,
+        start: first * PAGE_BYTES,
+        end: (block + 1) * BLOCK_BYTES,
+        walk_end: 0,
+        vec: &raw mut region as u64,
+        vec_len: 1,
+        max_pages: 1,
+        category_inverted: ZERO,
+        category_mask: PRESENT | ZERO,
+        category_anyof_mask: 0,
+        return_mask: PRESENT,
+    };
+    // SAFETY: both structures are ours and as the kernel lays them out; it writes at most one region, and the question's `walk_end`.
+    match unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut question) } {
+        ..0 => Err(super::no(&io::Error::last_os_error())),
+        0 => Ok(first),
+        _ => Ok(region.start / PAGE_BYTES),
+    }
 }
 
 #[cfg(test)]

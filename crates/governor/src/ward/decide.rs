@@ -132,15 +132,16 @@ impl Ward {
         });
         let mut left = self.left();
         // What is to be broken for the budget's sake makes no room for others in the same tick.
-        let mut extents = if demoted.is_empty() {
-            self.extents()
-        } else {
-            0
-        };
+        let breaks = demoted
+            .iter()
+            .any(|(process, block)| self.made(*process, *block));
+        let mut extents = if breaks { 0 } else { self.extents() };
         let mut taken = Vec::new();
         for candidate in candidates {
             let added = candidate.seen.bytes_to_add();
-            let refused = if added > left {
+            let refused = if added > 0 && self.thrift.waits(self.at) {
+                Some(Refusal::MemoryShort)
+            } else if added > left {
                 Some(Refusal::OverBudget)
             } else if extents == 0 {
                 Some(Refusal::NoExtent)
@@ -164,7 +165,7 @@ impl Ward {
     fn extents(&self) -> u64 {
         // Waiting for pages to be moved counts as waiting for memory, and is not to be mistaken for a shortage.
         let calm =
-            (self.machine.pressure).is_none_or(|pressure| pressure * 2 < self.budgets.pressure);
+            (self.machine.pressure).is_none_or(|pressure| pressure < self.budgets.pressure / 2);
         self.machine
             .free_blocks
             .max(if calm { BY_COMPACTION } else { 0 })

@@ -2,7 +2,7 @@
 
 use super::Ward;
 use crate::plan::{Came, Outcome};
-use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES};
+use crate::seen::{BLOCK_BYTES, BlockSeen, Pages};
 use broadleaf_policy::Refusal;
 use std::time::Duration;
 
@@ -69,9 +69,14 @@ impl Ward {
                 None
             }
             Came::Demoted(now) => {
+                let held = if mark.made.is_some() {
+                    self.tally.demotions += 1;
+                    BLOCK_BYTES
+                } else {
+                    resident_bytes(&known.pages, block)
+                };
                 mark.demoted(at);
-                self.tally.demotions += 1;
-                self.tally.returned_bytes += BLOCK_BYTES - u64::from(now.present) * PAGE_BYTES;
+                self.tally.returned_bytes += held.saturating_sub(now.resident_bytes());
                 Some(now)
             }
             Came::Stands => {
@@ -88,6 +93,12 @@ impl Ward {
             }
         }
     }
+}
+
+/// Bytes that a block held when it was last seen.
+fn resident_bytes(pages: &Pages, block: u64) -> u64 {
+    let at = pages.blocks.binary_search_by_key(&block, |seen| seen.block);
+    at.map_or(0, |at| pages.blocks[at].resident_bytes())
 }
 
 /// A block as a superpage is seen.

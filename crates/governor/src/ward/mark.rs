@@ -1,6 +1,6 @@
 //! What there is to remember of one block.
 
-use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES};
+use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES, PAGES};
 use broadleaf_policy::Refusal;
 use std::time::Duration;
 
@@ -13,8 +13,11 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Waits from `at` for `first`, twice that the next time, and so on up to `most`.
+    /// Waits from `at` for `first`, twice that the next time, and so on up to `most`. What is longer ago than that is forgotten.
     pub(super) fn wait(&mut self, at: Duration, first: Duration, most: Duration) {
+        if at > self.until + most {
+            self.times = 0;
+        }
         let doubled = first.saturating_mul(1 << self.times.min(20));
         self.until = at + doubled.min(most);
         self.times += 1;
@@ -36,10 +39,14 @@ impl Patience {
 pub(super) struct Mark {
     /// What it held when it was promoted, if that superpage stands.
     pub(super) made: Option<BlockSeen>,
+    /// Base pages at most that a superpage added which the program broke since, and that are resident still.
+    left_over: u16,
     /// How often the program broke a superpage here.
     broken: Patience,
-    /// After a refusal of the kernel, or a demotion.
+    /// After a refusal of the kernel.
     rest: Patience,
+    /// After a demotion. That it was promoted again meanwhile does not make the next wait a first one: what is given and taken in turn costs twice.
+    taken: Patience,
     /// Reasons for which it was refused, one bit each.
     reasons: u64,
 }
@@ -49,8 +56,19 @@ impl Mark {
     pub(super) const fn added_bytes(&self) -> u64 {
         match &self.made {
             Some(before) => BLOCK_BYTES - before.present as u64 * PAGE_BYTES,
-            None => 0,
+            None => self.left_over as u64 * PAGE_BYTES,
         }
+    }
+
+    /// Whether there is something to give back of a superpage that the program broke.
+    pub(super) fn is_left_over(&self, at: Duration) -> bool {
+        self.left_over > 0 && !self.rest.waits(at)
+    }
+
+    /// Takes in what the block holds now.
+    pub(super) fn holds(&mut self, now: &BlockSeen) {
+        let most = if now.huge { 0 } else { now.present };
+        self.left_over = self.left_over.min(most);
     }
 
     /// Whether only a full block is promoted again: the program broke one here. Its allocator gives pages back, and would again.
@@ -62,29 +80,33 @@ impl Mark {
     pub(super) fn waits(&self, at: Duration) -> Option<Refusal> {
         if self.broken.waits(at) {
             Some(Refusal::SplitByProgram)
-        } else if self.rest.waits(at) {
+        } else if self.rest.waits(at) || self.taken.waits(at) {
             Some(Refusal::BackingOff)
         } else {
             None
         }
     }
 
-    /// The program broke the superpage.
-    pub(super) fn broken_by_program(&mut self, at: Duration) {
+    /// The program broke the superpage. What that had added stays, less what was given back.
+    pub(super) fn broken_by_program(&mut self, before: BlockSeen, at: Duration) {
+        self.left_over = (PAGES as u16).saturating_sub(before.present);
         self.broken
             .wait(at, Duration::from_secs(1), Duration::from_secs(600));
     }
 
     /// The superpage was broken to give memory back.
     pub(super) fn demoted(&mut self, at: Duration) {
-        self.made = None;
-        self.rest
-            .wait(at, Duration::from_secs(10), Duration::from_secs(600));
+        self.left_over = 0;
+        if self.made.take().is_some() {
+            self.taken
+                .wait(at, Duration::from_secs(10), Duration::from_secs(600));
+        }
     }
 
     /// It became a superpage.
     pub(super) fn promoted(&mut self, before: BlockSeen) {
         self.made = Some(before);
+        self.left_over = 0;
         self.rest.end();
     }
 

@@ -32,6 +32,10 @@ pub struct Ward {
     machine: MachineSeen,
     /// Until when nothing is promoted, for the kernel found no memory to do so.
     pause: mark::Patience,
+    /// Whether memory was short when it was last told.
+    was_short: bool,
+    /// Until when nothing is promoted that would add memory, for memory was short before.
+    thrift: mark::Patience,
     /// When it last decided; `None` where something has changed since.
     decided: Option<Duration>,
     tally: Tally,
@@ -64,6 +68,8 @@ impl Ward {
             at: Duration::ZERO,
             machine: MachineSeen::default(),
             pause: mark::Patience::default(),
+            was_short: false,
+            thrift: mark::Patience::default(),
             decided: None,
             tally: Tally::default(),
             departed: Vec::new(),
@@ -107,7 +113,7 @@ impl Ward {
     /// Page faults of all processes, since each began.
     pub fn page_faults(&self) -> u64 {
         let living = self.known.values().map(|known| known.vitals.faults);
-        self.tally.page_faults + living.sum::<u64>()
+        living.fold(self.tally.page_faults, u64::saturating_add)
     }
 
     /// What is known of a process's memory.
@@ -123,7 +129,13 @@ impl Ward {
             .is_some_and(|mark| mark.made.is_some())
     }
 
-    /// Bytes that superpages which stand added, by what their blocks held before. More has been used since, so it is an upper bound.
+    /// How many blocks there is something to remember of.
+    pub fn remembered(&self) -> usize {
+        self.known.values().map(|known| known.marks.len()).sum()
+    }
+
+    /// Bytes that superpages which stand added, by what their blocks held before, and those that are left of superpages which programs broke. More has
+    /// been used since, so it is an upper bound.
     pub fn added_bytes(&self) -> u64 {
         let marks = self.known.values().flat_map(|known| known.marks.values());
         marks.map(Mark::added_bytes).sum()
@@ -131,10 +143,8 @@ impl Ward {
 
     /// Bytes that all processes hold.
     pub fn rss_bytes(&self) -> u64 {
-        self.known
-            .values()
-            .map(|known| known.vitals.rss_bytes)
-            .sum()
+        let each = self.known.values().map(|known| known.vitals.rss_bytes);
+        each.fold(0, u64::saturating_add)
     }
 
     /// Takes in what was seen.
@@ -147,7 +157,7 @@ impl Ward {
                 .is_ok()
         };
         for (id, known) in self.known.extract_if(.., |id, _| !living(id)) {
-            self.tally.page_faults += known.vitals.faults;
+            self.tally.page_faults = (self.tally.page_faults).saturating_add(known.vitals.faults);
             self.departed.push((id, known.vitals, known.pages));
         }
         self.departed
@@ -168,9 +178,20 @@ impl Ward {
                 self.decided = None;
             }
         }
+        self.note_shortage();
         if self.decided.is_none() {
             self.tell_tally();
         }
+    }
+
+    /// Notes the end of a shortage. What is promoted right after it would be the first to be broken in the next.
+    fn note_shortage(&mut self) {
+        let is_short = self.shortage() > 0;
+        if self.was_short && !is_short {
+            self.thrift
+                .wait(self.at, Duration::from_secs(10), Duration::from_secs(600));
+        }
+        self.was_short = is_short;
     }
 
     /// Notes the most that stood at a time.
@@ -201,10 +222,13 @@ impl Known {
         self.marks.retain(|number, mark| {
             match block_seen(*number) {
                 Some(seen) if !seen.is_empty() => {
-                    if !seen.huge && mark.made.take().is_some() {
-                        mark.broken_by_program(at);
+                    if !seen.huge
+                        && let Some(before) = mark.made.take()
+                    {
+                        mark.broken_by_program(before, at);
                         tally.broken_by_programs += 1;
                     }
+                    mark.holds(seen);
                     true
                 }
                 // All of it was given back. What comes there next is something else, but an allocator that gave it back by parts will do so again.
@@ -212,6 +236,7 @@ impl Known {
                     if mark.made.take().is_some() {
                         tally.given_back += 1;
                     }
+                    mark.holds(&BlockSeen::default());
                     mark.is_full_only() && Mapping::of_block(&pages.mappings, *number).is_some()
                 }
             }

@@ -30,8 +30,9 @@ impl Ward {
             .bytes(self.rss_bytes().saturating_sub(added));
         let too_much = added.saturating_sub(allowed);
         self.tally.short += u64::from(shortage > 0);
+        let mut chosen = self.left_over();
         if too_much == 0 && shortage == 0 && !self.policy_demotes() {
-            return Vec::new();
+            return chosen;
         }
         // While processes wait for memory, nobody can say how much would do.
         let waited_for = shortage == 1;
@@ -39,9 +40,8 @@ impl Ward {
         let mut standing = self.standing();
         standing
             .sort_by_key(|(process, block, added)| (std::cmp::Reverse(*added), *process, *block));
-        let mut chosen = Vec::new();
         for (process, block, added) in standing {
-            if chosen.len() == AT_ONCE {
+            if chosen.len() >= AT_ONCE {
                 break;
             }
             let for_memory = wanted > 0 && added > 0;
@@ -51,6 +51,17 @@ impl Ward {
             }
         }
         chosen
+    }
+
+    /// The blocks whose superpages the program broke, and which hold still what was added. It has said that it does not want all of it.
+    fn left_over(&self) -> Vec<(ProcessId, u64)> {
+        let known = self.known.iter();
+        let marks = known
+            .flat_map(|(id, known)| known.marks.iter().map(|(block, mark)| (*id, *block, mark)));
+        let left = marks.filter(|(.., mark)| mark.is_left_over(self.at));
+        left.map(|(process, block, _)| (process, block))
+            .take(AT_ONCE)
+            .collect()
     }
 
     /// The superpages that were made here and stand, with what each added. Those that were to be broken in vain a short while ago are left out.

@@ -6,12 +6,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use broadleaf_governor::{Governor, Linux, Ticked, Usage};
-use broadleaf_metrics::{Governed, LiveReport, REPORT_SCHEMA};
+use broadleaf_governor::{Governor, Linux, Ticked, Usage, Ward};
+use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA};
 use broadleaf_policy::Policy;
 use broadleaf_report::{View, governed_summary};
 
 use crate::args::{Govern, LiveFormat};
+use crate::commands::report::gather::process_report;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::provenance::provenance;
@@ -53,7 +54,7 @@ pub(super) fn tell(
         LiveFormat::Json => {
             let report = LiveReport {
                 schema: REPORT_SCHEMA.to_owned(),
-                processes: Vec::new(),
+                processes: processes(governor.ward()),
                 unseen: Vec::new(),
                 notes: Vec::new(),
                 governed: Some(governed),
@@ -77,8 +78,17 @@ pub(super) fn print(place: Where, text: &str) -> Result<(), Failure> {
     out.finish()
 }
 
+/// The processes that live, and the largest of those that have ended, each as it was last seen, with what the policy would still do.
+fn processes(ward: &Ward) -> Vec<ProcessReport> {
+    let policy = [ward.policy().name()];
+    let all = ward.processes().chain(ward.departed());
+    all.map(|(id, vitals, pages)| process_report(id, vitals, pages, &policy))
+        .collect()
+}
+
 fn governed(options: &Govern, governor: &mut Governor<Linux>, ended: &Ended) -> Governed {
     let spent = governor.spent();
+    let planned = governor.most_planned();
     let ward = governor.ward();
     let tally = ward.tally();
     let refusals = tally
@@ -88,11 +98,19 @@ fn governed(options: &Govern, governor: &mut Governor<Linux>, ended: &Ended) -> 
     Governed {
         policy: ward.policy().name(),
         dry_run: options.dry_run,
-        promotions: tally.promotions,
+        promotions: if options.dry_run {
+            planned.promotions
+        } else {
+            tally.promotions
+        },
         demotions: tally.demotions,
         broken_by_programs: tally.broken_by_programs,
         refusals: refusals.collect(),
-        added_bytes_peak: tally.added_bytes_peak,
+        added_bytes_peak: if options.dry_run {
+            planned.added_bytes
+        } else {
+            tally.added_bytes_peak
+        },
         added_bytes: ward.added_bytes(),
         returned_bytes: tally.returned_bytes,
         huge_bytes_peak: tally.huge_bytes_peak,

@@ -1,18 +1,18 @@
 //! Which processes the rules pick, and what would be done now.
 
-use broadleaf_governor::service::{Care, Service};
-use broadleaf_governor::{BLOCK_BYTES, Kernel, PAGE_BYTES, Plan};
-use broadleaf_report::number::{grouped, size};
-use broadleaf_report::{Align, Grid, View};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
+
+use broadleaf_governor::service::{Care, Service};
+use broadleaf_governor::{BLOCK_BYTES, Kernel, ProcessId};
+use broadleaf_report::number::{grouped, size};
+use broadleaf_report::{Align, Grid, View};
 
 use super::finding::{Fate, Finder, Found};
 use super::wards::{apart, governor};
 use crate::failure::Failure;
 use crate::output::print;
-use broadleaf_governor::ProcessId;
 
 pub(super) fn run(rules: &Service, view: View) -> Result<(), Failure> {
     let found = Finder::new().find(rules, Instant::now());
@@ -58,7 +58,8 @@ fn forecast(
     apart: &Arc<BTreeSet<ProcessId>>,
 ) -> Result<[String; 3], Failure> {
     let mut governor = governor(found.id, care, apart, true)?;
-    let ticked = governor.tick();
+    governor.tick();
+    let planned = governor.most_planned();
     let policy = care.policy.clone();
     if let Err(no) = governor.kernel().pages(found.id) {
         return Ok([policy, String::new(), format!("nothing: {no}")]);
@@ -66,24 +67,13 @@ fn forecast(
     let processes = governor.ward().processes();
     let blocks = processes.flat_map(|(_, _, pages)| &pages.blocks);
     let huge = blocks.filter(|seen| seen.huge).count() as u64 * BLOCK_BYTES;
-    let would = match ticked.plan.promotions() {
+    let added = size(planned.added_bytes);
+    let would = match planned.promotions {
         0 => "nothing now".to_owned(),
-        1 => format!("1 block promoted, {} added", size(added(&ticked.plan))),
-        blocks => format!(
-            "{} blocks promoted, {} added",
-            grouped(blocks),
-            size(added(&ticked.plan))
-        ),
+        1 => format!("1 block promoted, {added} added"),
+        blocks => format!("{} blocks promoted, {added} added", grouped(blocks)),
     };
     Ok([policy, size(huge), would])
-}
-
-/// Bytes that a plan's promotions would add.
-fn added(plan: &Plan) -> u64 {
-    let blocks = plan.promote.iter().flat_map(|run| &run.present);
-    blocks
-        .map(|present| BLOCK_BYTES.saturating_sub(u64::from(*present) * PAGE_BYTES))
-        .sum()
 }
 
 /// A user's name, or the number where it has none.

@@ -33,7 +33,11 @@ pub(super) fn summary(wards: &Wards, dry: bool, view: View) -> String {
     for tended in &wards.tended {
         let names = [tended.command.as_str(), tended.care.policy.as_str()];
         let counts = tended.counts();
-        let made = if dry { tended.would } else { counts.promotions };
+        let made = if dry {
+            tended.governor.most_planned().promotions
+        } else {
+            counts.promotions
+        };
         let added = tended.governor.ward().added_bytes();
         row(tended.id.to_string(), names, counts, made, added);
     }

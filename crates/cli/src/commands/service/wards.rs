@@ -24,8 +24,6 @@ pub(super) struct Tended {
     counted: Counts,
     /// Whether it was looked at, or the reason why it cannot be was said.
     answered: bool,
-    /// The most blocks that were to be promoted at a time.
-    pub(super) would: u64,
 }
 
 /// All of them.
@@ -124,7 +122,6 @@ impl Wards {
             due: now,
             counted: Counts::default(),
             answered: false,
-            would: 0,
         });
         Ok(())
     }
@@ -149,7 +146,6 @@ impl Wards {
         let tended = &mut self.tended[at];
         let ticked = tended.governor.tick();
         tended.due = Instant::now() + ticked.wait;
-        tended.would = tended.would.max(ticked.plan.promotions());
         tended.answer(&ticked);
         let counts = Counts::of(&tended.governor);
         let looking = counts.looking.saturating_sub(tended.counted.looking);

@@ -1,0 +1,144 @@
+"""Programs that touch memory in a pattern (touch.c), and what a governor makes of each."""
+import pathlib
+import subprocess
+import tempfile
+import time
+
+from machine import MIB, Program, available, make_room, median, memory, processor_seconds, setting, spread
+
+HERE = pathlib.Path(__file__).parent
+
+
+def built():
+    folder = pathlib.Path(tempfile.mkdtemp())
+    subprocess.run(["gcc", "-O2", "-o", folder / "touch", HERE / "touch.c"], check=True)
+    return str(folder / "touch")
+
+
+class Touching(Program):
+    def __init__(self, way, command, options=()):
+        super().__init__(way, command, options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        assert self.process.stdout.readline() == "ready\n"
+        self.ready = time.time()
+
+    def update(self, count):
+        """Nanoseconds of a processor for one update."""
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline()) / count
+
+
+def start(way, command, options=()):
+    with setting("always" if way == "always" else "madvise"):
+        return Touching(way, command, options)
+
+
+def settled(program, share=0.99, wait=30):
+    """Seconds until so much of a program lies in superpages, from when its memory was touched; None where it never does."""
+    while time.time() - program.ready < wait:
+        rss, huge = program.memory()
+        if huge >= share * rss:
+            return time.time() - program.ready
+        time.sleep(0.05)
+    return None
+
+
+def rounds_of(programs, rounds, updates):
+    """For each program the times of its rounds, over that of the first program in the same round."""
+    quotients = {name: [] for name in programs}
+    for turn in range(rounds):
+        names = list(programs)
+        names = names[turn % len(names) :] + names[: turn % len(names)]
+        times = {name: programs[name].update(updates) for name in names}
+        first = times[next(iter(programs))]
+        for name in programs:
+            quotients[name].append(first / times[name])
+    return quotients
+
+
+def gain(results):
+    """How much of the gain under `always` the governor gives, by medians."""
+    always, governed = median(results["always"]) - 1, median(results["governed"]) - 1
+    return governed / always if always > 0 else float("nan")
+
+
+def steady(program, seconds):
+    """The part of a processor that the governor takes, while nothing changes."""
+    before, began = processor_seconds(program.governor), time.time()
+    time.sleep(seconds)
+    return (processor_seconds(program.governor) - before) / (time.time() - began)
+
+
+def gups(tell, rounds):
+    make_room()
+    touch = built()
+    command = [touch, "2048", "every", "1"]
+    programs = {way: start(way, command) for way in ("never", "governed", "always")}
+    took = settled(programs["governed"])
+    results = rounds_of(programs, rounds, 20_000_000)
+    cpu = steady(programs["governed"], 10)
+    huge = {name: program.memory()[1] / MIB for name, program in programs.items()}
+    for program in programs.values():
+        report = program.end()
+        if program.way == "governed":
+            governed = report
+    tell.line("random updates over 2 GiB: speed over never", f"governed {spread(results['governed'])}, always {spread(results['always'])}; MiB in superpages {huge['governed']:.0f}, {huge['always']:.0f}")
+    tell.check("gain of always that the default policy gives", gain(results), ">=", 0.95)
+    tell.check("seconds until 99 percent of it is promoted", took if took is not None else 1e9, "<=", 3)
+    tell.check("part of a processor for the governor, steady", cpu, "<", 0.01)
+    tell.line("governor", f"{governed['governor_cpu_seconds']:.2f} s of a processor, {governed['promotions']} promotions, refusals {governed['refusals']}")
+
+
+def sparse(tell, _rounds):
+    make_room()
+    touch = built()
+    command = [touch, "4096", "every", "64"]
+    never, governed = start("never", command), start("governed", command)
+    time.sleep(5)
+    cpu = steady(governed, 20)
+    held = {program.way: program.memory()[0] for program in (never, governed)}
+    never.end()
+    report = governed.end()
+    tell.check("1 page in 64 over 4 GiB: memory over never", held["governed"] / held["never"], "<=", 1.02)
+    tell.check("part of a processor for the governor, steady", cpu, "<", 0.01)
+    tell.line("governor", f"{report['governor_cpu_seconds']:.3f} s of a processor, {report['promotions']} promotions, refusals {report['refusals']}")
+
+
+def quarter(tell, rounds):
+    touch = built()
+    command = [touch, "3072", "quarter"]
+    make_room()
+    never = start("never", command)
+    held = never.memory()[0]
+    for policy in ("pop-256", "pop-128", "pop-64", "greedy"):
+        program = start("governed", command, ["--policy", policy])
+        time.sleep(6)
+        added = program.memory()[0] - held
+        cpu = steady(program, 10) if policy == "pop-256" else None
+        report = program.end()
+        # The list of pages that the program keeps for itself lies in superpages too; what both hold in it is the same.
+        tell.check(f"a quarter of the pages over 3 GiB, {policy}, budget 10 %: MiB added beyond the budget", (added - held * 0.10) / MIB, "<=", 2)
+        tell.line("", f"{policy}: {added / MIB:.1f} MiB added, by its own count at most {report['added_bytes_peak'] / MIB:.1f}; {report['promotions']} promotions")
+        if cpu is not None:
+            tell.check("part of a processor for the governor, steady, never-promotable memory", cpu, "<", 0.01)
+    make_room()
+    # Pressure is a program that takes memory until less is available than is to be kept.
+    keep = available() - 6 * 1024 * MIB
+    unlimited = start("governed", command, ["--policy", "pop-64", "--max-added", "unlimited", "--keep-free", str(keep)])
+    settled(unlimited, 0.95)
+    results = rounds_of({"never": never, "governed": unlimited}, rounds, 20_000_000)
+    full = unlimited.memory()[0]
+    tell.line("the same, pop-64 without a budget", f"speed over never {spread(results['governed'])}, memory {full / held:.2f} times")
+    tell.check("speed over never", median(results["governed"]), ">", 1)
+    # So much that memory stays short until all is returned.
+    need = (max(available() - keep, 0) + full - held) // MIB + 512
+    hog = Touching("always", [touch, str(need), "every", "1"])
+    until = time.time() + 60
+    while time.time() < until and unlimited.memory()[0] - held > 0.05 * (full - held):
+        time.sleep(0.2)
+    left = unlimited.memory()[0]
+    hog.end()
+    report = unlimited.end()
+    never.end()
+    tell.check("given pressure, part of what was added that demotion returns", (full - left) / (full - held), ">=", 0.90)
+    tell.line("", f"{report['demotions']} demotions, {report['returned_bytes'] / MIB:.0f} MiB by its own count")

@@ -1,0 +1,61 @@
+//! The arguments of `replay`.
+
+use std::path::PathBuf;
+
+use broadleaf_governor::Allowance;
+use clap::{Args, ValueEnum};
+
+use super::govern::allowance;
+use crate::commands::offered;
+
+/// Go through the journal of a run again, and estimate what other policies would have come to
+///
+/// Says whether each decision that `run --journal` or `attach --journal` wrote down is made again from what was seen then, and exits with 1 where one is not. Below
+/// stands what the recorded policy came to, and what others would have, had they looked at the same programs at the same moments.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf replay run.journal
+  broadleaf replay run.journal --policy pop-64 --policy freebsd
+  broadleaf replay run.journal --policy pop-64 --max-added 5% --max-added 2G
+
+Without --policy, those that are ready to use are estimated, and with --max-added alone the recorded one. A journal of a run with --dry-run, or under the policy 4k, is
+the best to estimate from: nothing that it made has to be thought away.")]
+pub(crate) struct Replay {
+    /// The journal
+    pub(crate) journal: PathBuf,
+
+    /// A policy to estimate; may be given several times
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = offered::policies(),
+        hide_possible_values = true
+    )]
+    pub(crate) policy: Vec<String>,
+
+    /// How much memory superpages may add, where it is not what they might in the recorded run; may be given several times
+    #[arg(long, value_name = "SIZE|PERCENT", value_parser = allowance)]
+    pub(crate) max_added: Vec<Allowance>,
+
+    /// How to print the answer
+    #[arg(long, default_value = "table")]
+    pub(crate) format: ReplayFormat,
+
+    /// Write the answer to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite FILE where it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Shapes of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReplayFormat {
+    /// Text for people
+    Table,
+    /// One object, schema broadleaf.replay/1
+    Json,
+}

@@ -1,0 +1,106 @@
+//! What stands in the way of superpages on this machine, in words.
+
+use broadleaf_governor::{Abilities, Budgets, Linux, MachineSeen, No, Obstacle, ThpSetting};
+use broadleaf_report::number::{grouped, size};
+
+/// What lets a user look at processes of others: one for the question, one for the files of `proc` that answer it.
+const PRIVILEGES: &str = "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
+
+/// Why a process could not be looked at, and what would help.
+pub(super) fn reason(no: No, uid: Option<u32>) -> String {
+    let own = rustix::process::geteuid().as_raw();
+    match (no, uid) {
+        (No::NotAllowed, Some(uid)) if uid != own => format!(
+            "it belongs to another user (number {uid}): it takes that user, or root, to look at it ({PRIVILEGES})"
+        ),
+        (No::NotAllowed, _) => {
+            format!("the kernel does not let this user look at it: it takes {PRIVILEGES}")
+        }
+        (no, _) => no.to_string(),
+    }
+}
+
+/// What there is to say of the machine, of processes to which superpages are forbidden, and of so many promotions that some policy would make of one process.
+pub(super) fn all(
+    linux: &Linux,
+    machine: &MachineSeen,
+    forbidden: &[String],
+    promotions: u64,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(setting(Abilities::here().setting));
+    if !forbidden.is_empty() {
+        notes.push(format!(
+            "superpages are forbidden to {}, by prctl(PR_SET_THP_DISABLE): the kernel would refuse every block",
+            forbidden.join(", ")
+        ));
+    }
+    if !linux.scans() {
+        notes.push(
+            "this kernel has no PAGEMAP_SCAN (Linux 6.7 has): pages of zeroes that were only read count as resident, and superpages as full blocks".to_owned(),
+        );
+    }
+    if machine.free_blocks < promotions {
+        notes.push(format!(
+            "free memory holds {} extents of 2 MiB just now: more superpages than these take several steps, between which the kernel has to make room",
+            grouped(machine.free_blocks)
+        ));
+    }
+    let short = Budgets::DEFAULT.shortage(machine, None);
+    if short > 0 {
+        notes.push(format!(
+            "memory is short on this machine ({} available): a governor would wait before it promotes anything",
+            size(machine.available_bytes)
+        ));
+    }
+    notes
+}
+
+fn setting(setting: Option<ThpSetting>) -> Option<String> {
+    match setting {
+        None => Some(Obstacle::NoThp.to_string()),
+        Some(ThpSetting::Always) => Some(
+            "the kernel makes superpages of its own accord here (/sys/kernel/mm/transparent_hugepage/enabled says always)"
+                .to_owned(),
+        ),
+        Some(ThpSetting::Madvise | ThpSetting::Never) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_the_way_is_said_in_words() {
+        assert!(setting(None).is_some_and(|note| note.contains("without transparent superpages")));
+        assert!(setting(Some(ThpSetting::Always)).is_some_and(|note| note.contains("own accord")));
+        assert_eq!(setting(Some(ThpSetting::Madvise)), None);
+        assert_eq!(setting(Some(ThpSetting::Never)), None);
+        let other = reason(No::NotAllowed, Some(u32::MAX));
+        assert!(other.contains("another user") && other.contains("CAP_SYS_PTRACE"));
+        assert!(reason(No::NotAllowed, None).contains("CAP_SYS_PTRACE"));
+        assert_eq!(reason(No::Gone, Some(1)), "the process has ended");
+    }
+
+    #[test]
+    fn a_machine_without_memory_and_forbidden_processes_are_noted() {
+        let machine = MachineSeen {
+            free_blocks: 2,
+            available_bytes: 1 << 20,
+            ..MachineSeen::default()
+        };
+        let notes = all(&Linux::new(), &machine, &["7 redis".to_owned()], 3);
+        assert!(
+            notes
+                .iter()
+                .any(|note| note.contains("(1.00 MiB available)"))
+        );
+        assert!(notes.iter().any(|note| note.contains("holds 2 extents")));
+        assert!(
+            notes
+                .iter()
+                .any(|note| note.contains("forbidden to 7 redis,"))
+        );
+    }
+}

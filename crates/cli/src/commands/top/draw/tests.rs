@@ -1,0 +1,103 @@
+//! What the screen looks like.
+
+use super::super::state::testing::{id, state};
+use super::*;
+use broadleaf_report::MappedBlocks;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+/// The screen as lines, without blanks at their ends.
+fn screen(state: &State, width: u16, height: u16) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it cannot fail");
+    terminal
+        .draw(|frame| draw(frame, state, Look::default()))
+        .expect("it cannot fail");
+    let buffer = terminal.backend().buffer();
+    let line = |y: u16| {
+        let cells = (0..width).map(|x| buffer[(x, y)].symbol());
+        cells.collect::<String>().trim_end().to_owned()
+    };
+    (0..height).map(line).collect()
+}
+
+#[test]
+fn processes_stand_in_a_table() {
+    let mut state = state();
+    state.unseen = (3, 1);
+    assert_eq!(
+        screen(&state, 100, 6),
+        [
+            "broadleaf top: pop-256",
+            "     PID COMMAND             RESIDENT IN SUPERPAGES CANDIDATES              REACH              ADDED",
+            "      11 program-11           400 MiB         25.0%         50     200 MiB  50.0%    40.0 MiB  10.0%",
+            "      12 program-12           200 MiB         25.0%         25     100 MiB  50.0%    20.0 MiB  10.0%",
+            "      10 program-10           100 MiB         25.0%         12    50.0 MiB  50.0%    10.0 MiB  10.0%",
+            "q quit  h help  enter picture  s order  / find  3 may not be looked at  1 still to be looked at",
+        ]
+    );
+}
+
+#[test]
+fn a_filter_and_a_stop_are_seen() {
+    let mut state = state();
+    state.filter = "-12".to_owned();
+    state.paused = true;
+    let lines = screen(&state, 100, 6);
+    assert_eq!(lines[0], "broadleaf top: pop-256, stopped");
+    assert!(
+        lines[2].contains("program-12") && lines[3].is_empty(),
+        "{lines:?}"
+    );
+    assert!(lines[5].ends_with("[-12]"), "{lines:?}");
+    state.is_typing = true;
+    assert!(screen(&state, 100, 6)[5].starts_with("show only: -12_"));
+}
+
+#[test]
+fn one_process_has_a_picture() {
+    let mut state = state();
+    let map = PageMap {
+        mappings: vec![MappedBlocks {
+            name: "[heap]".to_owned(),
+            blocks: vec![(1, None), (2, Some(512)), (3, Some(60))],
+        }],
+    };
+    state.page = Page::Process(id(11), Some(map));
+    let lines = screen(&state, 100, 12);
+    assert_eq!(
+        lines[1],
+        "program-11 (11): 400 MiB resident, 100 MiB of it in superpages"
+    );
+    assert_eq!(
+        lines[2],
+        "pop-256 would promote 50 blocks, add 40.0 MiB, and have 200 MiB of what is resident in superpages"
+    );
+    assert_eq!(lines[4], "0x000000200000 [heap]           |H#.|");
+    assert!(lines[5].starts_with("each character is a block of 2 MiB"));
+    assert_eq!(lines[11], "q back");
+    state.page = Page::Process(id(999), None);
+    assert!(screen(&state, 100, 12)[1].starts_with("The process has ended"));
+}
+
+#[test]
+fn small_screens_and_help_do_not_fail() {
+    let mut state = state();
+    for (width, height) in [(1, 1), (20, 3), (300, 80)] {
+        for page in [
+            Page::Processes,
+            Page::Help,
+            Page::Process(id(11), Some(PageMap::default())),
+        ] {
+            state.page = page;
+            screen(&state, width, height);
+        }
+    }
+    state.page = Page::Help;
+    let lines = screen(&state, 100, 24);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("REACH           resident memory")),
+        "{lines:?}"
+    );
+}

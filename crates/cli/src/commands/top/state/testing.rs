@@ -1,0 +1,37 @@
+//! Processes to show.
+
+use super::*;
+use broadleaf_metrics::BlockCounts;
+use std::collections::BTreeMap;
+
+/// A process of so many MiB, half of which a policy would cover, and to which it would add a tenth.
+pub(in crate::commands::top) fn process(pid: u32, mebibytes: u64) -> ProcessReport {
+    let rss_bytes = mebibytes << 20;
+    ProcessReport {
+        pid,
+        command: format!("program-{pid}"),
+        rss_bytes,
+        huge_bytes: rss_bytes / 4,
+        blocks: BlockCounts::default(),
+        population_histogram: Vec::new(),
+        policies: vec![PolicyForecast {
+            policy: "pop-256".to_owned(),
+            would_promote: mebibytes / 8,
+            added_bytes: rss_bytes / 10,
+            covered_bytes: rss_bytes / 2,
+            refusals: BTreeMap::new(),
+        }],
+    }
+}
+
+pub(in crate::commands::top) const fn id(pid: u32) -> ProcessId {
+    ProcessId { pid, started: 1 }
+}
+
+/// Three processes.
+pub(in crate::commands::top) fn state() -> State {
+    let mut state = State::new("pop-256".to_owned());
+    let all = [(10, 100), (11, 400), (12, 200)];
+    state.take(all.map(|(pid, size)| (id(pid), process(pid, size))).into());
+    state
+}

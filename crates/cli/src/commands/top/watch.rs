@@ -1,0 +1,211 @@
+//! What processes look like, kept fresh without looking at all of them each time.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use broadleaf_governor::{Kernel, Linux, No, ProcessId, Vitals};
+use broadleaf_metrics::ProcessReport;
+use broadleaf_report::PageMap;
+
+use crate::commands::report::gather;
+
+/// The processes of the machine, and what a policy would do to them.
+#[derive(Debug)]
+pub(super) struct Watch {
+    linux: Linux,
+    /// The policy, as a list that [`gather::process_report`] takes.
+    policy: [String; 1],
+    known: BTreeMap<ProcessId, Known>,
+}
+
+/// What is known of a process.
+#[derive(Debug, Default)]
+struct Known {
+    /// The latest.
+    vitals: Vitals,
+    /// What they were when its memory was looked at, and when that was; `None` where it was not yet.
+    looked: Option<(Vitals, Instant)>,
+    /// What was found then; `None` where it may not be looked at.
+    report: Option<ProcessReport>,
+}
+
+impl Known {
+    /// Whether its memory may look otherwise than when it was looked at.
+    fn is_stale(&self) -> bool {
+        match &self.looked {
+            None => true,
+            // Who may not look at it may do so after an exec at the earliest.
+            Some((before, _)) if self.report.is_none() => before.image != self.vitals.image,
+            Some((before, _)) => *before != self.vitals,
+        }
+    }
+}
+
+impl Watch {
+    pub(super) fn new(policy: String) -> Self {
+        Self {
+            linux: Linux::new(),
+            policy: [policy],
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Finds out who lives, and looks at the memory of those of whom something has changed, the ones first that were not looked at for longest, until
+    /// so much time has passed.
+    pub(super) fn refresh(&mut self, for_at_most: Duration) {
+        let began = Instant::now();
+        self.list();
+        let stale = self.known.iter().filter(|(_, known)| known.is_stale());
+        let mut stale: Vec<(Option<Instant>, ProcessId)> = stale
+            .map(|(id, known)| (known.looked.as_ref().map(|(_, when)| *when), *id))
+            .collect();
+        stale.sort_unstable();
+        for (_, process) in stale {
+            if began.elapsed() >= for_at_most {
+                break;
+            }
+            self.look(process);
+        }
+    }
+
+    /// Who lives and has memory.
+    fn list(&mut self) {
+        let own = std::process::id();
+        let mut known = std::mem::take(&mut self.known);
+        for process in self.linux.all() {
+            let Ok(vitals) = self.linux.vitals(process) else {
+                continue;
+            };
+            if process.pid == own || vitals.rss_bytes == 0 {
+                continue;
+            }
+            let mut kept = known.remove(&process).unwrap_or_default();
+            kept.vitals = vitals;
+            self.known.insert(process, kept);
+        }
+    }
+
+    fn look(&mut self, process: ProcessId) {
+        let pages = self.linux.pages(process);
+        let Some(known) = self.known.get_mut(&process) else {
+            return;
+        };
+        known.looked = Some((known.vitals.clone(), Instant::now()));
+        known.report = match pages {
+            Ok(pages) => Some(gather::process_report(
+                process,
+                &known.vitals,
+                &pages,
+                &self.policy,
+            )),
+            Err(No::NotAllowed) => None,
+            // It is just ending, or changes under our eyes: what was known of it stands.
+            Err(_) => known.report.take(),
+        };
+    }
+
+    /// The processes that were looked at, in order of their numbers, each with its latest size.
+    pub(super) fn processes(&self) -> Vec<(ProcessId, ProcessReport)> {
+        let known = self.known.iter();
+        let looked = known.filter_map(|(id, known)| {
+            let report = known.report.clone()?;
+            let rss_bytes = known.vitals.rss_bytes;
+            Some((
+                *id,
+                ProcessReport {
+                    rss_bytes,
+                    ..report
+                },
+            ))
+        });
+        looked.collect()
+    }
+
+    /// How many processes may not be looked at, and how many are still to be.
+    pub(super) fn unseen(&self) -> (usize, usize) {
+        let of = |looked: bool| {
+            let known = self.known.values();
+            known
+                .filter(|known| known.report.is_none() && known.looked.is_some() == looked)
+                .count()
+        };
+        (of(true), of(false))
+    }
+
+    /// What a picture of a process is drawn from, if it can be looked at.
+    pub(super) fn picture(&mut self, process: ProcessId) -> Option<PageMap> {
+        self.linux.vitals(process).ok()?;
+        let pages = self.linux.pages(process).ok()?;
+        Some(gather::page_map(&pages))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_comes_and_goes() {
+        let mut watch = Watch::new("pop-256".to_owned());
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .expect("sleep is there");
+        let has = |watch: &Watch| watch.known.keys().any(|id| id.pid == child.id());
+        // A process that has only just begun holds nothing yet.
+        for _ in 0..1000 {
+            watch.refresh(Duration::from_secs(60));
+            if has(&watch) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(has(&watch));
+        assert!(watch.known.keys().all(|id| id.pid != std::process::id()));
+        let (_, to_look_at) = watch.unseen();
+        assert_eq!(to_look_at, 0);
+        let id = *watch
+            .known
+            .keys()
+            .find(|id| id.pid == child.id())
+            .expect("it is known");
+        assert!(
+            watch.picture(id).is_some(),
+            "one's own child can be looked at"
+        );
+        child.kill().expect("it lives");
+        child.wait().expect("it ends");
+        watch.refresh(Duration::ZERO);
+        assert!(!watch.known.contains_key(&id));
+        assert!(watch.picture(id).is_none());
+    }
+
+    #[test]
+    fn what_has_not_changed_is_not_looked_at_again() {
+        let vitals = Vitals {
+            faults: 3,
+            ..Vitals::default()
+        };
+        let report = crate::commands::top::state::testing::process(1, 1);
+        let looked = Known {
+            vitals: vitals.clone(),
+            looked: Some((vitals.clone(), Instant::now())),
+            report: Some(report),
+        };
+        assert!(!looked.is_stale());
+        let faulted = Known {
+            vitals: Vitals {
+                faults: 4,
+                ..vitals.clone()
+            },
+            ..looked
+        };
+        assert!(faulted.is_stale());
+        let refused = Known {
+            report: None,
+            ..faulted
+        };
+        assert!(!refused.is_stale());
+        assert!(Known::default().is_stale());
+    }
+}

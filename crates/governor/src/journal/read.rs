@@ -1,0 +1,237 @@
+//! Reading a journal: each tick is built again from what differs.
+
+use super::line::{Line, Memory, Process};
+use super::{Header, JOURNAL_SCHEMA, TickRecord};
+use crate::seen::{BlockSeen, MachineSeen, Mapping, Pages, ProcessId, ProcessSeen, Seen};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead};
+use std::time::Duration;
+
+/// Why a journal cannot be read, or not further.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// What holds it could not be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It does not begin as a journal does.
+    #[error("no journal: {0}")]
+    NoJournal(String),
+    /// A line cannot be understood.
+    #[error("the journal is damaged in line {line}, from byte {offset} on: {what}")]
+    Damaged {
+        /// Which line, counted from 1.
+        line: u64,
+        /// Bytes in front of it.
+        offset: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// The ticks of a journal, in order. After an error there are no more.
+#[derive(Debug)]
+pub struct Ticks<R> {
+    from: R,
+    /// Lines and bytes that were read.
+    lines: u64,
+    bytes: u64,
+    /// Bytes of a last line that was not written to its end.
+    torn: u64,
+    has_ended: bool,
+    state: State,
+}
+
+/// What the lines so far say.
+#[derive(Debug, Default)]
+struct State {
+    at: Duration,
+    machine: MachineSeen,
+    /// Each process as it was last seen, with its memory as it was last looked at.
+    processes: BTreeMap<ProcessId, ProcessSeen>,
+}
+
+/// Begins to read a journal.
+///
+/// # Errors
+/// Where it is none, or one of another version.
+pub fn read<R: BufRead>(mut from: R) -> Result<(Header, Ticks<R>), JournalError> {
+    let mut line = Vec::new();
+    from.read_until(b'\n', &mut line)?;
+    let no = |what: String| JournalError::NoJournal(what);
+    let first: serde_json::Value =
+        serde_json::from_slice(&line).map_err(|_| no("its first line is no JSON".to_owned()))?;
+    match first.get("schema").and_then(serde_json::Value::as_str) {
+        Some(JOURNAL_SCHEMA) => {}
+        Some(other) => {
+            return Err(no(format!(
+                "it is {other:?}, and {JOURNAL_SCHEMA:?} is what this version reads"
+            )));
+        }
+        None => return Err(no("its first line names no schema".to_owned())),
+    }
+    let header =
+        serde_json::from_value(first).map_err(|error| no(format!("its first line: {error}")))?;
+    let ticks = Ticks {
+        from,
+        lines: 1,
+        bytes: line.len() as u64,
+        torn: 0,
+        has_ended: false,
+        state: State::default(),
+    };
+    Ok((header, ticks))
+}
+
+impl<R> Ticks<R> {
+    /// Bytes of a last line that was not written to its end, and is left out: 0 before the end is reached, and where there is none.
+    pub const fn torn_bytes(&self) -> u64 {
+        self.torn
+    }
+}
+
+impl<R: BufRead> Ticks<R> {
+    fn line(&mut self) -> Result<Option<TickRecord>, JournalError> {
+        let mut bytes = Vec::new();
+        self.from.read_until(b'\n', &mut bytes)?;
+        if bytes.last() != Some(&b'\n') {
+            self.torn = bytes.len() as u64;
+            return Ok(None);
+        }
+        self.lines += 1;
+        let damaged = |what: String| JournalError::Damaged {
+            line: self.lines,
+            offset: self.bytes,
+            what,
+        };
+        let line = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        let record = self.state.apply(line).map_err(damaged)?;
+        self.bytes += bytes.len() as u64;
+        Ok(Some(record))
+    }
+}
+
+impl<R: BufRead> Iterator for Ticks<R> {
+    type Item = Result<TickRecord, JournalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_ended {
+            return None;
+        }
+        let line = self.line();
+        self.has_ended = !matches!(line, Ok(Some(_)));
+        line.transpose()
+    }
+}
+
+impl State {
+    /// Takes in a line, and says what was seen then.
+    fn apply(&mut self, line: Line) -> Result<TickRecord, String> {
+        let at = Duration::from_nanos(line.at);
+        if at < self.at {
+            return Err("time goes back".to_owned());
+        }
+        self.at = at;
+        if let Some(machine) = line.machine {
+            self.machine = machine.into();
+        }
+        for (pid, started) in line.gone {
+            let gone = self.processes.remove(&ProcessId { pid, started });
+            gone.ok_or_else(|| format!("process {pid} is gone, and never was there"))?;
+        }
+        let mut looked = BTreeSet::new();
+        for process in line.processes {
+            self.process(process, &mut looked)?;
+        }
+        let processes = self.processes.values().map(|known| ProcessSeen {
+            id: known.id,
+            vitals: known.vitals.clone(),
+            headroom: known.headroom,
+            pages: looked
+                .contains(&known.id)
+                .then(|| known.pages.clone())
+                .flatten(),
+        });
+        Ok(TickRecord {
+            seen: Seen {
+                at,
+                machine: self.machine,
+                processes: processes.collect(),
+            },
+            plan: line.plan,
+            outcomes: line.outcomes,
+        })
+    }
+
+    fn process(&mut self, line: Process, looked: &mut BTreeSet<ProcessId>) -> Result<(), String> {
+        let (pid, started) = line.id;
+        let id = ProcessId { pid, started };
+        let known = self.processes.entry(id).or_insert_with(|| blank(id));
+        let vitals = &mut known.vitals;
+        if let Some(command) = line.command {
+            vitals.command = command;
+        }
+        vitals.image = line.image.unwrap_or(vitals.image);
+        vitals.faults = line.faults.unwrap_or(vitals.faults);
+        vitals.rss_bytes = line.rss.unwrap_or(vitals.rss_bytes);
+        if let Some(headroom) = line.headroom {
+            known.headroom = headroom.into();
+        }
+        if let Some(memory) = line.pages {
+            let pages = known.pages.get_or_insert_default();
+            apply(memory, pages).map_err(|what| format!("process {pid}: {what}"))?;
+            looked.insert(id);
+        }
+        Ok(())
+    }
+}
+
+/// A process of which nothing was said.
+fn blank(id: ProcessId) -> ProcessSeen {
+    ProcessSeen {
+        id,
+        vitals: Default::default(),
+        headroom: None,
+        pages: None,
+    }
+}
+
+fn apply(memory: Memory, pages: &mut Pages) -> Result<(), String> {
+    if let Some(splice) = memory.mappings {
+        let end = splice.after.checked_add(splice.drop);
+        let end = end.filter(|end| *end <= pages.mappings.len());
+        let end = end.ok_or("mappings are gone that never were there")?;
+        pages.mappings.splice(splice.after..end, splice.add);
+    }
+    let in_order = |two: &[Mapping]| two[0].end <= two[1].start;
+    if !pages.mappings.windows(2).all(in_order) {
+        return Err("mappings overlap".to_owned());
+    }
+    let mut blocks: BTreeMap<u64, BlockSeen> =
+        (pages.blocks.iter().map(|seen| (seen.block, *seen))).collect();
+    for (start, end) in memory.gone {
+        // Only those that are there: a damaged number may name a great many.
+        let there: Vec<u64> = if start < end {
+            blocks.range(start..end).map(|(block, _)| *block).collect()
+        } else {
+            Vec::new()
+        };
+        if there.len() as u64 != end.wrapping_sub(start) || there.is_empty() {
+            return Err(format!(
+                "blocks {start}..{end} are gone, and were not all there"
+            ));
+        }
+        for block in there {
+            blocks.remove(&block);
+        }
+    }
+    for written in memory.blocks {
+        let seen = BlockSeen::from(written);
+        let pages = u32::from(seen.present) + u32::from(seen.zero) + u32::from(seen.swapped);
+        if pages > crate::PAGES {
+            return Err(format!("block {} holds {pages} pages", seen.block));
+        }
+        blocks.insert(seen.block, seen);
+    }
+    pages.blocks = blocks.into_values().collect();
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! Superpages of one of two runs that are compared.
+
+use crate::plan::{Came, Outcome};
+use crate::seen::BlockSeen;
+use std::collections::BTreeMap;
+
+/// Superpages that one run made, by block.
+#[derive(Debug, Default)]
+pub(super) struct Superpages(pub(super) BTreeMap<u64, Superpage>);
+
+/// A superpage. One that the program broke stays here until what it added is given back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Superpage {
+    /// What its block held before.
+    pub(super) before: BlockSeen,
+    pub(super) stands: bool,
+}
+
+impl Superpages {
+    pub(super) fn take_in(&mut self, outcome: &Outcome) {
+        match outcome.came {
+            Came::Promoted(before) => {
+                let made = Superpage {
+                    before,
+                    stands: true,
+                };
+                self.0.insert(outcome.block, made);
+            }
+            Came::Demoted(_) => {
+                self.0.remove(&outcome.block);
+            }
+            _ => {}
+        }
+    }
+
+    /// Bytes that they added to what their blocks held.
+    pub(super) fn added(&self) -> u64 {
+        let all = self.0.values();
+        all.map(|made| made.before.bytes_to_add()).sum()
+    }
+
+    pub(super) fn standing(&self) -> u64 {
+        self.0.values().filter(|made| made.stands).count() as u64
+    }
+}

@@ -1,0 +1,257 @@
+//! The memory of recorded processes as it would look under another policy.
+
+use super::TickRecord;
+use super::superpages::Superpages;
+use crate::plan::{Came, Outcome, Plan};
+use crate::seen::{BlockSeen, PAGES, Pages, ProcessId, ProcessSeen, Seen};
+use crate::ward::Ward;
+use broadleaf_policy::Refusal;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A refusal for what passes holds for tries so soon after it.
+const PASSES_AFTER: Duration = Duration::from_secs(10);
+
+/// A ward that decides on what was recorded, and what became of its decisions.
+pub(super) struct WhatIf {
+    ward: Ward,
+    /// Whether the recorded run did nothing.
+    dry: bool,
+    processes: BTreeMap<ProcessId, Process>,
+}
+
+/// What is different of a process.
+#[derive(Debug, Default)]
+struct Process {
+    image: u64,
+    /// What the blocks of its memory would hold without any superpage of the recorded run, as far as is known.
+    base: BTreeMap<u64, BlockSeen>,
+    /// The superpages of the recorded run.
+    recorded: Superpages,
+    /// Those of the estimate.
+    made: Superpages,
+    /// What the recorded run was refused last of a block, and when.
+    refused: BTreeMap<u64, (Refusal, Duration)>,
+    /// Whether the kernel did not let it be changed.
+    unreachable: bool,
+}
+
+impl WhatIf {
+    pub(super) fn new(ward: Ward, dry: bool) -> Self {
+        Self {
+            ward,
+            dry,
+            processes: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn into_ward(self) -> Ward {
+        self.ward
+    }
+
+    /// Goes through one tick.
+    pub(super) fn tick(&mut self, record: &TickRecord) {
+        let seen = self.overlay(&record.seen);
+        self.ward.see(seen);
+        let plan = self.ward.decide();
+        let at = record.seen.at;
+        self.record(&record.outcomes, at);
+        let outcomes = if plan == record.plan && !self.dry {
+            // Both decided the same, so what came of it is what would have.
+            record.outcomes.clone()
+        } else {
+            self.outcomes(&plan, at)
+        };
+        for outcome in &outcomes {
+            let process = self.processes.entry(outcome.process).or_default();
+            process.made.take_in(outcome);
+        }
+        self.ward.learn(&outcomes);
+    }
+
+    /// What was seen, with the superpages of the estimate in place of those that the recorded run made.
+    fn overlay(&mut self, seen: &Seen) -> Seen {
+        let lives = |id: &ProcessId| {
+            let all = &seen.processes;
+            all.binary_search_by_key(id, |process| process.id).is_ok()
+        };
+        self.processes.retain(|id, _| lives(id));
+        let processes: Vec<ProcessSeen> = (seen.processes.iter())
+            .map(|process| {
+                let known = self.processes.entry(process.id).or_default();
+                known.overlay(process)
+            })
+            .collect();
+        let all = || self.processes.values();
+        let recorded: u64 = all().map(|process| process.recorded.added()).sum();
+        let made: u64 = all().map(|process| process.made.added()).sum();
+        let instead = |bytes: u64| bytes.saturating_add(recorded).saturating_sub(made);
+        let mut machine = seen.machine;
+        machine.available_bytes = instead(machine.available_bytes);
+        machine.free_blocks = machine
+            .free_blocks
+            .saturating_add(all().map(|process| process.recorded.standing()).sum())
+            .saturating_sub(all().map(|process| process.made.standing()).sum());
+        let processes = processes.into_iter().map(|mut process| {
+            if let Some(left) = &mut process.headroom {
+                left.bytes = instead(left.bytes).min(left.limit);
+            }
+            process
+        });
+        Seen {
+            at: seen.at,
+            machine,
+            processes: processes.collect(),
+        }
+    }
+
+    /// Takes in what came of the recorded decisions.
+    fn record(&mut self, outcomes: &[Outcome], at: Duration) {
+        for outcome in outcomes {
+            let process = self.processes.entry(outcome.process).or_default();
+            let block = outcome.block;
+            process.recorded.take_in(outcome);
+            match outcome.came {
+                Came::Promoted(_) => {
+                    process.refused.remove(&block);
+                }
+                Came::Demoted(now) => {
+                    process.base.insert(block, now);
+                }
+                Came::Refused(Refusal::Unreachable) => process.unreachable = true,
+                Came::Refused(reason) => {
+                    process.refused.insert(block, (reason, at));
+                }
+                Came::WasHuge | Came::Stands | Came::Gone => {}
+            }
+        }
+    }
+
+    /// What would have come of a plan.
+    fn outcomes(&self, plan: &Plan, at: Duration) -> Vec<Outcome> {
+        let came = |process: ProcessId, block: u64, came: fn(&Process, u64, Duration) -> Came| {
+            let known = self.processes.get(&process);
+            Outcome {
+                process,
+                block,
+                came: known.map_or(Came::Gone, |known| came(known, block, at)),
+            }
+        };
+        let demoted = plan.demote.iter();
+        let demoted = demoted.map(|(process, block)| came(*process, *block, Process::demoted));
+        let promoted = plan.promote.iter().flat_map(|run| {
+            let blocks = run.blocks.clone();
+            blocks.map(|block| came(run.process, block, Process::promoted))
+        });
+        demoted.chain(promoted).collect()
+    }
+}
+
+impl Process {
+    /// What was seen of it, with the superpages of the estimate in place of the recorded ones.
+    fn overlay(&mut self, seen: &ProcessSeen) -> ProcessSeen {
+        if self.image != seen.vitals.image {
+            *self = Self {
+                image: seen.vitals.image,
+                ..Self::default()
+            };
+        }
+        let recorded = self.recorded.added();
+        let pages = seen.pages.as_ref().map(|pages| self.pages(pages));
+        let made = self.made.added();
+        let mut seen = seen.clone();
+        let rss = seen.vitals.rss_bytes;
+        seen.vitals.rss_bytes = rss.saturating_sub(recorded).saturating_add(made);
+        seen.pages = pages;
+        seen
+    }
+
+    fn pages(&mut self, seen: &Pages) -> Pages {
+        let holds_something = |block: &u64| {
+            let all = &seen.blocks;
+            all.binary_search_by_key(block, |seen| seen.block).is_ok()
+        };
+        self.recorded.0.retain(|block, _| holds_something(block));
+        self.made.0.retain(|block, _| holds_something(block));
+        self.base.retain(|block, _| holds_something(block));
+        let blocks = seen.blocks.iter().map(|seen| self.block(seen)).collect();
+        Pages {
+            mappings: seen.mappings.clone(),
+            blocks,
+        }
+    }
+
+    /// One block as it would look.
+    fn block(&mut self, seen: &BlockSeen) -> BlockSeen {
+        let number = seen.block;
+        let recorded = self.recorded.0.get_mut(&number);
+        let base = match &recorded {
+            // What the recorded superpage added is none of the program's. When it is broken, the rest of it stands a while.
+            Some(made) if seen.huge => made.before,
+            Some(made) => BlockSeen {
+                present: seen.present.min(made.before.present),
+                ..*seen
+            },
+            None => *seen,
+        };
+        let was = self.base.insert(number, base);
+        // What the recorded run broke is no longer among its superpages, so this was the program.
+        let broken_there = recorded.is_some_and(|made| {
+            let broken = made.stands && !seen.huge;
+            made.stands &= seen.huge;
+            broken
+        });
+        let Some(made) = self.made.0.get_mut(&number).filter(|made| made.stands) else {
+            return base;
+        };
+        let pages = |seen: &BlockSeen| seen.present + seen.swapped;
+        let lost = was.is_some_and(|was| !was.huge && !base.huge && pages(&base) < pages(&was));
+        if !broken_there && !lost {
+            return BlockSeen {
+                block: number,
+                huge: true,
+                ..BlockSeen::default()
+            };
+        }
+        made.stands = false;
+        // In both runs it is what was seen.
+        if broken_there { *seen } else { base }
+    }
+
+    /// What would have come of a promotion.
+    fn promoted(&self, block: u64, at: Duration) -> Came {
+        if self.unreachable {
+            return Came::Refused(Refusal::Unreachable);
+        }
+        if let Some((reason, when)) = self.refused.get(&block) {
+            let passes = matches!(
+                reason,
+                Refusal::Busy
+                    | Refusal::Changed
+                    | Refusal::TooManyShared
+                    | Refusal::NoExtent
+                    | Refusal::NoCharge
+            );
+            if !passes || at.saturating_sub(*when) < PASSES_AFTER {
+                return Came::Refused(*reason);
+            }
+        }
+        match self.base.get(&block) {
+            Some(base) => Came::Promoted(*base),
+            None => Came::Refused(Refusal::Changed),
+        }
+    }
+
+    /// What would have come of a demotion: the block holds what it holds without a superpage.
+    fn demoted(&self, block: u64, _: Duration) -> Came {
+        match self.base.get(&block) {
+            None => Came::Gone,
+            Some(base) if base.huge => Came::Stands,
+            // What the kernel filled are zeroes, and those are given back.
+            Some(base) => Came::Demoted(BlockSeen {
+                zero: (PAGES as u16).saturating_sub(base.present + base.swapped),
+                ..*base
+            }),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Which pages of blocks are resident, from an entry of `pagemap` for each.
+
+use super::scan::{Blocks, HUGE, PRESENT, SWAPPED};
+use crate::kernel::No;
+use crate::seen::PAGES;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+/// Counts by reading an entry for each page. Pages of zeroes cannot be told from others. A block is taken for a superpage whose frames stand one behind
+/// the other from a multiple of its size on, which only those may know who may see the numbers of frames.
+pub(super) fn by_reading(pagemap: &File, blocks: Range<u64>, found: &mut Blocks) -> Result<(), No> {
+    const AT_ONCE: u64 = 64;
+    let mut bytes = vec![0_u8; (AT_ONCE * u64::from(PAGES) * 8) as usize];
+    let mut block = blocks.start;
+    while block < blocks.end {
+        let count = AT_ONCE.min(blocks.end - block);
+        let wanted = (count * u64::from(PAGES) * 8) as usize;
+        let first = block * u64::from(PAGES);
+        let read = pagemap
+            .read_at(&mut bytes[..wanted], first * 8)
+            .map_err(|error| super::no(&error))?;
+        if read == 0 {
+            return Err(No::Gone);
+        }
+        let entries = bytes[..read].chunks_exact(8);
+        let entries = entries.map(|entry| u64::from_le_bytes(entry.try_into().unwrap_or_default()));
+        let entries: Vec<u64> = entries.collect();
+        for (at, entry) in entries.iter().enumerate() {
+            let page = first + at as u64;
+            if at % PAGES as usize == 0 && is_extent(&entries[at..]) {
+                found.add(page, page + u64::from(PAGES), PRESENT | HUGE);
+            }
+            let of_extent = found.is_huge(page / u64::from(PAGES));
+            if of_extent {
+                continue;
+            }
+            let categories = if entry >> 63 & 1 == 1 {
+                PRESENT
+            } else if entry >> 62 & 1 == 1 {
+                SWAPPED
+            } else {
+                continue;
+            };
+            found.add(page, page + 1, categories);
+        }
+        block += count;
+    }
+    Ok(())
+}
+
+/// Whether entries of `pagemap` begin with those of a block whose frames are one extent.
+fn is_extent(entries: &[u64]) -> bool {
+    const FRAME: u64 = (1 << 55) - 1;
+    let Some(first) = entries.first().map(|entry| entry & FRAME) else {
+        return false;
+    };
+    let is_next =
+        |(at, entry): (usize, &u64)| entry >> 63 == 1 && entry & FRAME == first + at as u64;
+    first != 0
+        && first % u64::from(PAGES) == 0
+        && entries.len() >= PAGES as usize
+        && entries[..PAGES as usize].iter().enumerate().all(is_next)
+}
+
+/// Whether an entry of `pagemap` is of a resident page that others map as well: bit 56 says that nobody else does.
+pub(super) const fn is_shared(entry: u64) -> bool {
+    entry >> 63 & 1 == 1 && entry >> 56 & 1 == 0
+}

@@ -1,0 +1,102 @@
+//! What live processes look like: how full their blocks are, where superpages stand, and what policies would do.
+
+mod all;
+mod bars;
+mod map;
+mod process;
+#[cfg(test)]
+mod testing;
+
+pub use all::all_processes;
+pub use map::{MappedBlocks, PageMap, Shades};
+pub use process::process_table;
+
+use broadleaf_metrics::{BlockCounts, LiveReport, PolicyForecast, ProcessReport};
+
+use crate::grid::wrap;
+use crate::number::percent;
+use crate::{Style, View};
+
+/// The policy by which processes are in order where it was asked for.
+pub const IN_ORDER_BY: &str = "pop-256";
+
+/// The policy by which processes are in order: [`IN_ORDER_BY`], or the last that was asked for.
+pub fn order_of(report: &LiveReport) -> Option<&str> {
+    let policies = &report.processes.first()?.policies;
+    let known = policies.iter().find(|told| told.policy == IN_ORDER_BY);
+    known
+        .or_else(|| policies.last())
+        .map(|told| told.policy.as_str())
+}
+
+/// What a policy would do to a process.
+fn told<'a>(process: &'a ProcessReport, policy: &str) -> Option<&'a PolicyForecast> {
+    let mut told = process.policies.iter();
+    told.find(|told| told.policy == policy)
+}
+
+/// Puts processes in order: the one first that the policy of [`order_of`] would cover most of.
+pub fn put_in_order(report: &mut LiveReport) {
+    let Some(policy) = order_of(report).map(str::to_owned) else {
+        return;
+    };
+    let covered =
+        |process: &ProcessReport| told(process, &policy).map_or(0, |told| told.covered_bytes);
+    (report.processes).sort_by_key(|process| (std::cmp::Reverse(covered(process)), process.pid));
+}
+
+const fn total(blocks: BlockCounts) -> u64 {
+    blocks.anonymous + blocks.shmem + blocks.file
+}
+
+/// A part of a whole in percent.
+fn share(part: u64, whole: u64) -> String {
+    percent(part as f64 / whole as f64)
+}
+
+fn paragraph(text: &str, style: Style, view: View) -> String {
+    let lines = wrap(text, view.width.unwrap_or(usize::MAX));
+    let painted = lines
+        .iter()
+        .map(|line| format!("{}\n", view.paint.apply(style, line)));
+    painted.collect()
+}
+
+/// What could not be looked at, and what there is to say.
+fn ending(report: &LiveReport, view: View) -> String {
+    let mut out = String::new();
+    let mut reasons: Vec<&str> = Vec::new();
+    for unseen in &report.unseen {
+        if !reasons.contains(&unseen.reason.as_str()) {
+            reasons.push(&unseen.reason);
+        }
+    }
+    for reason in reasons {
+        let of_reason = report
+            .unseen
+            .iter()
+            .filter(|unseen| unseen.reason == reason);
+        let names: Vec<String> = of_reason
+            .map(|unseen| {
+                format!("{} {}", unseen.pid, unseen.command)
+                    .trim_end()
+                    .to_owned()
+            })
+            .collect();
+        let text = format!("Not looked at: {}: {reason}", some_of(&names));
+        out.push_str(&paragraph(&text, Style::Faint, view));
+    }
+    for note in &report.notes {
+        out.push_str(&paragraph(&format!("Note: {note}"), Style::Faint, view));
+    }
+    out
+}
+
+/// The first of them, and how many there are beside.
+fn some_of(names: &[String]) -> String {
+    const FIRST: usize = 8;
+    match names.len().checked_sub(FIRST) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..FIRST].join(", ")),
+    }
+}

@@ -1,0 +1,187 @@
+//! One process: how full its blocks are, what policies would do, and a picture of its memory.
+
+use broadleaf_metrics::{LiveReport, PolicyForecast, ProcessReport};
+
+use super::{PageMap, Shades, bars::bars, ending, paragraph, share, total};
+use crate::number::{grouped, size};
+use crate::{Align, Cell, Grid, Style, View};
+
+/// Lines of a picture.
+const LINES: usize = 8;
+/// How wide a picture is where output is no terminal.
+const WIDTH: usize = 100;
+
+/// The processes of a report, one below the other, each with its picture; then what could not be looked at, and the notes.
+pub fn process_table(report: &LiveReport, maps: &[PageMap], shades: Shades, view: View) -> String {
+    let mut out = String::new();
+    for (at, process) in report.processes.iter().enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        out.push_str(&one(process, maps.get(at), shades, view));
+    }
+    let ending = ending(report, view);
+    if !ending.is_empty() && !out.is_empty() {
+        out.push('\n');
+    }
+    out + &ending
+}
+
+fn one(process: &ProcessReport, map: Option<&PageMap>, shades: Shades, view: View) -> String {
+    let mut out = paragraph(&head(process), Style::Strong, view);
+    if total(process.blocks) == 0 {
+        out.push_str("No block lies wholly in one mapping and holds anything: there is nothing to make superpages of.\n");
+        return out;
+    }
+    out.push('\n');
+    out.push_str(&bars(process, shades, view));
+    if !process.policies.is_empty() {
+        out.push('\n');
+        out.push_str(&policies(process, view));
+    }
+    let picture = map.map(|map| map.lines(view.width.unwrap_or(WIDTH), LINES, shades));
+    if let Some([lines @ .., legend]) = picture.as_deref() {
+        out.push('\n');
+        for line in lines {
+            out.push_str(&painted(line, view));
+        }
+        out.push_str(&paragraph(legend, Style::Faint, view));
+    }
+    out
+}
+
+fn head(process: &ProcessReport) -> String {
+    format!(
+        "{} ({}): {} resident, {} of it in superpages ({})",
+        process.command.replace(char::is_control, "?"),
+        process.pid,
+        size(process.rss_bytes),
+        share(process.huge_bytes, process.rss_bytes),
+        size(process.huge_bytes),
+    )
+}
+
+fn policies(process: &ProcessReport, view: View) -> String {
+    let mut grid = Grid::new()
+        .column("policy", Align::Left)
+        .column("would promote", Align::Right)
+        .column("memory added", Align::Right)
+        .column("of resident", Align::Right)
+        .column("in superpages then", Align::Right)
+        .column("blocks that stay", Align::Left);
+    for told in &process.policies {
+        grid.row([
+            Cell::from(told.policy.clone()),
+            grouped(told.would_promote).into(),
+            size(told.added_bytes).into(),
+            share(told.added_bytes, process.rss_bytes).into(),
+            share(told.covered_bytes, process.rss_bytes).into(),
+            refusals(told).into(),
+        ]);
+    }
+    grid.render(view)
+}
+
+/// Why blocks stay as they are, the most frequent reason first.
+fn refusals(told: &PolicyForecast) -> String {
+    let mut reasons: Vec<(&String, &u64)> = told.refusals.iter().collect();
+    reasons.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
+    let each = reasons
+        .iter()
+        .map(|(name, count)| format!("{} {name}", grouped(**count)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// A line of a picture, its superpages in colour.
+fn painted(line: &str, view: View) -> String {
+    let Some((label, cells)) = line.split_once('|') else {
+        return format!("{line}\n");
+    };
+    let cells: Vec<char> = cells.chars().collect();
+    let is_huge = |cell: &char| *cell == PageMap::SUPERPAGE;
+    let mut out = format!("{}|", view.paint.apply(Style::Faint, label));
+    for alike in cells.chunk_by(|one, other| is_huge(one) == is_huge(other)) {
+        let text: String = alike.iter().collect();
+        let style = if is_huge(&alike[0]) {
+            Style::Best
+        } else {
+            Style::Plain
+        };
+        out.push_str(&view.paint.apply(style, &text));
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::MappedBlocks;
+    use super::super::testing::{process, report};
+    use super::*;
+    use crate::Paint;
+
+    fn picture() -> PageMap {
+        PageMap {
+            mappings: vec![MappedBlocks {
+                name: "[heap]".to_owned(),
+                blocks: vec![(1, None), (2, Some(512)), (3, Some(60))],
+            }],
+        }
+    }
+
+    #[test]
+    fn a_process_is_a_head_a_histogram_policies_and_a_picture() {
+        let text = process_table(
+            &report(vec![process(41, 300)]),
+            &[picture()],
+            Shades::Ascii,
+            View::default(),
+        );
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[0],
+            "redis-server (41): 8.00 MiB resident, 25.0% of it in superpages (2.00 MiB)"
+        );
+        assert!(
+            lines[2].starts_with("pages resident  anonymous #  files -  blocks"),
+            "{text}"
+        );
+        assert!(text.contains("\npop-256  "), "{text}");
+        assert!(
+            text.contains("200 too_few_resident, 3 file_backed"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n0x000000200000 [heap]           |H#.|\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("\nNot looked at: 9 init: not yours\nNote: a note\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn superpages_are_painted_and_nothing_is_said_by_colour_alone() {
+        let view = View {
+            width: Some(80),
+            paint: Paint::Colour,
+        };
+        let text = process_table(
+            &report(vec![process(41, 300)]),
+            &[picture()],
+            Shades::Ascii,
+            view,
+        );
+        assert!(text.contains("|\x1b[32mH\x1b[0m#.|"), "{text}");
+    }
+
+    #[test]
+    fn a_process_without_blocks_says_so() {
+        let mut empty = process(1, 0);
+        empty.blocks = Default::default();
+        empty.policies.clear();
+        let text = process_table(&report(vec![empty]), &[], Shades::Ascii, View::default());
+        assert!(text.contains("nothing to make superpages of"), "{text}");
+    }
+}

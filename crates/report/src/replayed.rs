@@ -1,0 +1,55 @@
+//! What going through a journal again came to, for people.
+
+use crate::number::{grouped, size};
+use crate::{Align, Grid, View};
+use broadleaf_metrics::Replayed;
+
+/// A line on whether each decision was the same again, and a table of policies.
+pub fn replay_table(replayed: &Replayed, view: View) -> String {
+    let ticks = format!(
+        "{} ticks in {:.1} s",
+        grouped(replayed.ticks),
+        replayed.elapsed_seconds
+    );
+    let verdict = match &replayed.difference {
+        None => format!("{ticks}: each decision is the same again.\n"),
+        Some(difference) => format!("{ticks}: NOT the same again. {difference}\n"),
+    };
+    let mut grid = Grid::new()
+        .column("policy", Align::Left)
+        .column("allowed", Align::Right)
+        .column("superpages", Align::Right)
+        .column("broken for memory", Align::Right)
+        .column("by the program", Align::Right)
+        .column("huge at most", Align::Right)
+        .column("added at most", Align::Right)
+        .column("at the end", Align::Right)
+        .column("refused", Align::Right);
+    for row in &replayed.policies {
+        let name = match row.estimated {
+            true => row.policy.clone(),
+            false => format!("{} (recorded)", row.policy),
+        };
+        grid.row([
+            name,
+            row.max_added.clone(),
+            grouped(row.promotions),
+            grouped(row.demotions),
+            grouped(row.broken_by_programs),
+            size(row.huge_bytes_peak),
+            size(row.added_bytes_peak),
+            size(row.added_bytes),
+            grouped(row.refusals.values().sum()),
+        ]);
+    }
+    let mut text = format!("{verdict}\n{}", grid.render(view));
+    if replayed.policies.iter().any(|row| row.estimated) {
+        text.push_str(
+            "\nWhat was not recorded is an estimate: programs do what they did, and superpages that were not tried are made.\n",
+        );
+    }
+    if replayed.dry_run {
+        text.push_str("\nThe recorded run only said what it would do, so it made none.\n");
+    }
+    text
+}
