@@ -4,6 +4,7 @@ mod advise;
 mod govern;
 mod replay;
 mod report;
+mod service;
 
 use std::ffi::OsString;
 use std::num::NonZero;
@@ -21,6 +22,7 @@ pub(crate) use advise::{Advise, AdviseFormat, RankBy};
 pub(crate) use govern::{Attach, Govern, LiveFormat, Run};
 pub(crate) use replay::{Replay, ReplayFormat};
 pub(crate) use report::{Report, Top};
+pub(crate) use service::Service;
 
 /// Which page sizes should a program run with, and what would that cost?
 ///
@@ -78,6 +80,7 @@ pub(crate) enum Command {
     Run(Run),
     Attach(Attach),
     Replay(Replay),
+    Service(Service),
     Reduce(Reduce),
     Report(Report),
     Top(Top),

@@ -14,8 +14,8 @@ use signal_hook::low_level::siginfo::{Cause, Origin};
 
 /// Files that are being written and mean nothing yet, and folders that are for one command only.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// Who is told of a signal, once, instead of being ended by it.
-static ASKED: Mutex<Option<Sender<()>>> = Mutex::new(None);
+/// Who is told of a signal instead of being ended by it.
+static ASKED: Mutex<Option<Listener>> = Mutex::new(None);
 /// Whether a child decides what signals mean.
 static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 
@@ -41,7 +41,7 @@ pub(crate) fn handle() {
     std::thread::spawn(move || {
         for origin in signals.forever() {
             if !LEFT_TO_CHILD.load(Ordering::SeqCst) {
-                if !was_asked() {
+                if !was_asked(origin.signal) {
                     end(origin.signal);
                 }
             } else if !reached_child(&origin) {
@@ -57,11 +57,36 @@ fn reached_child(origin: &Origin) -> bool {
     by_key && matches!(origin.cause, Cause::Kernel | Cause::Unknown)
 }
 
-/// Tells whoever wants to be told. Only once: a second signal ends the process.
-fn was_asked() -> bool {
+/// Who is told, and of what.
+enum Listener {
+    /// Of the first signal.
+    OfEnd(Sender<()>),
+    /// Of hang-ups, and of the first signal of another kind.
+    OfWishes(Sender<Wish>),
+}
+
+/// What a signal to a service means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// To read its file again: a hang-up.
+    Reload,
+    /// To end.
+    End,
+}
+
+/// Tells whoever wants to be told. Of the wish to end only once: a second signal ends the process.
+fn was_asked(signal: i32) -> bool {
     let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
-    let told = asked.take();
-    told.is_some_and(|told| told.send(()).is_ok())
+    if signal == SIGHUP
+        && let Some(Listener::OfWishes(told)) = asked.as_ref()
+    {
+        return told.send(Wish::Reload).is_ok();
+    }
+    match asked.take() {
+        Some(Listener::OfEnd(told)) => told.send(()).is_ok(),
+        Some(Listener::OfWishes(told)) => told.send(Wish::End).is_ok(),
+        None => false,
+    }
 }
 
 /// Takes away what is unfinished, and ends the process as the signal would have.
@@ -158,7 +183,7 @@ pub(crate) struct Asked(Receiver<()>);
 impl Asked {
     pub(crate) fn new() -> Self {
         let (tell, told) = channel();
-        *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(tell);
+        *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listener::OfEnd(tell));
         Self(told)
     }
 
@@ -172,6 +197,34 @@ impl Asked {
 }
 
 impl Drop for Asked {
+    fn drop(&mut self) {
+        ASKED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// For as long as this value lives, signals are wishes to a service.
+#[derive(Debug)]
+pub(crate) struct Wishes(Receiver<Wish>);
+
+impl Wishes {
+    pub(crate) fn new() -> Self {
+        let (tell, told) = channel();
+        *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listener::OfWishes(tell));
+        Self(told)
+    }
+
+    /// Waits for a wish, for so long.
+    pub(crate) fn wait(&self, time: Duration) -> Option<Wish> {
+        match self.0.recv_timeout(time) {
+            Ok(wish) => Some(wish),
+            Err(RecvTimeoutError::Timeout) => None,
+            // Nobody is left to tell, and nobody could end it later.
+            Err(RecvTimeoutError::Disconnected) => Some(Wish::End),
+        }
+    }
+}
+
+impl Drop for Wishes {
     fn drop(&mut self) {
         ASKED.lock().unwrap_or_else(PoisonError::into_inner).take();
     }

@@ -54,6 +54,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Advise(options) => commands::advise::run(&options, view),
         Command::Run(options) => commands::govern::run(&options),
         Command::Attach(options) => commands::govern::attach(&options),
+        Command::Service(options) => commands::service::run(&options, view),
         Command::Replay(options) => commands::replay::run(&options, view),
         Command::Reduce(options) => commands::reduce::run(&options),
         Command::Report(options) => commands::report::run(&options, view),

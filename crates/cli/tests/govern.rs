@@ -2,45 +2,11 @@
 
 mod support;
 
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use broadleaf_governor::{Abilities, Kernel, Linux};
+use support::live::{Python, can_govern, eventually, is_installed};
 use support::{broadleaf, file, folder, refused, run, stderr, succeeded};
-
-/// Whether processes can be governed here; says why where not.
-fn can_govern() -> bool {
-    let obstacles = Abilities::here().obstacles(false);
-    for obstacle in &obstacles {
-        eprintln!("skipped: {obstacle}");
-    }
-    obstacles.is_empty() && has_room()
-}
-
-/// Whether there are free extents; where files that were read fill all memory, root may have the kernel forget them.
-fn has_room() -> bool {
-    let enough = || Linux::new().machine().free_blocks >= 200;
-    for file in ["drop_caches", "compact_memory"] {
-        if !enough() {
-            // Only root may, and others find out below.
-            let _ = std::fs::write(format!("/proc/sys/vm/{file}"), "1");
-        }
-    }
-    if !enough() {
-        eprintln!("skipped: too few free extents for superpages on this machine");
-    }
-    enough()
-}
-
-/// Whether a program is installed; says why the test is skipped where not.
-fn is_installed(name: &str) -> bool {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&paths).any(|folder| folder.join(name).is_file());
-    if !found {
-        eprintln!("skipped: {name} is not installed");
-    }
-    found
-}
 
 /// Python that touches every `step`-th page of so many MiB, waits until its superpages are as many as asked for or the time is over, and prints the KiB that
 /// it holds and those in superpages.
@@ -347,43 +313,4 @@ fn without_the_right_the_program_runs_and_the_reason_is_said() {
         "{}",
         stderr(&attached)
     );
-}
-
-/// Waits for something, ten seconds at most.
-fn eventually<T>(mut what: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(10);
-    loop {
-        if let Some(found) = what() {
-            return found;
-        }
-        assert!(Instant::now() < until, "it never came");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// A program in Python that has touched its memory.
-struct Python {
-    child: Child,
-}
-
-impl Python {
-    fn start(script: &str) -> Self {
-        let mut child = Command::new("python3")
-            .args(["-c", script])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut out = std::io::BufReader::new(child.stdout.as_mut().unwrap());
-        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
-        assert_eq!(line, "touched\n");
-        Self { child }
-    }
-}
-
-impl Drop for Python {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

@@ -78,6 +78,23 @@ pub fn size(text: &str) -> Option<u64> {
     (number >= 0.0 && bytes < u64::MAX as f64).then_some(bytes as u64)
 }
 
+/// A part of a whole, written as `10%`, in hundredths of a percent: more than 0 and at most 100 percent.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn percent(text: &str) -> Result<u32, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    let percent: f64 = number
+        .parse()
+        .map_err(|_| format!("\"{text}\" is no percentage; write it as 10%"))?;
+    if percent > 0.0 && percent <= 100.0 {
+        // Less than a hundredth would be none at all.
+        Ok(((percent * 100.0).round() as u32).max(1))
+    } else {
+        Err("a percentage is more than 0 and at most 100".to_owned())
+    }
+}
+
 impl fmt::Display for Allowance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,13 +1,16 @@
 //! One tick: look, decide, act, learn.
 
 use crate::act::{Done, carry_out};
+use crate::budget::Budgets;
 use crate::kernel::{Kernel, No};
 use crate::pace::{AT_LEAST_EVERY, Pace, acting};
 use crate::plan::Plan;
 use crate::seen::{BLOCK_BYTES, PAGE_BYTES, ProcessId, ProcessSeen, Seen, Vitals};
 use crate::tree::Tree;
 use crate::ward::Ward;
-use std::collections::BTreeMap;
+use broadleaf_policy::Policy;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A ward of live processes.
@@ -86,6 +89,16 @@ impl<K: Kernel> Governor<K> {
     /// The processes that are looked after.
     pub const fn tree(&mut self) -> &mut Tree {
         &mut self.tree
+    }
+
+    /// Leaves processes to others from here on, with what they start.
+    pub fn leave_out(&mut self, apart: Arc<BTreeSet<ProcessId>>) {
+        self.tree.leave_out(apart, &mut self.kernel);
+    }
+
+    /// Goes on under another policy, or with another allowance. What was learnt of processes stays known.
+    pub fn put_under(&mut self, policy: Box<dyn Policy>, budgets: Budgets) {
+        self.ward.put_under(policy, budgets);
     }
 
     /// The kernel.

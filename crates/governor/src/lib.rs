@@ -17,12 +17,13 @@ mod linux;
 mod pace;
 mod plan;
 mod seen;
+pub mod service;
 mod tree;
 mod view;
 mod ward;
 
 pub use act::Done;
-pub use budget::{Allowance, Budgets, NotAnAllowance, size};
+pub use budget::{Allowance, Budgets, NotAnAllowance, percent, size};
 pub use census::{BARS, Census, Kinds};
 pub use counters::Counters;
 pub use forecast::{Forecast, forecast};

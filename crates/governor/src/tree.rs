@@ -3,24 +3,53 @@
 use crate::kernel::{Kernel, No};
 use crate::seen::{ProcessId, Vitals};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Processes and those that they start, from the moment on at which they were first seen. One that outlives the one that started it stays.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     members: BTreeSet<ProcessId>,
+    /// Those that were named, and not found.
+    roots: BTreeSet<ProcessId>,
+    /// Processes that somebody else looks after, or nobody: with what they start, they are no part of it.
+    apart: Arc<BTreeSet<ProcessId>>,
 }
 
 impl Tree {
     /// These, and what they start.
     pub fn of(roots: impl IntoIterator<Item = ProcessId>) -> Self {
+        let members: BTreeSet<ProcessId> = roots.into_iter().collect();
         Self {
-            members: roots.into_iter().collect(),
+            roots: members.clone(),
+            members,
+            apart: Arc::default(),
         }
     }
 
     /// Adds one more.
     pub fn add(&mut self, process: ProcessId) {
         self.members.insert(process);
+        self.roots.insert(process);
+    }
+
+    /// Leaves out these processes and what they start, except those that it began with. They take the place of those that were left out before.
+    pub fn leave_out(&mut self, apart: Arc<BTreeSet<ProcessId>>, kernel: &mut impl Kernel) {
+        self.apart = apart;
+        let strangers = self.members.iter().filter(|member| self.is_apart(**member));
+        let mut to_drop: Vec<ProcessId> = strangers.copied().collect();
+        while let Some(process) = to_drop.pop() {
+            self.members.remove(&process);
+            let children = kernel.children(process);
+            to_drop.extend(
+                children
+                    .into_iter()
+                    .filter(|child| self.members.contains(child) && !self.roots.contains(child)),
+            );
+        }
+    }
+
+    fn is_apart(&self, process: ProcessId) -> bool {
+        self.apart.contains(&process) && !self.roots.contains(&process)
     }
 
     /// Whether nobody is left.
@@ -39,12 +68,13 @@ impl Tree {
                     to_ask.extend(
                         children
                             .into_iter()
-                            .filter(|child| self.members.insert(*child)),
+                            .filter(|child| !self.is_apart(*child) && self.members.insert(*child)),
                     );
                     found.push((process, vitals));
                 }
                 Err(No::Gone) => {
                     self.members.remove(&process);
+                    self.roots.remove(&process);
                 }
                 // It lives, and cannot be looked at now.
                 Err(_) => {}

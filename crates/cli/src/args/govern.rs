@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use broadleaf_governor::{Allowance, NotAnAllowance};
+use broadleaf_governor::{Allowance, NotAnAllowance, percent};
 use clap::{Args, ValueEnum};
 
 /// Run a program with superpages where a policy wants them
@@ -130,20 +130,6 @@ pub(super) fn allowance(text: &str) -> Result<Allowance, NotAnAllowance> {
 fn size(text: &str) -> Result<u64, String> {
     let size = broadleaf_governor::size(text);
     size.ok_or_else(|| format!("\"{text}\" is no size; write it as 256M or 2G"))
-}
-
-/// Hundredths of a percent.
-fn percent(text: &str) -> Result<u32, String> {
-    let number = text.trim().trim_end_matches('%').trim_end();
-    let percent: f64 = number
-        .parse()
-        .map_err(|_| format!("\"{text}\" is no percentage; write it as 10%"))?;
-    if percent > 0.0 && percent <= 100.0 {
-        // Less than a hundredth would be none at all.
-        Ok(((percent * 100.0).round() as u32).max(1))
-    } else {
-        Err("a percentage is more than 0 and at most 100".to_owned())
-    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

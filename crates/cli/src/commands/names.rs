@@ -107,14 +107,28 @@ pub(crate) fn unknown<'a>(
     known: impl IntoIterator<Item = &'a str>,
     list: &str,
 ) -> Failure {
-    let near = match nearest(name, known).as_slice() {
-        [] => String::new(),
-        [one] => format!("; did you mean {one}?"),
-        [others @ .., last] => format!("; did you mean {} or {last}?", others.join(", ")),
-    };
+    let near = perhaps(name, known);
     Failure::Wrong(format!(
         "{nothing} is called {name:?}{near} (`{list}` names all)"
     ))
+}
+
+/// The refusal of a key that a table of a file does not have.
+pub(super) fn no_key(found: &str, known: &[&str]) -> String {
+    let near = perhaps(found, known.iter().copied());
+    format!(
+        "no key is called {found:?} here{near} (there are {})",
+        known.join(", ")
+    )
+}
+
+/// The names that may have been meant, as a question behind a semicolon; empty where none is near.
+fn perhaps<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    match nearest(name, known).as_slice() {
+        [] => String::new(),
+        [one] => format!("; did you mean {one}?"),
+        [others @ .., last] => format!("; did you mean {} or {last}?", others.join(", ")),
+    }
 }
 
 #[cfg(test)]

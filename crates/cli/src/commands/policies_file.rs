@@ -11,10 +11,11 @@
 use std::ops::Range;
 use std::path::Path;
 
-use broadleaf_policy::{Expression, ExpressionError, ParseError, Policy, parse};
+use broadleaf_policy::{Expression, ParseError, Policy, parse};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::in_file::InFile;
 use crate::failure::Failure;
 
 /// An expression with a name.
@@ -51,19 +52,14 @@ impl Named {
 pub(crate) fn read(path: &Path) -> Result<Vec<Named>, Failure> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Failure::reading(&name, &error))?;
-    File {
+    let file = InFile {
         name: &name,
         text: &text,
-    }
-    .expressions()
+    };
+    file.expressions()
 }
 
-struct File<'a> {
-    name: &'a str,
-    text: &'a str,
-}
-
-impl File<'_> {
+impl InFile<'_> {
     fn expressions(&self) -> Result<Vec<Named>, Failure> {
         let parsed = DeTable::parse(self.text).map_err(|error| {
             // A mistake of several lines is shown by its first.
@@ -136,43 +132,5 @@ impl File<'_> {
             summary: summary.to_owned(),
             policy,
         })
-    }
-
-    /// An error inside a text, whose literal stands there in the file.
-    fn inside(&self, text: &str, span: &Range<usize>, error: &ExpressionError) -> Failure {
-        let literal = self.text.get(span.clone()).unwrap_or("");
-        // Where something is escaped, what was read is not what stands there, letter for letter.
-        match literal.find(text) {
-            Some(from) => {
-                let start = span.start + from + error.offset();
-                self.wrong(start..start + error.bytes(), error.message())
-            }
-            None => self.wrong(
-                span.clone(),
-                &format!(
-                    "column {} of the expression: {}",
-                    error.column(),
-                    error.message()
-                ),
-            ),
-        }
-    }
-
-    /// What is wrong, with the line and the place below it.
-    fn wrong(&self, at: Range<usize>, message: &str) -> Failure {
-        let before = self.text.get(..at.start).unwrap_or(self.text);
-        let start = before.rfind('\n').map_or(0, |end| end + 1);
-        let line = self.text[start..].lines().next().unwrap_or("");
-        let column = before[start..].chars().count();
-        let meant = self.text.get(at).unwrap_or("").lines().next().unwrap_or("");
-        Failure::Wrong(format!(
-            "{}: line {}, column {}: {message}\n  {}\n  {}{}",
-            self.name,
-            before.matches('\n').count() + 1,
-            column + 1,
-            line.replace(char::is_control, " "),
-            " ".repeat(column),
-            "^".repeat(meant.chars().count().max(1)),
-        ))
     }
 }

@@ -4,6 +4,7 @@
     reason = "each test file uses its own part of what stands here"
 )]
 
+pub(crate) mod live;
 pub(crate) mod programs;
 
 use std::fs;

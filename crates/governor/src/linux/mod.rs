@@ -5,6 +5,7 @@
 mod abilities;
 mod calls;
 mod cgroup;
+mod everyone;
 mod machine;
 mod mappings;
 mod procfs;

@@ -86,6 +86,13 @@ impl Ward {
         &self.budgets
     }
 
+    /// Goes on under another policy, or with other budgets. What is known of processes stays, as does what was done.
+    pub fn put_under(&mut self, policy: Box<dyn Policy>, budgets: Budgets) {
+        self.policy = policy;
+        self.budgets = budgets;
+        self.decided = None;
+    }
+
     /// What it came to so far.
     pub const fn tally(&self) -> &Tally {
         &self.tally

@@ -46,7 +46,7 @@ fn ward(options: &Govern) -> Result<Ward, Failure> {
 }
 
 /// What stands in the way here, said; whether governing makes no sense for it. Whoever only wants to know what would be done needs no rights.
-fn obstacles(attaching: bool, dry: bool) -> Vec<Obstacle> {
+pub(super) fn obstacles(attaching: bool, dry: bool) -> Vec<Obstacle> {
     let mut found = Abilities::here().obstacles(attaching);
     if dry {
         found.retain(|obstacle| *obstacle != Obstacle::NoRight);

@@ -1,0 +1,58 @@
+//! The arguments of `service`.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Make superpages in all programs that a file of rules picks
+///
+/// Goes through the processes of the machine every few seconds and looks after those that a rule fits, each under its policy and within its budgets, as `attach`
+/// does for one. What a process starts is looked after with it, unless a rule of its own fits. The first rule that fits a process counts.
+///
+/// SIGHUP reads the file again; one that is wrong changes nothing. Ctrl-C or SIGTERM ends it; superpages that stand then stay. Kernel threads, programs that forbid superpages
+/// to themselves and the service are left alone.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf service rules.toml --once                        which processes the rules pick, and what would be done
+  broadleaf service rules.toml --dry-run                     go on looking, and do nothing
+  broadleaf service /etc/broadleaf.toml --metrics 127.0.0.1:9464
+
+A file:
+  keep_free = \"512M\"
+
+  [[rule]]
+  command = \"redis-server\"
+  max_added = \"2%\"
+
+  [[rule]]
+  user = \"postgres\"
+  policy = \"pop-461\"
+
+For programs of other users it takes CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.")]
+pub(crate) struct Service {
+    /// The rules, a TOML file
+    pub(crate) file: PathBuf,
+
+    /// Say which processes the rules pick and what would be done now, and end
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Only look, and say at the end what would have been done
+    #[arg(long, conflicts_with = "once")]
+    pub(crate) dry_run: bool,
+
+    /// Tell Prometheus of it: at http://ADDR:PORT/metrics, in its text format
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address, conflicts_with = "once")]
+    pub(crate) metrics: Option<SocketAddr>,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let mut found = text.to_socket_addrs().map_err(|_| {
+        format!("\"{text}\" is no address; write it as 127.0.0.1:9464 or localhost:9464")
+    })?;
+    found
+        .next()
+        .ok_or_else(|| format!("\"{text}\" has no address"))
+}

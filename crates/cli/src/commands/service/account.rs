@@ -1,0 +1,98 @@
+//! What was done, added up so that nothing is lost when a process ends.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use broadleaf_governor::{Governor, Linux};
+
+/// Counts that only grow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) promotions: u64,
+    pub(super) demotions: u64,
+    pub(super) broken_by_programs: u64,
+    /// By the names of the reasons.
+    pub(super) refusals: BTreeMap<&'static str, u64>,
+    pub(super) looking: Duration,
+    pub(super) acting: Duration,
+}
+
+impl Counts {
+    /// Those of a governor since it began.
+    pub(super) fn of(governor: &Governor<Linux>) -> Self {
+        let tally = governor.ward().tally();
+        let spent = governor.spent();
+        let refusals = tally.refusals.iter();
+        Self {
+            promotions: tally.promotions,
+            demotions: tally.demotions,
+            broken_by_programs: tally.broken_by_programs,
+            refusals: refusals
+                .map(|(reason, blocks)| (reason.name(), blocks))
+                .collect(),
+            looking: spent.looking,
+            acting: spent.acting,
+        }
+    }
+
+    /// Adds what came to these since they were `before`.
+    fn add_since(&mut self, now: &Self, before: &Self) {
+        self.promotions += now.promotions.saturating_sub(before.promotions);
+        self.demotions += now.demotions.saturating_sub(before.demotions);
+        self.broken_by_programs +=
+            (now.broken_by_programs).saturating_sub(before.broken_by_programs);
+        for (reason, blocks) in &now.refusals {
+            let counted = before.refusals.get(reason).copied().unwrap_or(0);
+            *self.refusals.entry(reason).or_default() += blocks.saturating_sub(counted);
+        }
+        self.looking += now.looking.saturating_sub(before.looking);
+        self.acting += now.acting.saturating_sub(before.acting);
+    }
+}
+
+/// Counts by the program's name and the policy, of processes that live and of those that have ended.
+#[derive(Debug, Default)]
+pub(super) struct Totals(BTreeMap<(String, String), Counts>);
+
+impl Totals {
+    /// Takes in what came to a process's counts since they were `before`.
+    pub(super) fn note(&mut self, command: &str, policy: &str, now: &Counts, before: &Counts) {
+        let key = (command.to_owned(), policy.to_owned());
+        self.0.entry(key).or_default().add_since(now, before);
+    }
+
+    /// Program, policy and counts, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str, &Counts)> {
+        let all = self.0.iter();
+        all.map(|((command, policy), counts)| (command.as_str(), policy.as_str(), counts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_never_go_backwards_and_count_nothing_twice() {
+        let counts = |promotions, refused| Counts {
+            promotions,
+            refusals: [("busy", refused)].into(),
+            looking: Duration::from_millis(promotions),
+            ..Counts::default()
+        };
+        let mut totals = Totals::default();
+        // One process, seen twice, that becomes another program; and a second one that begins anew.
+        totals.note("a", "pop-64", &counts(3, 1), &Counts::default());
+        totals.note("a", "pop-64", &counts(5, 1), &counts(3, 1));
+        totals.note("b", "pop-64", &counts(9, 4), &counts(5, 1));
+        totals.note("a", "pop-64", &counts(2, 2), &Counts::default());
+        let all: Vec<_> = totals.iter().collect();
+        assert_eq!(
+            all,
+            [
+                ("a", "pop-64", &counts(7, 3)),
+                ("b", "pop-64", &counts(4, 3))
+            ]
+        );
+    }
+}

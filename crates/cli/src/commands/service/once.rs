@@ -1,0 +1,85 @@
+//! Which processes the rules pick, and what would be done now.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use broadleaf_governor::service::{Care, Service};
+use broadleaf_governor::{BLOCK_BYTES, Kernel, ProcessId};
+use broadleaf_report::number::{grouped, size};
+use broadleaf_report::{Align, Grid, View};
+
+use super::finding::{Fate, Finder, Found};
+use super::wards::{apart, governor};
+use crate::failure::Failure;
+use crate::output::print;
+
+pub(super) fn run(rules: &Service, view: View) -> Result<(), Failure> {
+    let found = Finder::new().find(rules, Instant::now());
+    if found.is_empty() {
+        return print("no process falls under a rule\n");
+    }
+    let apart = apart(&found);
+    let mut grid = Grid::new()
+        .column("process", Align::Right)
+        .column("command", Align::Left)
+        .column("user", Align::Left)
+        .column("rule of line", Align::Right)
+        .column("policy", Align::Left)
+        .column("superpages now", Align::Right)
+        .column("what would be done", Align::Left);
+    for found in &found {
+        let user = found.uid.map_or_else(String::new, name_of);
+        let [policy, now, would] = match &found.fate {
+            Fate::Ignored => [String::new(), String::new(), "ignored".to_owned()],
+            Fate::Forbidden => {
+                let why = "nothing: superpages are forbidden to it".to_owned();
+                [String::new(), String::new(), why]
+            }
+            Fate::Governed(care) => forecast(found, care, &apart)?,
+        };
+        grid.row([
+            found.id.to_string(),
+            found.command.clone(),
+            user,
+            found.line.to_string(),
+            policy,
+            now,
+            would,
+        ]);
+    }
+    print(&grid.render(view))
+}
+
+/// The policy, what stands in superpages, and what would be done.
+fn forecast(
+    found: &Found,
+    care: &Care,
+    apart: &Arc<BTreeSet<ProcessId>>,
+) -> Result<[String; 3], Failure> {
+    let mut governor = governor(found.id, care, apart, true)?;
+    governor.tick();
+    let planned = governor.most_planned();
+    let policy = care.policy.clone();
+    if let Err(no) = governor.kernel().pages(found.id) {
+        return Ok([policy, String::new(), format!("nothing: {no}")]);
+    }
+    let processes = governor.ward().processes();
+    let blocks = processes.flat_map(|(_, _, pages)| &pages.blocks);
+    let huge = blocks.filter(|seen| seen.huge).count() as u64 * BLOCK_BYTES;
+    let added = size(planned.added_bytes);
+    let would = match planned.promotions {
+        0 => "nothing now".to_owned(),
+        1 => format!("1 block promoted, {added} added"),
+        blocks => format!("{} blocks promoted, {added} added", grouped(blocks)),
+    };
+    Ok([policy, size(huge), would])
+}
+
+/// A user's name, or the number where it has none.
+fn name_of(uid: u32) -> String {
+    uzers::get_user_by_uid(uid).map_or_else(
+        || uid.to_string(),
+        |user| user.name().to_string_lossy().into_owned(),
+    )
+}

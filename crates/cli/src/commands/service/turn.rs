@@ -1,0 +1,121 @@
+//! Whose turn it is: one thread looks for processes and at each of them, whichever is due first.
+
+use std::time::{Duration, Instant};
+
+use broadleaf_governor::service::Service;
+use broadleaf_governor::{Kernel, Linux};
+use broadleaf_report::View;
+
+use super::finding::Finder;
+use super::metrics::Metrics;
+use super::summary;
+use super::together::Together;
+use super::wards::Wards;
+use crate::failure::Failure;
+use crate::interrupt::{Wish, Wishes};
+
+/// How often the figures for Prometheus are written anew at most.
+const PUBLISH_EVERY: Duration = Duration::from_secs(1);
+
+/// A service at work.
+pub(super) struct Turn {
+    rules: Service,
+    dry: bool,
+    kernel: Linux,
+    finder: Finder,
+    wards: Wards,
+    together: Together,
+    /// When processes are looked for next.
+    find: Instant,
+    /// Processor time that looking for processes took.
+    finding: Duration,
+    metrics: Option<Metrics>,
+    published: Option<Instant>,
+}
+
+impl Turn {
+    pub(super) fn new(rules: Service, dry: bool, metrics: Option<Metrics>) -> Self {
+        let now = Instant::now();
+        Self {
+            dry,
+            kernel: Linux::new(),
+            finder: Finder::new(),
+            wards: Wards::new(dry),
+            together: Together::new(rules.cpu_together, now),
+            find: now,
+            finding: Duration::ZERO,
+            metrics,
+            published: None,
+            rules,
+        }
+    }
+
+    /// Goes on until somebody wishes that it ends.
+    pub(super) fn go_on(
+        &mut self,
+        wishes: &Wishes,
+        read: impl Fn() -> Result<Service, Failure>,
+    ) -> Result<(), Failure> {
+        loop {
+            let ward = (self.wards.next()).filter(|(due, _)| *due < self.find);
+            let due = ward.map_or(self.find, |(due, _)| due);
+            let from = due.max(self.together.free_from());
+            match wishes.wait(from.saturating_duration_since(Instant::now())) {
+                Some(Wish::End) => return Ok(()),
+                Some(Wish::Reload) => self.reload(read()),
+                None => {
+                    let began = Instant::now();
+                    let looking = match ward {
+                        Some((_, at)) => self.wards.tick(at),
+                        None => self.look_for_processes(began)?,
+                    };
+                    self.together.looked(began, looking);
+                    self.publish(began);
+                }
+            }
+        }
+    }
+
+    fn reload(&mut self, read: Result<Service, Failure>) {
+        match read {
+            Ok(rules) => {
+                let count = rules.rules.len();
+                let s = if count == 1 { "" } else { "s" };
+                eprintln!("broadleaf: the file was read again: {count} rule{s}");
+                self.together.set(rules.cpu_together);
+                self.rules = rules;
+                self.find = Instant::now();
+            }
+            Err(failure) => {
+                eprintln!("broadleaf: {failure}\nbroadleaf: the rules that stood before stand");
+            }
+        }
+    }
+
+    fn look_for_processes(&mut self, began: Instant) -> Result<Duration, Failure> {
+        let before = self.kernel.own_cpu();
+        let found = self.finder.find(&self.rules, began);
+        self.wards.follow(&found, began)?;
+        let took = self.kernel.own_cpu().saturating_sub(before);
+        self.finding += took;
+        self.find = began + self.rules.discover;
+        Ok(took)
+    }
+
+    fn publish(&mut self, now: Instant) {
+        let Some(metrics) = &self.metrics else {
+            return;
+        };
+        let is_fresh = |at: Instant| now.duration_since(at) < PUBLISH_EVERY;
+        if self.published.is_some_and(is_fresh) {
+            return;
+        }
+        self.published = Some(now);
+        metrics.publish(&self.wards, &self.kernel.machine(), self.finding);
+    }
+
+    /// Says what was done, for each process.
+    pub(super) fn tell(&self, view: View) {
+        eprint!("{}", summary::summary(&self.wards, self.dry, view));
+    }
+}

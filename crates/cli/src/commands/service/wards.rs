@@ -1,0 +1,204 @@
+//! The processes that are looked after, each with a governor of its own.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use broadleaf_governor::service::Care;
+use broadleaf_governor::{Governor, Kernel, Linux, ProcessId, Ticked, Tree, Ward};
+use broadleaf_policy::parse;
+
+use super::account::{Counts, Totals};
+use super::finding::{Fate, Found};
+use crate::failure::Failure;
+
+/// A process that is looked after, with what it starts.
+pub(super) struct Tended {
+    pub(super) id: ProcessId,
+    pub(super) command: String,
+    pub(super) care: Care,
+    pub(super) governor: Governor<Linux>,
+    /// When it is looked at next.
+    due: Instant,
+    /// What was added to the totals.
+    counted: Counts,
+    /// Whether it was looked at, or the reason why it cannot be was said.
+    answered: bool,
+}
+
+/// All of them.
+pub(super) struct Wards {
+    pub(super) tended: Vec<Tended>,
+    /// What was done for these and for those that have ended.
+    pub(super) totals: Totals,
+    /// What was done for those that are looked after no more.
+    pub(super) ended: Totals,
+    dry: bool,
+    /// Programs of which it was said that superpages are forbidden to them.
+    forbidden: BTreeSet<String>,
+}
+
+/// A governor of one process under a policy.
+pub(super) fn governor(
+    id: ProcessId,
+    care: &Care,
+    apart: &Arc<BTreeSet<ProcessId>>,
+    dry: bool,
+) -> Result<Governor<Linux>, Failure> {
+    let policy = parse(&care.policy).map_err(Failure::failed)?;
+    let ward = Ward::new(policy, care.budgets);
+    let mut governor = Governor::new(Linux::new(), ward, Tree::of([id]), dry);
+    governor.leave_out(Arc::clone(apart));
+    Ok(governor)
+}
+
+/// Those that are nobody's children here: a rule of their own fits them, or they are this process.
+pub(super) fn apart(found: &[Found]) -> Arc<BTreeSet<ProcessId>> {
+    let own = Linux::new().process(std::process::id());
+    Arc::new(found.iter().map(|found| found.id).chain(own).collect())
+}
+
+impl Wards {
+    pub(super) fn new(dry: bool) -> Self {
+        Self {
+            tended: Vec::new(),
+            totals: Totals::default(),
+            ended: Totals::default(),
+            dry,
+            forbidden: BTreeSet::new(),
+        }
+    }
+
+    /// Looks after those that were found, and leaves alone those that no rule fits any more.
+    pub(super) fn follow(&mut self, found: &[Found], now: Instant) -> Result<(), Failure> {
+        let apart = apart(found);
+        // One that has ended may have left children, which are found out when it is looked at.
+        let mut kernel = Linux::new();
+        let ended = self.tended.extract_if(.., |tended| {
+            match found.binary_search_by_key(&tended.id, |found| found.id) {
+                Ok(at) => !matches!(found[at].fate, Fate::Governed(_)),
+                Err(_) => kernel.vitals(tended.id).is_ok(),
+            }
+        });
+        for tended in ended {
+            tended.note_end(&mut self.ended);
+        }
+        for found in found {
+            match &found.fate {
+                Fate::Governed(care) => self.care_for(found, care, &apart, now)?,
+                Fate::Ignored => {}
+                Fate::Forbidden => self.note_forbidden(found),
+            }
+        }
+        for tended in &mut self.tended {
+            tended.governor.leave_out(Arc::clone(&apart));
+        }
+        Ok(())
+    }
+
+    fn care_for(
+        &mut self,
+        found: &Found,
+        care: &Care,
+        apart: &Arc<BTreeSet<ProcessId>>,
+        now: Instant,
+    ) -> Result<(), Failure> {
+        let known = (self.tended.iter_mut()).find(|tended| tended.id == found.id);
+        if let Some(tended) = known {
+            tended.command.clone_from(&found.command);
+            if tended.care != *care {
+                let policy = parse(&care.policy).map_err(Failure::failed)?;
+                tended.governor.put_under(policy, care.budgets);
+                tended.care = care.clone();
+                tended.due = now;
+            }
+            return Ok(());
+        }
+        self.tended.push(Tended {
+            id: found.id,
+            command: found.command.clone(),
+            care: care.clone(),
+            governor: governor(found.id, care, apart, self.dry)?,
+            due: now,
+            counted: Counts::default(),
+            answered: false,
+        });
+        Ok(())
+    }
+
+    fn note_forbidden(&mut self, found: &Found) {
+        if self.forbidden.insert(found.command.clone()) {
+            eprintln!(
+                "broadleaf: superpages are forbidden to process {} ({}), by itself or by what started it (prctl PR_SET_THP_DISABLE): such processes are left alone",
+                found.id, found.command
+            );
+        }
+    }
+
+    /// The one that is due first, and when.
+    pub(super) fn next(&self) -> Option<(Instant, usize)> {
+        let due = self.tended.iter().enumerate();
+        due.map(|(at, tended)| (tended.due, at)).min()
+    }
+
+    /// Looks at one, and says how much of a processor looking took.
+    pub(super) fn tick(&mut self, at: usize) -> Duration {
+        let tended = &mut self.tended[at];
+        let ticked = tended.governor.tick();
+        tended.due = Instant::now() + ticked.wait;
+        tended.answer(&ticked);
+        let counts = Counts::of(&tended.governor);
+        let looking = counts.looking.saturating_sub(tended.counted.looking);
+        (self.totals).note(
+            &tended.command,
+            &tended.care.policy,
+            &counts,
+            &tended.counted,
+        );
+        tended.counted = counts;
+        if !ticked.alive {
+            let ended = self.tended.swap_remove(at);
+            ended.note_end(&mut self.ended);
+        }
+        looking
+    }
+}
+
+impl Tended {
+    pub(super) const fn counts(&self) -> &Counts {
+        &self.counted
+    }
+
+    /// Says why its memory cannot be looked at, once.
+    fn answer(&mut self, ticked: &Ticked) {
+        let mut processes = ticked.seen.processes.iter();
+        let Some(seen) = processes.find(|seen| seen.id == self.id) else {
+            return;
+        };
+        if self.answered || seen.pages.is_some() {
+            self.answered = true;
+            return;
+        }
+        if let Err(no) = self.governor.kernel().pages(self.id)
+            && no != broadleaf_governor::No::Gone
+        {
+            self.answered = true;
+            eprintln!(
+                "broadleaf: process {} ({}) cannot be looked at: {no}. For a process of another user it takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
+                self.id, self.command
+            );
+        }
+    }
+
+    /// Adds it to those that are looked after no more, and says so where something was done.
+    fn note_end(&self, ended: &mut Totals) {
+        let nothing = Counts::default();
+        ended.note(&self.command, &self.care.policy, &self.counted, &nothing);
+        if self.counted.promotions > 0 {
+            eprintln!(
+                "broadleaf: process {} ({}) is looked after no more: {} superpages made, {} broken for memory",
+                self.id, self.command, self.counted.promotions, self.counted.demotions
+            );
+        }
+    }
+}

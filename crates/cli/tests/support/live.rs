@@ -1,0 +1,79 @@
+//! Programs that run, and whether they can be governed here.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use broadleaf_governor::{Abilities, Kernel, Linux};
+
+/// Whether processes can be governed here; says why where not.
+pub(crate) fn can_govern() -> bool {
+    let obstacles = Abilities::here().obstacles(false);
+    for obstacle in &obstacles {
+        eprintln!("skipped: {obstacle}");
+    }
+    obstacles.is_empty() && has_room()
+}
+
+/// Whether there are free extents; where files that were read fill all memory, root may have the kernel forget them.
+fn has_room() -> bool {
+    let enough = || Linux::new().machine().free_blocks >= 200;
+    for file in ["drop_caches", "compact_memory"] {
+        if !enough() {
+            // Only root may, and others find out below.
+            let _ = std::fs::write(format!("/proc/sys/vm/{file}"), "1");
+        }
+    }
+    if !enough() {
+        eprintln!("skipped: too few free extents for superpages on this machine");
+    }
+    enough()
+}
+
+/// Whether a program is installed; says why the test is skipped where not.
+pub(crate) fn is_installed(name: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&paths).any(|folder| folder.join(name).is_file());
+    if !found {
+        eprintln!("skipped: {name} is not installed");
+    }
+    found
+}
+
+/// Waits for something, ten seconds at most.
+pub(crate) fn eventually<T>(mut what: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        if let Some(found) = what() {
+            return found;
+        }
+        assert!(Instant::now() < until, "it never came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A program in Python that has touched its memory.
+pub(crate) struct Python {
+    pub(crate) child: Child,
+}
+
+impl Python {
+    pub(crate) fn start(script: &str) -> Self {
+        let mut child = Command::new("python3")
+            .args(["-c", script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = std::io::BufReader::new(child.stdout.as_mut().unwrap());
+        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+        assert_eq!(line, "touched\n");
+        Self { child }
+    }
+}
+
+impl Drop for Python {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

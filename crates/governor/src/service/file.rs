@@ -1,0 +1,212 @@
+//! Reading a file of rules: all of it, before anything is done by it.
+//!
+//! ```toml
+//! keep_free = "512M"
+//!
+//! [defaults]
+//! max_added = "5%"
+//!
+//! [[rule]]
+//! command = "postgres"
+//! policy = "pop-461"
+//!
+//! [[rule]]
+//! cgroup = "/user.slice/*"
+//! ignore = true
+//! ```
+
+use super::fault::{Fault, Wrong};
+use super::reader::{Reader, said, whole};
+use super::rules::{Care, Matches, Rule, Service, Then};
+use crate::budget::{Budgets, percent, size};
+use crate::view::can_decide;
+use std::ops::Range;
+use std::time::Duration;
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+use wildmatch::WildMatch;
+
+/// Tells the number of a user by name.
+pub type Users<'a> = dyn Fn(&str) -> Option<u32> + 'a;
+
+/// What stands at the top.
+const TOP: &[&str] = &[
+    "discover",
+    "max_cpu_together",
+    "keep_free",
+    "max_pressure",
+    "defaults",
+    "rule",
+];
+/// What each process is given.
+const DEFAULTS: &[&str] = &["policy", "max_added", "interval", "max_cpu", "max_stall"];
+/// What a rule says.
+const RULE: &[&str] = &[
+    "command",
+    "user",
+    "cgroup",
+    "ignore",
+    "policy",
+    "max_added",
+    "interval",
+    "max_cpu",
+    "max_stall",
+];
+
+/// The policy where none is named.
+const POLICY: &str = "pop-256";
+/// How often processes are looked for where nothing is said, in seconds.
+const DISCOVER: u64 = 2;
+/// What all looking may take where nothing is said, in hundredths of a percent.
+const TOGETHER: u32 = 200;
+
+impl Service {
+    /// What a file says.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place: no TOML, an unknown key, a value that is none, a user or policy that there is not, a rule for nobody.
+    pub fn parse(text: &str, users: &Users<'_>) -> Result<Self, Wrong> {
+        let parsed = DeTable::parse(text)
+            .map_err(|error| said(error.span().unwrap_or(0..0), error.message()))?;
+        let top = Reader::of(parsed.get_ref(), TOP)?;
+        let discover = top.number("discover", 1..=3600, "seconds")?;
+        let mut care = Care {
+            policy: POLICY.to_owned(),
+            budgets: Budgets::DEFAULT,
+        };
+        let keep = top.parsed("keep_free", |text| {
+            size(text).ok_or_else(|| format!("\"{text}\" is no size; write it as 256M or 2G"))
+        })?;
+        if let Some(bytes) = keep {
+            care.budgets.keep_available = bytes;
+        }
+        if let Some(pressure) = top.parsed("max_pressure", percent)? {
+            care.budgets.pressure = pressure;
+        }
+        let cpu_together = top.parsed("max_cpu_together", percent)?;
+        if let Some(defaults) = top.get("defaults") {
+            let table = table_of(defaults, "defaults has to be a table: [defaults]")?;
+            care = care_of(&Reader::of(table, DEFAULTS)?, &care)?;
+        }
+        let rules = match top.get("rule") {
+            None => return Err(said(0..0, "there is no rule: [[rule]]")),
+            Some(rules) => array_of(rules)?
+                .iter()
+                .map(|rule| rule_of(text, rule, &care, users))
+                .collect::<Result<Vec<_>, _>>()?,
+        };
+        Ok(Self {
+            discover: Duration::from_secs(discover.unwrap_or(DISCOVER)),
+            cpu_together: cpu_together.unwrap_or(TOGETHER),
+            rules,
+        })
+    }
+}
+
+fn table_of<'a>(
+    value: &'a Spanned<DeValue<'a>>,
+    otherwise: &str,
+) -> Result<&'a DeTable<'a>, Wrong> {
+    let table = value.get_ref().as_table();
+    table.ok_or_else(|| said(value.span(), otherwise))
+}
+
+fn array_of<'a>(rules: &'a Spanned<DeValue<'a>>) -> Result<&'a DeArray<'a>, Wrong> {
+    let array = rules.get_ref().as_array().filter(|array| !array.is_empty());
+    array.ok_or_else(|| said(rules.span(), "rules are tables of a list: [[rule]]"))
+}
+
+/// A policy and budgets, of what is written and, where nothing is, of `otherwise`.
+fn care_of(table: &Reader<'_>, otherwise: &Care) -> Result<Care, Wrong> {
+    let mut care = otherwise.clone();
+    if let Some((text, at)) = table.text("policy")? {
+        care.policy = policy(text, at)?;
+    }
+    let budgets = &mut care.budgets;
+    let added = table.parsed("max_added", |text| {
+        text.parse()
+            .map_err(|no: crate::NotAnAllowance| no.to_string())
+    })?;
+    if let Some(added) = added {
+        budgets.added = added;
+    }
+    if let Some(cpu) = table.parsed("max_cpu", percent)? {
+        budgets.cpu = cpu;
+    }
+    if let Some(stall) = table.parsed("max_stall", percent)? {
+        budgets.stall = stall;
+    }
+    if let Some(interval) = table.number("interval", 1..=3_600_000, "milliseconds")? {
+        budgets.interval = Duration::from_millis(interval);
+    }
+    Ok(care)
+}
+
+/// The name of a policy that can decide on live processes.
+fn policy(text: &str, at: Range<usize>) -> Result<String, Wrong> {
+    let text = text.to_owned();
+    let policy = match broadleaf_policy::parse(&text) {
+        Ok(policy) => policy,
+        Err(error) => {
+            let fault = Fault::NoPolicy { text, error };
+            return Err(Wrong { at, fault });
+        }
+    };
+    match can_decide(policy.as_ref()) {
+        Ok(()) => Ok(policy.name()),
+        Err(no) => Err(Wrong {
+            at,
+            fault: no.into(),
+        }),
+    }
+}
+
+fn rule_of(
+    text: &str,
+    value: &Spanned<DeValue<'_>>,
+    defaults: &Care,
+    users: &Users<'_>,
+) -> Result<Rule, Wrong> {
+    let rule = Reader::of(table_of(value, "a rule is a table: [[rule]]")?, RULE)?;
+    let glob = |key| match rule.text(key)? {
+        Some(("", at)) => Err(said(at, format!("{key} is empty, and fits nothing"))),
+        Some((glob, _)) => Ok(Some(WildMatch::new(glob))),
+        None => Ok(None),
+    };
+    let matches = Matches {
+        command: glob("command")?,
+        user: rule.get("user").map(|user| uid(user, users)).transpose()?,
+        cgroup: glob("cgroup")?,
+    };
+    if matches == Matches::default() {
+        let message = "this rule does not say which processes it is for: by command, user or cgroup. command = \"*\" is for all";
+        return Err(said(value.span(), message));
+    }
+    let then = if rule.flag("ignore")? {
+        let mut idle = DEFAULTS.iter().filter_map(|key| rule.key(key));
+        if let Some(at) = idle.next() {
+            return Err(said(at, "means nothing where processes are ignored"));
+        }
+        Then::Ignore
+    } else {
+        Then::Govern(care_of(&rule, defaults)?)
+    };
+    let before = text.get(..value.span().start).unwrap_or(text);
+    Ok(Rule {
+        line: before.matches('\n').count() + 1,
+        matches,
+        then,
+    })
+}
+
+/// A user, by name or number.
+fn uid(user: &Spanned<DeValue<'_>>, users: &Users<'_>) -> Result<u32, Wrong> {
+    if let Some(name) = user.get_ref().as_str() {
+        return users(name).ok_or_else(|| Wrong {
+            at: user.span(),
+            fault: Fault::UnknownUser(name.to_owned()),
+        });
+    }
+    let number = whole(user.get_ref()).and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| said(user.span(), "user has to be a name, in quotes, or a number"))
+}
