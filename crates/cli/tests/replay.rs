@@ -51,6 +51,9 @@ impl Kernel for Still {
             pressure: Some(0),
         }
     }
+    fn held(&mut self, _: ProcessId) -> Option<u64> {
+        None
+    }
     fn process(&mut self, _: u32) -> Option<ProcessId> {
         Some(ONE)
     }
@@ -70,6 +73,7 @@ impl Kernel for Still {
     }
     fn pages(&mut self, _: ProcessId) -> Result<Pages, No> {
         Ok(Pages {
+            held: None,
             mappings: vec![Mapping {
                 start: 0,
                 end: 16 * BLOCK_BYTES,

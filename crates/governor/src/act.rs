@@ -12,8 +12,6 @@ use std::time::Duration;
 pub struct Done {
     /// What came of each block that was come to.
     pub outcomes: Vec<Outcome>,
-    /// Whether time ran out before all was done.
-    pub unfinished: bool,
 }
 
 /// Carries out a plan, and stops before the next run when `for_at_most` has passed.
@@ -35,7 +33,6 @@ pub(crate) fn carry_out(
     }
     for run in &plan.promote {
         if kernel.now().saturating_sub(began) >= for_at_most {
-            done.unfinished = true;
             break;
         }
         promote(kernel, ward, run, &mut done.outcomes);
@@ -185,7 +182,8 @@ fn answer(no: No) -> Came {
     match no {
         No::Gone => Came::Gone,
         No::NotAllowed => Came::Refused(Refusal::Unreachable),
-        No::Errno(libc::EAGAIN) => Came::Refused(Refusal::Busy),
+        // Too many open files are no fault of the block's.
+        No::Errno(libc::EAGAIN | libc::EMFILE | libc::ENFILE) => Came::Refused(Refusal::Busy),
         No::Errno(libc::ENOMEM) => Came::Refused(Refusal::NoExtent),
         No::Errno(libc::EBUSY) => Came::Refused(Refusal::NoCharge),
         No::Errno(_) => Came::Refused(Refusal::NotCollapsible),

@@ -112,6 +112,31 @@ impl fmt::Display for Allowance {
     }
 }
 
+/// What memory is short of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shortage {
+    /// So many bytes.
+    pub bytes: u64,
+    /// Processes wait for memory; nobody can say how much would do.
+    pub is_waited_for: bool,
+}
+
+impl Shortage {
+    /// Whether memory is short at all.
+    pub const fn is_any(self) -> bool {
+        self.bytes > 0 || self.is_waited_for
+    }
+
+    /// Bytes to give back, as far as there are any.
+    pub const fn wanted(self) -> u64 {
+        if self.is_waited_for {
+            u64::MAX
+        } else {
+            self.bytes
+        }
+    }
+}
+
 /// What a user allows a governor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budgets {
@@ -140,28 +165,33 @@ impl Budgets {
         interval: Duration::from_millis(200),
     };
 
-    /// Bytes that are short on the machine or in a cgroup, 0 where memory is not short; at least 1 where processes wait for it.
-    pub fn shortage(&self, machine: &MachineSeen, headroom: Option<Headroom>) -> u64 {
+    /// What is short on the machine or in cgroups that leave so much.
+    pub fn shortage(
+        &self,
+        machine: &MachineSeen,
+        cgroups: impl Iterator<Item = Headroom>,
+    ) -> Shortage {
         let machine_wide = self.keep_available.saturating_sub(machine.available_bytes);
-        let kept = headroom.map_or(0, |left| (left.limit / 50).saturating_sub(left.bytes));
-        let waiting = machine
-            .pressure
-            .is_some_and(|pressure| pressure >= self.pressure);
-        machine_wide.max(kept).max(u64::from(waiting))
+        let of = |left: Headroom| (left.limit / 50).saturating_sub(left.bytes);
+        let pressure = machine.pressure;
+        Shortage {
+            bytes: cgroups.map(of).fold(machine_wide, u64::max),
+            is_waited_for: pressure.is_some_and(|pressure| pressure >= self.pressure),
+        }
     }
 
-    /// Bytes that superpages may add beside what they added, given what all processes hold with it.
+    /// Bytes that superpages may add beside what they added, given what all processes hold with it, and what is left of the limits of their cgroups.
     pub fn left(
         &self,
         machine: &MachineSeen,
-        headroom: Option<Headroom>,
-        rss: u64,
+        cgroups: impl Iterator<Item = Headroom>,
+        held: u64,
         added: u64,
     ) -> u64 {
-        let allowed = self.added.bytes(rss.saturating_sub(added));
+        let allowed = self.added.bytes(held.saturating_sub(added));
         let available = machine.available_bytes.saturating_sub(self.keep_available);
-        let chargeable =
-            headroom.map_or(u64::MAX, |left| left.bytes.saturating_sub(left.limit / 50));
+        let of = |left: Headroom| left.bytes.saturating_sub(left.limit / 50);
+        let chargeable = cgroups.map(of).fold(u64::MAX, u64::min);
         allowed.saturating_sub(added).min(available).min(chargeable)
     }
 }
@@ -169,6 +199,7 @@ impl Budgets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::iter::empty as none;
 
     #[test]
     fn what_is_written_is_what_is_printed() {
@@ -213,15 +244,18 @@ mod tests {
             available_bytes: 1000,
             ..MachineSeen::default()
         };
-        assert_eq!(budgets.left(&machine, None, 1100, 0), 110);
-        assert_eq!(budgets.left(&machine, None, 1100, 100), 0);
-        assert_eq!(budgets.left(&machine, None, 1050, 50), 50);
-        assert_eq!(budgets.left(&machine, None, 1_000_000, 0), 900);
+        assert_eq!(budgets.left(&machine, none(), 1100, 0), 110);
+        assert_eq!(budgets.left(&machine, none(), 1100, 100), 0);
+        assert_eq!(budgets.left(&machine, none(), 1050, 50), 50);
+        assert_eq!(budgets.left(&machine, none(), 1_000_000, 0), 900);
         let headroom = Some(Headroom {
             bytes: 70,
             limit: 2000,
         });
-        assert_eq!(budgets.left(&machine, headroom, 1_000_000, 0), 30);
+        assert_eq!(
+            budgets.left(&machine, headroom.into_iter(), 1_000_000, 0),
+            30
+        );
     }
 
     #[test]
@@ -235,13 +269,21 @@ mod tests {
             free_blocks: 1,
             pressure,
         };
-        assert_eq!(budgets.shortage(&machine(100, Some(999)), None), 0);
-        assert_eq!(budgets.shortage(&machine(60, None), None), 40);
-        assert_eq!(budgets.shortage(&machine(100, Some(1000)), None), 1);
-        let headroom = Some(Headroom {
-            bytes: 30,
-            limit: 2000,
-        });
-        assert_eq!(budgets.shortage(&machine(100, None), headroom), 10);
+        let short = |available, pressure, cgroups: &[Headroom]| {
+            let machine = machine(available, pressure);
+            budgets.shortage(&machine, cgroups.iter().copied())
+        };
+        let bytes = |bytes| Shortage {
+            bytes,
+            is_waited_for: false,
+        };
+        assert!(!short(100, Some(999), &[]).is_any());
+        assert_eq!(short(60, None, &[]), bytes(40));
+        let waited = short(100, Some(1000), &[]);
+        assert!(waited.is_any() && waited.is_waited_for && waited.wanted() == u64::MAX);
+        // What leaves the fewest bytes need not be what is shortest.
+        let left = |bytes, limit| Headroom { bytes, limit };
+        let cgroups = [left(10, 64), left(1000, 100_000), left(30, 2000)];
+        assert_eq!(short(100, None, &cgroups), bytes(1000));
     }
 }

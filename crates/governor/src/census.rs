@@ -141,6 +141,7 @@ mod tests {
             huge,
         };
         let pages = Pages {
+            held: None,
             mappings: vec![
                 mapping(1, 4, Behind::Anonymous),
                 mapping(4, 5, Behind::Other),

@@ -107,6 +107,7 @@ mod tests {
                 limit: 1 << 30,
             }),
             pages: Some(Pages {
+                held: None,
                 mappings: vec![
                     mapping(1, end, Behind::Anonymous),
                     mapping(end, end + 2, Behind::File),

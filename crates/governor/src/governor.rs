@@ -24,6 +24,8 @@ pub struct Governor<K> {
     /// What was known of each process when its memory was last looked at, and when that was.
     looked: BTreeMap<ProcessId, (Vitals, Duration)>,
     spent: Spent,
+    /// Processor time that looking at memory took in the latest tick.
+    spent_on_pages: Duration,
     /// Whether it only says what it would do.
     dry: bool,
     most_planned: Planned,
@@ -76,6 +78,7 @@ impl<K: Kernel> Governor<K> {
             began,
             looked: BTreeMap::new(),
             spent: Spent::default(),
+            spent_on_pages: Duration::ZERO,
             dry,
             most_planned: Planned::default(),
         }
@@ -145,7 +148,12 @@ impl<K: Kernel> Governor<K> {
         self.spent.acting += self.kernel.own_cpu().saturating_sub(decided);
         self.spent.ticks += 1;
         let quiet = was_quiet && done.outcomes.is_empty();
-        let wait = self.pace.after(self.ward.budgets(), looking, acted, quiet);
+        let wait = self.pace.after(
+            self.ward.budgets(),
+            looking.saturating_sub(self.spent_on_pages),
+            acted,
+            quiet,
+        );
         Ticked {
             seen,
             plan,
@@ -159,15 +167,22 @@ impl<K: Kernel> Governor<K> {
         let at = self.kernel.now().saturating_sub(self.began);
         let machine = self.kernel.machine();
         let living = self.tree.living(&mut self.kernel);
+        let several = self.tree.is_several();
+        let may_look = self.pace.may_look(at);
+        let cpu = self.kernel.own_cpu();
         let mut processes = Vec::with_capacity(living.len());
         for (id, vitals) in living {
-            let looked = self.is_due(id, &vitals, at).then(|| self.kernel.pages(id));
+            let is_due = may_look && self.is_due(id, &vitals, at);
+            let looked = is_due.then(|| self.kernel.pages(id));
             // One that may not be looked at is known by its vitals alone, and is not tried at each tick.
             if let Some(Ok(_) | Err(No::NotAllowed)) = looked {
                 self.looked.insert(id, (vitals.clone(), at));
             }
             // A process that ends meanwhile is missed at the next tick.
-            let pages = looked.and_then(Result::ok);
+            let mut pages = looked.and_then(Result::ok);
+            if let Some(pages) = pages.as_mut().filter(|_| several) {
+                pages.held = self.kernel.held(id);
+            }
             let headroom = self.kernel.headroom(id);
             processes.push(ProcessSeen {
                 id,
@@ -176,6 +191,10 @@ impl<K: Kernel> Governor<K> {
                 pages,
             });
         }
+        let spent = self.kernel.own_cpu().saturating_sub(cpu);
+        let now = self.kernel.now().saturating_sub(self.began);
+        self.pace.looked(self.ward.budgets(), now, spent);
+        self.spent_on_pages = spent;
         let lives = |id: &ProcessId| {
             processes
                 .binary_search_by_key(id, |process| process.id)

@@ -50,6 +50,9 @@ pub trait Kernel {
     /// Where it has ended, or may not be looked at.
     fn pages(&mut self, process: ProcessId) -> Result<Pages, No>;
 
+    /// Bytes that a process holds, of pages that others share its part alone; `None` where the kernel does not tell.
+    fn held(&mut self, process: ProcessId) -> Option<u64>;
+
     /// What stands in some of its blocks now: an entry for each, in order, also for those that are empty.
     ///
     /// # Errors

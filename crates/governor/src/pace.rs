@@ -8,35 +8,54 @@ pub(crate) const AT_LEAST_EVERY: Duration = Duration::from_secs(10);
 /// The longest wait between two ticks in which nothing had changed.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How long to wait after a tick.
+/// How long to wait after a tick, and when memory may be looked at again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
     /// Ticks in a row in which nothing was looked at and nothing done.
     quiet: u32,
+    /// When the next look is paid for, since the governor began.
+    paid: Duration,
+    /// The part of a processor that ticks take without looking at memory, in hundredths of a percent.
+    ticking: u32,
 }
 
 impl Pace {
-    /// How long to wait after a tick that took so much of a processor for looking, and so long for promotions.
+    /// Whether looking so far has cost no more than it may. What costs next to nothing goes on meanwhile: whether processes live, and whether memory is short.
+    pub(crate) fn may_look(&self, at: Duration) -> bool {
+        at >= self.paid
+    }
+
+    /// At this time looking had just taken so much of a processor.
+    pub(crate) fn looked(&mut self, budgets: &Budgets, now: Duration, spent: Duration) {
+        self.paid = (self.paid).max(now + share(spent, budgets.cpu.saturating_sub(self.ticking)));
+    }
+
+    /// How long to wait after a tick that took so much of a processor beside looking at memory, and in which promotions took so long.
     pub(crate) fn after(
         &mut self,
         budgets: &Budgets,
-        looked: Duration,
+        ticked: Duration,
         acted: Duration,
         was_quiet: bool,
     ) -> Duration {
         self.quiet = if was_quiet { self.quiet + 1 } else { 0 };
-        let share = |used: Duration, hundredths: u32| {
-            let times = 10_000_f64 / f64::from(hundredths.max(1)) - 1.0;
-            used.mul_f64(times.max(0.0))
-        };
-        let for_looking = share(looked, budgets.cpu);
-        let for_acting = share(acted, budgets.stall);
         // Ten quiet ticks, and then longer and longer waits.
         let patience = 1 << self.quiet.saturating_sub(9).min(8);
         let idle = (budgets.interval * patience).min(QUIET.max(budgets.interval));
-        idle.max(for_looking.min(AT_LEAST_EVERY * 6))
-            .max(for_acting)
+        // Half of what may be spent, at most, is for this: the rest is for looking.
+        let wait = idle
+            .max(share(ticked, budgets.cpu / 2))
+            .max(share(acted, budgets.stall));
+        let part = ticked.as_secs_f64() / wait.as_secs_f64().max(f64::MIN_POSITIVE);
+        self.ticking = ((part * 10_000.0).ceil() as u32).min(budgets.cpu / 2);
+        wait
     }
+}
+
+/// How long nothing may be spent, so that what was spent is so many hundredths of a percent of the whole.
+fn share(spent: Duration, hundredths: u32) -> Duration {
+    let times = 10_000_f64 / f64::from(hundredths.max(1)) - 1.0;
+    spent.mul_f64(times.max(0.0))
 }
 
 /// How long promotions may go on in one tick.
@@ -55,9 +74,17 @@ mod tests {
         let budgets = Budgets::DEFAULT;
         let mut pace = Pace::default();
         assert_eq!(pace.after(&budgets, MS(0), MS(0), false), MS(200));
-        assert_eq!(pace.after(&budgets, MS(10), MS(0), false), MS(1990));
         assert_eq!(pace.after(&budgets, MS(0), MS(2000), false), MS(500));
-        assert_eq!(pace.after(&budgets, MS(10_000), MS(0), false), MS(60_000));
+        assert!(pace.may_look(MS(0)));
+        pace.looked(&budgets, MS(100), MS(10));
+        assert!(!pace.may_look(MS(2089)) && pace.may_look(MS(2090)));
+        // Many processes cost something even where nothing is looked at: 1 in 400, and the other half is for looking.
+        assert_eq!(pace.after(&budgets, MS(10), MS(0), false), MS(3990));
+        pace.looked(&budgets, MS(10_000), MS(10));
+        assert!(!pace.may_look(MS(13_000)) && pace.may_look(MS(14_400)));
+        // A look that cost nothing pays nothing back.
+        pace.looked(&budgets, MS(11_000), MS(0));
+        assert!(!pace.may_look(MS(13_000)));
     }
 
     #[test]

@@ -122,6 +122,9 @@ pub struct Pages {
     pub mappings: Vec<Mapping>,
     /// Blocks that lie wholly in one mapping and hold something, by number.
     pub blocks: Vec<BlockSeen>,
+    /// Bytes that the process holds, of pages that others share its part alone; `None` where that was not looked at, for nobody can share any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<u64>,
 }
 
 /// What the machine looks like.

@@ -2,13 +2,15 @@
 
 use crate::kernel::{Kernel, No};
 use crate::seen::{ProcessId, Vitals};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Processes and those that they start, from the moment on at which they were first seen. One that outlives the one that started it stays.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     members: BTreeSet<ProcessId>,
+    /// What was last known of each.
+    last: BTreeMap<ProcessId, Vitals>,
     /// Those that were named, and not found.
     roots: BTreeSet<ProcessId>,
     /// Processes that somebody else looks after, or nobody: with what they start, they are no part of it.
@@ -20,6 +22,7 @@ impl Tree {
     pub fn of(roots: impl IntoIterator<Item = ProcessId>) -> Self {
         let members: BTreeSet<ProcessId> = roots.into_iter().collect();
         Self {
+            last: BTreeMap::new(),
             roots: members.clone(),
             members,
             apart: Arc::default(),
@@ -52,6 +55,11 @@ impl Tree {
         self.apart.contains(&process) && !self.roots.contains(&process)
     }
 
+    /// Whether there are several.
+    pub fn is_several(&self) -> bool {
+        self.members.len() > 1
+    }
+
     /// Whether nobody is left.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
@@ -76,11 +84,12 @@ impl Tree {
                     self.members.remove(&process);
                     self.roots.remove(&process);
                 }
-                // It lives, and cannot be looked at now.
-                Err(_) => {}
+                // It lives, and cannot be looked at now: it is what it was.
+                Err(_) => found.extend(self.last.get(&process).map(|last| (process, last.clone()))),
             }
         }
         found.sort_by_key(|(process, _)| *process);
+        self.last = found.iter().cloned().collect();
         found
     }
 }

@@ -73,14 +73,28 @@ fn what_a_superpage_added_is_given_back_when_the_program_breaks_it() {
     assert_eq!(world.governor.ward().added_bytes(), 0);
 }
 
+/// The kernel keeps a superpage that is partly given back as a whole, and its memory with it, until somebody splits it.
 #[test]
-fn a_block_that_was_full_and_broken_costs_nothing_to_look_after() {
+fn a_block_that_was_full_and_broken_is_split_once_and_then_left_alone() {
     let mut world = World::new("pop-64", UNLIMITED, 1);
     world.fill(0, 512);
     world.run_for(1);
     world.purge(0, 0..100);
     world.run_for(30);
-    assert_eq!(world.fake().calls.get(&common::fake::Call::Split), None);
+    assert_eq!(world.fake().calls.get(&common::fake::Call::Split), Some(&1));
+}
+
+#[test]
+fn a_superpage_that_is_broken_with_all_its_pages_teaches_nothing() {
+    let mut world = World::new("pop-64", UNLIMITED, 1);
+    world.fill(0, 512);
+    world.run_for(1);
+    assert!(world.is_huge(0));
+    world.break_whole(0);
+    world.run_for(2);
+    // A store to what a fork shared, or the kernel itself: the program gave nothing back.
+    assert_eq!(world.governor.ward().tally().broken_by_programs, 0);
+    assert!(world.is_huge(0));
 }
 
 #[test]

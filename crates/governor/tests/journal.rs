@@ -98,6 +98,7 @@ fn pages() -> impl Strategy<Value = Pages> {
             false => seen,
         });
         Pages {
+            held: None,
             mappings: mappings.collect(),
             blocks: blocks.collect(),
         }

@@ -105,7 +105,9 @@ fn mappings_are_what_they_are() {
     let mut linux = Linux::at(proc.path().to_owned());
     for pid in 101..=104 {
         let id = process(&mut linux, pid);
-        let Pages { mappings, blocks } = linux.pages(id).unwrap();
+        let Pages {
+            mappings, blocks, ..
+        } = linux.pages(id).unwrap();
         assert_eq!(blocks, []);
         let lines = fs::read_to_string(recorded().join(format!("{pid}/maps"))).unwrap();
         assert_eq!(mappings.len(), lines.lines().count());

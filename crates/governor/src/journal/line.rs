@@ -73,6 +73,9 @@ pub(super) struct Memory {
     /// Ranges of blocks that hold nothing any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) gone: Vec<(u64, u64)>,
+    /// Bytes that it holds with its part of what others share, where that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) held: Option<u64>,
     /// Blocks that hold something else, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) blocks: Vec<Block>,

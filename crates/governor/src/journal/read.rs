@@ -196,6 +196,7 @@ fn blank(id: ProcessId) -> ProcessSeen {
 }
 
 fn apply(memory: Memory, pages: &mut Pages) -> Result<(), String> {
+    pages.held = memory.held;
     if let Some(splice) = memory.mappings {
         let end = splice.after.checked_add(splice.drop);
         let end = end.filter(|end| *end <= pages.mappings.len());

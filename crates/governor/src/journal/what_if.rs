@@ -163,6 +163,9 @@ impl Process {
         let rss = seen.vitals.rss_bytes;
         seen.vitals.rss_bytes = rss.saturating_sub(recorded).saturating_add(made);
         seen.pages = pages;
+        if let Some(held) = seen.pages.as_mut().and_then(|pages| pages.held.as_mut()) {
+            *held = held.saturating_sub(recorded).saturating_add(made);
+        }
         seen
     }
 
@@ -178,6 +181,7 @@ impl Process {
         Pages {
             mappings: seen.mappings.clone(),
             blocks,
+            held: seen.held,
         }
     }
 

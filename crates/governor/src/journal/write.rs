@@ -128,6 +128,7 @@ fn memory(was: &Pages, is: &Pages) -> Memory {
     };
     Memory {
         mappings: splice(&was.mappings, &is.mappings),
+        held: is.held,
         gone: ranges(before.filter(|block| !stays(*block))),
         blocks: (is.blocks.iter().filter(differs))
             .map(|seen| (*seen).into())

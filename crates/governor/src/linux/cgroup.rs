@@ -55,16 +55,29 @@ impl Limits {
                 .parse::<u64>()
                 .ok()
         };
-        let each = self.0.iter().filter_map(|(limit, used)| {
+        let each = self.0.iter().filter_map(|(limit_at, used)| {
             // "max" is none; version 1 writes a number that no machine has.
-            let limit = read(limit).filter(|limit| *limit < 1 << 60)?;
+            let limit = read(limit_at).filter(|limit| *limit < 1 << 60)?;
+            let cached = limit_at.parent().map_or(0, cached);
             Some(Headroom {
-                bytes: limit.saturating_sub(read(used)?),
+                bytes: limit.saturating_sub(read(used)?.saturating_sub(cached)),
                 limit,
             })
         });
-        each.min_by_key(|left| left.bytes)
+        // The one that is nearest to being short of the fiftieth that is kept.
+        each.min_by_key(|left| i128::from(left.bytes) - i128::from(left.limit / 50))
     }
+}
+
+/// Bytes that are charged to a cgroup and that it gives back when they are wanted: files' pages, and what the kernel keeps for quicker access.
+fn cached(cgroup: &Path) -> u64 {
+    let stat = std::fs::read_to_string(cgroup.join("memory.stat")).unwrap_or_default();
+    let of = |line: &str| {
+        let (name, bytes) = line.split_once(' ')?;
+        let counts = matches!(name, "active_file" | "inactive_file" | "slab_reclaimable");
+        counts.then(|| bytes.trim().parse::<u64>().ok())?
+    };
+    stat.lines().filter_map(of).sum()
 }
 
 #[cfg(test)]
@@ -104,5 +117,11 @@ mod tests {
             })
         );
         assert_eq!(left("nonsense"), None);
+        // Files' pages leave when they are in the way.
+        write(
+            "a/memory.stat",
+            "anon 100\nactive_file 300\ninactive_file 400\nslab_reclaimable 20\nslab 90\n",
+        );
+        assert_eq!(left("0::/a\n").map(|left| left.bytes), Some(820));
     }
 }

@@ -1,97 +1,97 @@
 //! The mappings of a process.
 
 use crate::seen::{BLOCK_BYTES, Behind, Mapping};
-use procfs_core::FromRead;
-use procfs_core::process::{MMPermissions, MMapPath, MemoryMap, MemoryMaps};
 use std::io;
 use std::path::Path;
 
 /// The mappings of a process, by address.
 pub(super) fn of(proc: &Path, pid: u32) -> io::Result<Vec<Mapping>> {
     let folder = proc.join(pid.to_string());
+    // Names of files are bytes, and any but a line's end.
     let bytes = std::fs::read(folder.join("maps"))?;
-    let bad = |error: procfs_core::ProcError| {
-        io::Error::new(io::ErrorKind::InvalidData, error.to_string())
-    };
-    let maps = MemoryMaps::from_read(bytes.as_slice()).map_err(bad)?;
-    let mounts = std::fs::read_to_string(folder.join("mountinfo")).unwrap_or_default();
-    let in_memory = in_memory(&mounts);
-    Ok(maps
-        .0
-        .into_iter()
-        .map(|map| mapping(map, &in_memory))
-        .collect())
+    let text = String::from_utf8_lossy(&bytes);
+    let mounts = std::fs::read(folder.join("mountinfo")).unwrap_or_default();
+    let in_memory = in_memory(&String::from_utf8_lossy(&mounts));
+    let read = text.lines().map(|line| mapping(line, &in_memory));
+    let all: Option<Vec<Mapping>> = read.collect();
+    all.ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            "a line of maps is not as expected",
+        )
+    })
 }
 
-fn mapping(map: MemoryMap, in_memory: &[(i32, i32)]) -> Mapping {
-    let (start, end) = map.address;
-    let behind = behind(&map, in_memory);
-    Mapping {
+/// One line: `00400000-00452000 r-xp 00000000 08:02 173521   /usr/bin/dbus-daemon`.
+fn mapping(line: &str, in_memory: &[(u32, u32)]) -> Option<Mapping> {
+    let mut rest = line;
+    let mut word = || {
+        let trimmed = rest.trim_start();
+        let (word, behind) = trimmed.split_once(' ').unwrap_or((trimmed, ""));
+        rest = behind;
+        Some(word).filter(|word| !word.is_empty())
+    };
+    let hexadecimal = |digits: &str| u64::from_str_radix(digits, 16).ok();
+    let (start, end) = word()?.split_once('-')?;
+    let (start, end) = (hexadecimal(start)?, hexadecimal(end)?);
+    let rights = word()?;
+    let offset = hexadecimal(word()?)?;
+    let (major, minor) = word()?.split_once(':')?;
+    let device = (
+        u32::from_str_radix(major, 16).ok()?,
+        u32::from_str_radix(minor, 16).ok()?,
+    );
+    let inode: u64 = word()?.parse().ok()?;
+    let name = rest.trim_start();
+    Some(Mapping {
         start,
         end,
-        behind,
-        writable: map.perms.contains(MMPermissions::WRITE),
-        congruent: start.wrapping_sub(map.offset) % BLOCK_BYTES == 0,
-        name: name(&map.pathname),
+        behind: if inode == 0 {
+            without_file(name)
+        } else {
+            of_file(name, device, in_memory)
+        },
+        writable: rights.as_bytes().get(1) == Some(&b'w'),
+        congruent: start.wrapping_sub(offset) % BLOCK_BYTES == 0,
+        name: name.to_owned(),
+    })
+}
+
+/// What stands behind a mapping that has no file. Private memory may have a name: the kernel's for heap and stacks, or one that the program gave.
+fn without_file(name: &str) -> Behind {
+    let is_private = name.is_empty()
+        || name == "[heap]"
+        || name.starts_with("[stack")
+        || name.starts_with("[anon:");
+    if is_private {
+        Behind::Anonymous
+    } else {
+        Behind::Other
     }
 }
 
-fn behind(map: &MemoryMap, in_memory: &[(i32, i32)]) -> Behind {
-    match &map.pathname {
-        // Private memory without a name has no inode; shared memory without one has that of a file that was taken away.
-        MMapPath::Anonymous
-        | MMapPath::Heap
-        | MMapPath::Stack
-        | MMapPath::TStack(_)
-        | MMapPath::Other(_)
-            if map.inode == 0 =>
-        {
-            match &map.pathname {
-                MMapPath::Other(name) if !name.starts_with("anon:") => Behind::Other,
-                _ => Behind::Anonymous,
-            }
-        }
-        MMapPath::Vsys(_) => Behind::Shmem,
-        MMapPath::Path(path) => {
-            let text = path.to_string_lossy();
-            if text.starts_with("/anon_hugepage") {
-                Behind::Other
-            } else if map.dev == (0, 1)
-                || text.starts_with("/memfd:")
-                || text.starts_with("/SYSV")
-                || text.starts_with("/dev/zero")
-            {
-                Behind::Shmem
-            } else if text.starts_with("/dev/") && !text.starts_with("/dev/shm/") {
-                Behind::Other
-            } else if in_memory.contains(&map.dev) {
-                Behind::Shmem
-            } else {
-                Behind::File
-            }
-        }
-        _ => Behind::Other,
-    }
-}
-
-fn name(path: &MMapPath) -> String {
-    match path {
-        MMapPath::Path(path) => path.to_string_lossy().into_owned(),
-        MMapPath::Heap => "[heap]".to_owned(),
-        MMapPath::Stack => "[stack]".to_owned(),
-        MMapPath::TStack(thread) => format!("[stack:{thread}]"),
-        MMapPath::Vdso => "[vdso]".to_owned(),
-        MMapPath::Vvar => "[vvar]".to_owned(),
-        MMapPath::Vsyscall => "[vsyscall]".to_owned(),
-        MMapPath::Rollup => "[rollup]".to_owned(),
-        MMapPath::Anonymous => String::new(),
-        MMapPath::Vsys(key) => format!("/SYSV{key:08x}"),
-        MMapPath::Other(other) => format!("[{other}]"),
+fn of_file(name: &str, device: (u32, u32), in_memory: &[(u32, u32)]) -> Behind {
+    /// Files that no file system shows: they are of the kernel's own one in memory.
+    const UNSEEN: [&str; 3] = ["/memfd:", "/SYSV", "/dev/zero"];
+    if name.starts_with("/anon_hugepage") || name.starts_with("/memfd:") && name.contains("hugetlb")
+    {
+        Behind::Other
+    } else if device == (0, 1)
+        || UNSEEN.iter().any(|unseen| name.starts_with(unseen))
+        || name.starts_with("[anon_shmem:")
+    {
+        Behind::Shmem
+    } else if name.starts_with("/dev/") && !name.starts_with("/dev/shm/") {
+        Behind::Other
+    } else if in_memory.contains(&device) {
+        Behind::Shmem
+    } else {
+        Behind::File
     }
 }
 
 /// The devices of mounted file systems that have no disk.
-fn in_memory(mounts: &str) -> Vec<(i32, i32)> {
+fn in_memory(mounts: &str) -> Vec<(u32, u32)> {
     let device = |line: &str| {
         let (mounted, kind) = line.split_once(" - ")?;
         if !matches!(kind.split_whitespace().next(), Some("tmpfs" | "ramfs")) {
@@ -101,4 +101,77 @@ fn in_memory(mounts: &str) -> Vec<(i32, i32)> {
         Some((major.parse().ok()?, minor.parse().ok()?))
     };
     mounts.lines().filter_map(device).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_all_kinds_are_told_apart() {
+        let behind = |line: &str| mapping(line, &[(0, 25)]).map(|mapping| mapping.behind);
+        for (line, expected) in [
+            (
+                "7f0000000000-7f0000400000 rw-p 00000000 00:00 0 ",
+                Behind::Anonymous,
+            ),
+            (
+                "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0                          [heap]",
+                Behind::Anonymous,
+            ),
+            (
+                "7ffc0000-7ffd0000 rw-p 00000000 00:00 0     [stack]",
+                Behind::Anonymous,
+            ),
+            (
+                "7ffc0000-7ffd0000 rw-p 00000000 00:00 0     [anon:glibc: malloc]",
+                Behind::Anonymous,
+            ),
+            (
+                "7ffc0000-7ffd0000 r-xp 00000000 00:00 0     [vdso]",
+                Behind::Other,
+            ),
+            (
+                "7f00-7f10 rw-s 00000000 00:01 1034 /memfd:a name (deleted)",
+                Behind::Shmem,
+            ),
+            (
+                "7f00-7f10 rw-s 00000000 00:01 7 /SYSVx (deleted)",
+                Behind::Shmem,
+            ),
+            (
+                "7f00-7f10 rw-s 00000000 00:01 7 /dev/zero (deleted)",
+                Behind::Shmem,
+            ),
+            (
+                "7f00-7f10 rw-s 00000000 00:19 12 /dev/shm/PostgreSQL.1",
+                Behind::Shmem,
+            ),
+            (
+                "7f00-7f10 rw-s 00000000 00:05 12 /dev/nvidia0",
+                Behind::Other,
+            ),
+            (
+                "7f00-7f10 rw-s 00000000 00:0f 12 /anon_hugepage (deleted)",
+                Behind::Other,
+            ),
+            (
+                "7f00-7f10 r-xp 00002000 fe:00 12 /usr/lib/a b.so",
+                Behind::File,
+            ),
+        ] {
+            assert_eq!(behind(line), Some(expected), "{line}");
+        }
+        let odd = mapping("7f00-7f10 r-xp 00002000 fe:00 12 /usr/a\u{fffd}  b", &[]).unwrap();
+        assert_eq!(odd.name, "/usr/a\u{fffd}  b");
+        for torn in [
+            "",
+            "7f00",
+            "7f00-7f10 r-xp",
+            "7f00-xyz r-xp 0 00:00 0",
+            "7f00-7f10 r-xp 0 0000 0",
+        ] {
+            assert_eq!(mapping(torn, &[]), None, "{torn}");
+        }
+    }
 }

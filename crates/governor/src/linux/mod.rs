@@ -180,7 +180,15 @@ impl Kernel for Linux {
             self.scan(&pagemap, range, &mut found)?;
             blocks.extend(found.into_held());
         }
-        Ok(Pages { mappings, blocks })
+        Ok(Pages {
+            mappings,
+            blocks,
+            held: None,
+        })
+    }
+
+    fn held(&mut self, process: ProcessId) -> Option<u64> {
+        procfs::proportional(&self.proc, process.pid)
     }
 
     fn blocks(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<Vec<BlockSeen>, No> {

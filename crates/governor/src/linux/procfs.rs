@@ -36,15 +36,25 @@ pub(super) fn stat(proc: &Path, pid: u32) -> io::Result<StatSeen> {
     let stat = Stat::from_read(bytes.as_slice()).map_err(bad)?;
     Ok(StatSeen {
         started: stat.starttime,
-        is_dead: matches!(stat.state, 'Z' | 'X' | 'x'),
+        // A process goes on after its first thread has ended, as long as it has others.
+        is_dead: matches!(stat.state, 'Z' | 'X' | 'x') && stat.num_threads <= 1,
         vitals: Vitals {
             command: stat.comm,
-            // Where the stack begins is drawn anew by each exec, and 0 for who may not know it.
-            image: stat.startstack,
+            // Where stack and code begin is drawn anew by each exec, unless that is switched off, and 0 for who may not know it.
+            image: stat.startstack ^ stat.startcode.rotate_left(20) ^ stat.endcode.rotate_left(40),
             faults: stat.minflt + stat.majflt,
             rss_bytes: stat.rss * crate::seen::PAGE_BYTES,
         },
     })
+}
+
+/// Bytes that a process holds, of pages that others share its part alone.
+pub(super) fn proportional(proc: &Path, pid: u32) -> Option<u64> {
+    let rollup = proc.join(pid.to_string()).join("smaps_rollup");
+    let text = std::fs::read_to_string(rollup).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes << 10)
 }
 
 pub(super) fn children(proc: &Path, pid: u32) -> Vec<u32> {

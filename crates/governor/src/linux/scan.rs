@@ -48,7 +48,7 @@ const REGIONS: usize = 512;
 pub(super) struct Blocks {
     first: u64,
     seen: Vec<BlockSeen>,
-    /// The number of blocks; `seen` holds them all where `all`, and else those in which something was found.
+    /// Their numbers.
     range: Range<u64>,
 }
 
@@ -99,6 +99,7 @@ impl Blocks {
     /// Ranges come in order, so it is the last or behind it.
     fn block(&mut self, block: u64) -> &mut BlockSeen {
         if self.seen.last().is_none_or(|last| last.block != block) {
+            self.settle();
             self.seen.push(BlockSeen {
                 block,
                 ..BlockSeen::default()
@@ -108,13 +109,26 @@ impl Blocks {
         &mut self.seen[last]
     }
 
+    /// A block that became a superpage while it was looked at was seen as both.
+    fn settle(&mut self) {
+        if let Some(last) = self.seen.last_mut().filter(|last| last.huge) {
+            *last = BlockSeen {
+                block: last.block,
+                huge: true,
+                ..BlockSeen::default()
+            };
+        }
+    }
+
     /// Those in which something was found.
-    pub(super) fn into_held(self) -> Vec<BlockSeen> {
+    pub(super) fn into_held(mut self) -> Vec<BlockSeen> {
+        self.settle();
         self.seen
     }
 
     /// All of them.
-    pub(super) fn into_all(self) -> Vec<BlockSeen> {
+    pub(super) fn into_all(mut self) -> Vec<BlockSeen> {
+        self.settle();
         let mut found = self.seen.into_iter().peekable();
         let all = self.range.map(|block| {
             let held = found.next_if(|seen| seen.block == block);
@@ -220,6 +234,7 @@ mod tests {
         blocks.add(2 * 512 + 500, 3 * 512 + 10, PRESENT);
         blocks.add(3 * 512 + 10, 3 * 512 + 11, PRESENT | ZERO);
         blocks.add(3 * 512 + 20, 3 * 512 + 25, SWAPPED);
+        blocks.add(5 * 512, 5 * 512 + 7, PRESENT);
         blocks.add(5 * 512, 6 * 512, PRESENT | HUGE);
         let expected = [
             BlockSeen {

@@ -28,7 +28,7 @@ impl Ward {
         }
         self.decided = Some(self.at);
         let demote = self.demotions();
-        let promote = if self.shortage() > 0 {
+        let promote = if self.shortage().is_any() {
             self.refuse_all(Refusal::MemoryShort)
         } else if self.pause.waits(self.at) {
             self.refuse_all(Refusal::BackingOff)
@@ -53,7 +53,7 @@ impl Ward {
     /// The blocks that the policy would promote, by process and number. Others are refused by name.
     fn candidates(&mut self) -> Vec<Candidate> {
         let extent_free = self.extents() > 0;
-        let short = self.shortage() > 0;
+        let short = self.shortage().is_any();
         let mut found = Vec::new();
         let mut refused = Vec::new();
         for (process, known) in &self.known {
@@ -175,8 +175,8 @@ impl Ward {
     fn left(&self) -> u64 {
         self.budgets.left(
             &self.machine,
-            self.tightest(),
-            self.rss_bytes(),
+            self.cgroups(),
+            self.held_bytes(),
             self.added_bytes(),
         )
     }

@@ -24,16 +24,24 @@ impl Ward {
             }
         }
         match exhausted {
-            // Not one could be made: the next will not do better soon.
-            Some(true) => self
-                .pause
-                .wait(self.at, Duration::from_secs(1), Duration::from_secs(10)),
+            // Not one could be made, and there is little: the next will not do better soon. (The kernel gives the same answers for ranges that were unmapped, and for
+            // memory that somebody watches by userfaultfd; there, only the block waits.)
+            Some(true) if self.is_memory_low() => {
+                self.pause
+                    .wait(self.at, Duration::from_secs(1), Duration::from_secs(10))
+            }
             Some(false) => self.pause.end(),
-            None => {}
+            Some(true) | None => {}
         }
         if !outcomes.is_empty() {
             self.tell_tally();
         }
+    }
+
+    /// Whether there are hardly any extents, or a cgroup is nearly full.
+    fn is_memory_low(&self) -> bool {
+        let mut left = self.known.values().filter_map(|known| known.headroom);
+        self.machine.free_blocks < 64 || left.any(|left| left.bytes < 64 * BLOCK_BYTES)
     }
 
     fn learn_one(&mut self, outcome: &Outcome) {
@@ -75,7 +83,7 @@ impl Ward {
                 } else {
                     resident_bytes(&known.pages, block)
                 };
-                mark.demoted(at);
+                mark.demoted(&now, at);
                 self.tally.returned_bytes += held.saturating_sub(now.resident_bytes());
                 Some(now)
             }

@@ -41,10 +41,15 @@ pub(super) struct Mark {
     pub(super) made: Option<BlockSeen>,
     /// Base pages at most that a superpage added which the program broke since, and that are resident still.
     left_over: u16,
+    /// Whether the kernel may still keep the superpage that the program broke as a whole, with what was given back of it.
+    kept_whole: bool,
+    /// Base pages at most that a superpage added and that breaking it did not give back.
+    kept: u16,
     /// How often the program broke a superpage here.
     broken: Patience,
-    /// After a refusal of the kernel.
+    /// After a refusal of the kernel, and what that was.
     rest: Patience,
+    refused: Option<Refusal>,
     /// After a demotion. That it was promoted again meanwhile does not make the next wait a first one: what is given and taken in turn costs twice.
     taken: Patience,
     /// Reasons for which it was refused, one bit each.
@@ -56,19 +61,21 @@ impl Mark {
     pub(super) const fn added_bytes(&self) -> u64 {
         match &self.made {
             Some(before) => BLOCK_BYTES - before.present as u64 * PAGE_BYTES,
-            None => self.left_over as u64 * PAGE_BYTES,
+            None => (self.left_over + self.kept) as u64 * PAGE_BYTES,
         }
     }
 
     /// Whether there is something to give back of a superpage that the program broke.
     pub(super) fn is_left_over(&self, at: Duration) -> bool {
-        self.left_over > 0 && !self.rest.waits(at)
+        (self.left_over > 0 || self.kept_whole) && !self.rest.waits(at)
     }
 
     /// Takes in what the block holds now.
     pub(super) fn holds(&mut self, now: &BlockSeen) {
         let most = if now.huge { 0 } else { now.present };
         self.left_over = self.left_over.min(most);
+        self.kept = self.kept.min(most);
+        self.kept_whole &= most > 0;
     }
 
     /// Whether only a full block is promoted again: the program broke one here. Its allocator gives pages back, and would again.
@@ -87,16 +94,31 @@ impl Mark {
         }
     }
 
-    /// The program broke the superpage. What that had added stays, less what was given back.
-    pub(super) fn broken_by_program(&mut self, before: BlockSeen, at: Duration) {
+    /// The superpage is none any more, and nobody here broke it. Where pages are missing the program gave them back, and would again. Where all are there it
+    /// stored to what a fork shared, say, and there is nothing to learn from it. What the superpage had added stays, less what was given back. Whether the program
+    /// gave something back.
+    pub(super) fn broken(&mut self, before: BlockSeen, now: &BlockSeen, at: Duration) -> bool {
         self.left_over = (PAGES as u16).saturating_sub(before.present);
-        self.broken
-            .wait(at, Duration::from_secs(1), Duration::from_secs(600));
+        let gave_back = u32::from(now.present) + u32::from(now.swapped) < PAGES;
+        if gave_back {
+            self.kept_whole = true;
+            self.broken
+                .wait(at, Duration::from_secs(1), Duration::from_secs(600));
+        }
+        gave_back
     }
 
-    /// The superpage was broken to give memory back.
-    pub(super) fn demoted(&mut self, at: Duration) {
+    /// The superpage was broken to give memory back, and the block holds this now. Where no page of zeroes came of it the kernel may have kept all that was
+    /// added (before Linux 6.12 it does), so that still counts; it is not tried again.
+    pub(super) fn demoted(&mut self, now: &BlockSeen, at: Duration) {
+        let added = match self.made {
+            Some(before) => (PAGES as u16).saturating_sub(before.present),
+            None => self.left_over,
+        };
+        let gave_back = now.zero > 0 || u32::from(now.present) < PAGES;
+        self.kept = if gave_back { 0 } else { added };
         self.left_over = 0;
+        self.kept_whole = false;
         if self.made.take().is_some() {
             self.taken
                 .wait(at, Duration::from_secs(10), Duration::from_secs(600));
@@ -105,8 +127,15 @@ impl Mark {
 
     /// It became a superpage.
     pub(super) fn promoted(&mut self, before: BlockSeen) {
-        self.made = Some(before);
+        // What was added before and is there still was added by promotions all the same.
+        let added_before = self.kept.min(before.present);
+        self.made = Some(BlockSeen {
+            present: before.present - added_before,
+            ..before
+        });
         self.left_over = 0;
+        self.kept = 0;
+        self.kept_whole = false;
         self.rest.end();
     }
 
@@ -122,6 +151,9 @@ impl Mark {
             }
             _ => (Duration::from_secs(10), Duration::from_secs(600)),
         };
+        if self.refused.replace(reason) != Some(reason) {
+            self.rest.end();
+        }
         self.rest.wait(at, first, most);
     }
 

@@ -34,7 +34,9 @@ pub struct Ward {
     pause: mark::Patience,
     /// Whether memory was short when it was last told.
     was_short: bool,
-    /// Until when nothing is promoted that would add memory, for memory was short before.
+    /// Superpages that had been broken when memory was last not short.
+    demotions_before: u64,
+    /// Until when nothing is promoted that would add memory, for superpages were broken because memory was short.
     thrift: mark::Patience,
     /// When it last decided; `None` where something has changed since.
     decided: Option<Duration>,
@@ -51,6 +53,8 @@ const DEPARTED: usize = 16;
 struct Known {
     vitals: Vitals,
     headroom: Option<Headroom>,
+    /// Bytes that it holds, of those that others share its part; `None` where nobody can share any.
+    held: Option<u64>,
     pages: Pages,
     /// What there is to remember of its blocks.
     marks: BTreeMap<u64, Mark>,
@@ -69,6 +73,7 @@ impl Ward {
             machine: MachineSeen::default(),
             pause: mark::Patience::default(),
             was_short: false,
+            demotions_before: 0,
             thrift: mark::Patience::default(),
             decided: None,
             tally: Tally::default(),
@@ -141,9 +146,15 @@ impl Ward {
         marks.map(Mark::added_bytes).sum()
     }
 
-    /// Bytes that all processes hold.
+    /// Bytes that are resident in each of the processes, added up.
     pub fn rss_bytes(&self) -> u64 {
         let each = self.known.values().map(|known| known.vitals.rss_bytes);
+        each.fold(0, u64::saturating_add)
+    }
+
+    /// Bytes that all processes hold together, what several share counted once as far as that is known.
+    pub fn held_bytes(&self) -> u64 {
+        let each = (self.known.values()).map(|known| known.held.unwrap_or(known.vitals.rss_bytes));
         each.fold(0, u64::saturating_add)
     }
 
@@ -174,6 +185,7 @@ impl Ward {
             known.vitals = process.vitals;
             known.headroom = process.headroom;
             if let Some(pages) = process.pages {
+                known.held = pages.held;
                 known.take_in(pages, self.at, &mut self.tally);
                 self.decided = None;
             }
@@ -186,10 +198,13 @@ impl Ward {
 
     /// Notes the end of a shortage. What is promoted right after it would be the first to be broken in the next.
     fn note_shortage(&mut self) {
-        let is_short = self.shortage() > 0;
-        if self.was_short && !is_short {
+        let is_short = self.shortage().is_any();
+        if self.was_short && !is_short && self.tally.demotions > self.demotions_before {
             self.thrift
                 .wait(self.at, Duration::from_secs(10), Duration::from_secs(600));
+        }
+        if !is_short {
+            self.demotions_before = self.tally.demotions;
         }
         self.was_short = is_short;
     }
@@ -204,7 +219,7 @@ impl Ward {
     /// Whether there may be something to decide: something was seen or learned, memory is short, or enough time has passed for a wait to have ended.
     fn is_due(&self) -> bool {
         let waited = |decided: Duration| self.at.saturating_sub(decided) >= DECIDE_EVERY;
-        self.decided.is_none_or(waited) || self.shortage() > 0
+        self.decided.is_none_or(waited) || self.shortage().is_any()
     }
 }
 
@@ -225,8 +240,8 @@ impl Known {
                     if !seen.huge
                         && let Some(before) = mark.made.take()
                     {
-                        mark.broken_by_program(before, at);
-                        tally.broken_by_programs += 1;
+                        let gave_back = mark.broken(before, seen, at);
+                        tally.broken_by_programs += u64::from(gave_back);
                     }
                     mark.holds(seen);
                     true

@@ -1,7 +1,8 @@
 //! Which superpages are broken, where memory is short or too much was added.
 
-use super::Ward;
-use crate::seen::{BLOCK_BYTES, Headroom, Mapping, ProcessId};
+use super::{Known, Ward};
+use crate::budget::Shortage;
+use crate::seen::{Behind, Headroom, Mapping, ProcessId};
 use crate::view::view;
 use broadleaf_policy::{Point, Verdict};
 
@@ -9,15 +10,14 @@ use broadleaf_policy::{Point, Verdict};
 const AT_ONCE: usize = 128;
 
 impl Ward {
-    /// The cgroup that leaves the least.
-    pub(super) fn tightest(&self) -> Option<Headroom> {
-        let all = self.known.values().filter_map(|known| known.headroom);
-        all.min_by_key(|left| left.bytes)
+    /// What is left of the limits of the processes' cgroups.
+    pub(super) fn cgroups(&self) -> impl Iterator<Item = Headroom> {
+        self.known.values().filter_map(|known| known.headroom)
     }
 
-    /// Bytes that are short, 0 where memory is not.
-    pub(super) fn shortage(&self) -> u64 {
-        self.budgets.shortage(&self.machine, self.tightest())
+    /// What memory is short of.
+    pub(super) fn shortage(&self) -> Shortage {
+        self.budgets.shortage(&self.machine, self.cgroups())
     }
 
     /// The superpages to break now: those that added most first, until what is short or too much is made up for, and those that the policy would break.
@@ -27,16 +27,13 @@ impl Ward {
         let allowed = self
             .budgets
             .added
-            .bytes(self.rss_bytes().saturating_sub(added));
+            .bytes(self.held_bytes().saturating_sub(added));
         let too_much = added.saturating_sub(allowed);
-        self.tally.short += u64::from(shortage > 0);
         let mut chosen = self.left_over();
-        if too_much == 0 && shortage == 0 && !self.policy_demotes() {
+        if too_much == 0 && !shortage.is_any() {
             return chosen;
         }
-        // While processes wait for memory, nobody can say how much would do.
-        let waited_for = shortage == 1;
-        let mut wanted = too_much.max(if waited_for { u64::MAX } else { shortage });
+        let mut wanted = too_much.max(shortage.wanted());
         let mut standing = self.standing();
         standing
             .sort_by_key(|(process, block, added)| (std::cmp::Reverse(*added), *process, *block));
@@ -45,7 +42,7 @@ impl Ward {
                 break;
             }
             let for_memory = wanted > 0 && added > 0;
-            if for_memory || self.policy_breaks(process, block, shortage > 0) {
+            if for_memory || self.policy_breaks(process, block) {
                 wanted = wanted.saturating_sub(added);
                 chosen.push((process, block));
             }
@@ -64,23 +61,29 @@ impl Ward {
             .collect()
     }
 
-    /// The superpages that were made here and stand, with what each added. Those that were to be broken in vain a short while ago are left out.
+    /// The superpages that were made here and stand, with what each added. Left out are those that were to be broken in vain a short while ago, and shared memory:
+    /// breaking that gives nothing back.
     fn standing(&self) -> Vec<(ProcessId, u64, u64)> {
-        let known = self.known.iter();
-        let marks = known
-            .flat_map(|(id, known)| known.marks.iter().map(|(block, mark)| (*id, *block, mark)));
-        marks
-            .filter(|(.., mark)| mark.made.is_some() && mark.waits(self.at).is_none())
-            .map(|(process, block, mark)| (process, block, mark.added_bytes()))
-            .collect()
+        let of = |(process, known): (&ProcessId, &Known)| {
+            let gives_back = |block: u64| {
+                let mapping = Mapping::of_block(&known.pages.mappings, block);
+                mapping.is_some_and(|mapping| mapping.behind == Behind::Anonymous)
+            };
+            let marks = known.marks.iter().filter(|(block, mark)| {
+                mark.made.is_some() && mark.waits(self.at).is_none() && gives_back(**block)
+            });
+            let each = marks.map(|(block, mark)| (*process, *block, mark.added_bytes()));
+            each.collect::<Vec<_>>()
+        };
+        self.known.iter().flat_map(of).collect()
     }
 
     /// Whether the policy ever breaks a superpage of its own accord.
     fn policy_demotes(&self) -> bool {
-        self.policy.needs().asked_when_short && self.shortage() > 0
+        self.policy.needs().asked_when_short && self.shortage().is_any()
     }
 
-    fn policy_breaks(&self, process: ProcessId, block: u64, short: bool) -> bool {
+    fn policy_breaks(&self, process: ProcessId, block: u64) -> bool {
         if !self.policy_demotes() {
             return false;
         }
@@ -94,15 +97,7 @@ impl Ward {
         let extent_free = self.machine.free_blocks > 0;
         let verdict = self
             .policy
-            .decide(Point::Short, &view(mapping, seen, extent_free, short));
+            .decide(Point::Short, &view(mapping, seen, extent_free, true));
         verdict == Verdict::Demote
-    }
-
-    /// Bytes that breaking everything that was made here could give back.
-    pub fn returnable_bytes(&self) -> u64 {
-        self.standing()
-            .iter()
-            .map(|(.., added)| added.min(&BLOCK_BYTES))
-            .sum()
     }
 }

@@ -24,8 +24,6 @@ pub struct Tally {
     pub huge_bytes_peak: u64,
     /// Page faults of the processes that have ended.
     pub page_faults: u64,
-    /// How often memory was short.
-    pub short: u64,
 }
 
 impl Tally {

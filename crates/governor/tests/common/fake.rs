@@ -175,6 +175,20 @@ impl Fake {
         self.held.values().map(|held| (P - held) * PAGE_BYTES).sum()
     }
 
+    /// Bytes that a process holds, of frames that others map its part alone.
+    fn held_bytes(&self, process: ProcessId) -> u64 {
+        let blocks = self
+            .processes
+            .get(&process)
+            .into_iter()
+            .flat_map(|process| process.blocks.values());
+        let pages = blocks.flat_map(|block| &block.pages);
+        let mapped = pages
+            .map(|page| self.frames.mappers(*page))
+            .filter(|mappers| *mappers > 0);
+        mapped.map(|mappers| PAGE_BYTES / mappers).sum::<u64>()
+    }
+
     pub(crate) fn rss_bytes(&self) -> u64 {
         self.processes.values().map(Process::rss_pages).sum::<u64>() * PAGE_BYTES
     }
@@ -349,6 +363,7 @@ impl Kernel for Fake {
         });
         let seen = held.map(|(number, block)| block.seen(*number));
         let pages = Pages {
+            held: None,
             mappings: found.mappings.clone(),
             blocks: seen.filter(|seen| !seen.is_empty()).collect(),
         };
@@ -373,6 +388,11 @@ impl Kernel for Fake {
             },
         });
         Ok(seen.collect())
+    }
+
+    fn held(&mut self, process: ProcessId) -> Option<u64> {
+        self.called(Call::Shared, process, 10).ok()?;
+        Some(self.held_bytes(process))
     }
 
     fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No> {

@@ -50,6 +50,14 @@ impl Frames {
         Page::Frame(number)
     }
 
+    /// How many processes map it, 0 where it is no frame.
+    pub(crate) fn mappers(&self, page: Page) -> u64 {
+        match page {
+            Page::Frame(number) => self.all[number as usize].mapped.into(),
+            Page::Absent | Page::Zero | Page::Swapped => 0,
+        }
+    }
+
     /// One process maps it no more.
     pub(crate) fn drop(&mut self, page: Page) {
         if let Page::Frame(number) = page {

@@ -78,6 +78,16 @@ impl World {
         self.step(Step::Purge(first + pages.start..first + pages.end));
     }
 
+    /// A superpage becomes base pages, all of which stay: the program stored to it while a fork shared it, say.
+    pub(crate) fn break_whole(&mut self, block: u64) {
+        let program = self.program;
+        let process = self.fake().processes.get_mut(&program).expect("it lives");
+        process.faults += 1;
+        if let Some(block) = process.blocks.get_mut(&(BASE + block)) {
+            block.huge = false;
+        }
+    }
+
     /// One tick, and the wait after it.
     pub(crate) fn tick(&mut self) -> Ticked {
         let ticked = self.governor.tick();
