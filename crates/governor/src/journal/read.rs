@@ -4,7 +4,7 @@ use super::line::{Line, Memory, Process};
 use super::{Header, JOURNAL_SCHEMA, TickRecord};
 use crate::seen::{BlockSeen, MachineSeen, Mapping, Pages, ProcessId, ProcessSeen, Seen};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 use std::time::Duration;
 
 /// Why a journal cannot be read, or not further.
@@ -50,13 +50,19 @@ struct State {
     processes: BTreeMap<ProcessId, ProcessSeen>,
 }
 
+/// More bytes than any first line has.
+const LONGEST_HEADER: u64 = 1 << 20;
+
 /// Begins to read a journal.
 ///
 /// # Errors
 /// Where it is none, or one of another version.
 pub fn read<R: BufRead>(mut from: R) -> Result<(Header, Ticks<R>), JournalError> {
     let mut line = Vec::new();
-    from.read_until(b'\n', &mut line)?;
+    // What is no journal may have no lines at all, and no end.
+    from.by_ref()
+        .take(LONGEST_HEADER)
+        .read_until(b'\n', &mut line)?;
     let no = |what: String| JournalError::NoJournal(what);
     let first: serde_json::Value =
         serde_json::from_slice(&line).map_err(|_| no("its first line is no JSON".to_owned()))?;

@@ -46,8 +46,8 @@ pub(super) fn all(
             grouped(machine.free_blocks)
         ));
     }
-    let short = Budgets::DEFAULT.shortage(machine, None);
-    if short > 0 {
+    let short = Budgets::DEFAULT.shortage(machine, std::iter::empty());
+    if short.is_any() {
         notes.push(format!(
             "memory is short on this machine ({} available): a governor would wait before it promotes anything",
             size(machine.available_bytes)

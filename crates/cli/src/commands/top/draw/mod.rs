@@ -119,19 +119,12 @@ fn processes(frame: &mut Frame<'_>, state: &State, look: Look, area: Rect) {
             line.right_aligned()
         })
     };
+    let columns = Columns::within(area.width);
     let shown = state.shown();
-    let rows = shown.iter().map(|(_, process)| row(process));
-    let widths = [
-        Constraint::Length(8),
-        Constraint::Min(12),
-        Constraint::Length(10),
-        Constraint::Length(13),
-        Constraint::Length(10),
-        Constraint::Length(18),
-        Constraint::Length(18),
-    ];
-    let table = Table::new(rows, widths)
-        .header(Row::new(Order::ALL.iter().map(heading)))
+    let rows = shown.iter().map(|(_, process)| row(process, columns));
+    let headings = Order::ALL.iter().map(heading).take(columns.count);
+    let table = Table::new(rows, columns.widths())
+        .header(Row::new(headings))
         .column_spacing(1)
         .row_highlight_style(
             look.coloured(Style::new().add_modifier(Modifier::REVERSED), Color::Cyan),
@@ -140,21 +133,66 @@ fn processes(frame: &mut Frame<'_>, state: &State, look: Look, area: Rect) {
     frame.render_stateful_widget(table, area, &mut selection);
 }
 
-fn row(process: &ProcessReport) -> Row<'static> {
+/// What there is room for. A number that is cut is another number, so columns are left out instead.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// How many, from the left.
+    count: usize,
+    /// Whether shares stand beside the last two.
+    shares: bool,
+}
+
+impl Columns {
+    const WIDTHS: [u16; 7] = [8, 12, 10, 13, 10, 10, 10];
+    /// What a share takes beside its figure.
+    const SHARE: u16 = 8;
+
+    fn within(width: u16) -> Self {
+        let up_to = |count: usize| Self::WIDTHS[..count].iter().sum::<u16>() + count as u16 - 1;
+        let all = Self::WIDTHS.len();
+        Self {
+            count: (2..=all)
+                .rev()
+                .find(|count| up_to(*count) <= width)
+                .unwrap_or(2),
+            shares: up_to(all) + 2 * Self::SHARE <= width,
+        }
+    }
+
+    fn widths(self) -> Vec<Constraint> {
+        let each = Self::WIDTHS.iter().enumerate().take(self.count);
+        let width = |(at, width): (usize, &u16)| match at {
+            1 => Constraint::Min(*width),
+            5 | 6 if self.shares => Constraint::Length(width + Self::SHARE),
+            _ => Constraint::Length(*width),
+        };
+        each.map(width).collect()
+    }
+}
+
+fn row(process: &ProcessReport, columns: Columns) -> Row<'static> {
     let share = |part: u64| percent(part as f64 / process.rss_bytes as f64);
     let (promoted, covered, added) = told(process).map_or((0, 0, 0), |told| {
         (told.would_promote, told.covered_bytes, told.added_bytes)
     });
     let right = |text: String| Cell::from(Line::from(text).right_aligned());
-    Row::new([
+    let with_share = |bytes: u64| {
+        right(if columns.shares {
+            format!("{} {:>6}", size(bytes), share(bytes))
+        } else {
+            size(bytes)
+        })
+    };
+    let cells = [
         right(process.pid.to_string()),
         Cell::from(process.command.replace(char::is_control, "?")),
         right(size(process.rss_bytes)),
         right(share(process.huge_bytes)),
         right(grouped(promoted)),
-        right(format!("{} {:>6}", size(covered), share(covered))),
-        right(format!("{} {:>6}", size(added), share(added))),
-    ])
+        with_share(covered),
+        with_share(added),
+    ];
+    Row::new(cells.into_iter().take(columns.count))
 }
 
 /// One process and its picture.

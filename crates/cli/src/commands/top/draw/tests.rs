@@ -38,6 +38,15 @@ fn processes_stand_in_a_table() {
 }
 
 #[test]
+fn a_narrow_screen_has_fewer_columns_and_no_cut_numbers() {
+    let lines = screen(&state(), 80, 5);
+    assert!(lines[1].ends_with("REACH      ADDED"), "{lines:?}");
+    assert!(lines[2].ends_with("200 MiB   40.0 MiB"), "{lines:?}");
+    let lines = screen(&state(), 40, 5);
+    assert!(lines[2].ends_with("400 MiB"), "{lines:?}");
+}
+
+#[test]
 fn a_filter_and_a_stop_are_seen() {
     let mut state = state();
     state.filter = "-12".to_owned();
