@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use broadleaf_governor::{Governor, Linux, Usage, Ward};
 use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA};
+use broadleaf_policy::Refusal;
 use broadleaf_report::{View, governed_summary};
 
 use crate::args::{Govern, LiveFormat};
@@ -14,6 +15,10 @@ use crate::commands::report::gather::process_report;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::provenance::provenance;
+
+/// What it means that the kernel refused a process.
+const UNREACHABLE: &str = "unreachable: the kernel does not let this user change some of the processes. They run as another user, in a user namespace of their \
+     own, or are not dumpable (a setuid program, file capabilities, prctl PR_SET_DUMPABLE); that takes CAP_SYS_PTRACE and CAP_SYS_NICE over them";
 
 /// How it ended.
 pub(super) struct Ended {
@@ -45,16 +50,22 @@ pub(super) fn tell(
     ended: &Ended,
 ) -> Result<(), Failure> {
     let governed = governed(options, governor, ended);
+    let unreachable = governed.refusals.contains_key(Refusal::Unreachable.name());
     let text = match options.format {
         LiveFormat::Table => {
-            governed_summary(&governed, &options.max_added.to_string(), View::default())
+            let mut text =
+                governed_summary(&governed, &options.max_added.to_string(), View::default());
+            if unreachable {
+                text.push_str(&format!("broadleaf: {UNREACHABLE}\n"));
+            }
+            text
         }
         LiveFormat::Json => {
             let report = LiveReport {
                 schema: REPORT_SCHEMA.to_owned(),
                 processes: processes(governor.ward()),
                 unseen: Vec::new(),
-                notes: Vec::new(),
+                notes: unreachable.then(|| UNREACHABLE.to_owned()).into_iter().collect(),
                 governed: Some(governed),
                 provenance: provenance(&format!("{options:?}")),
             };
@@ -68,7 +79,8 @@ pub(super) fn tell(
 /// Prints it.
 pub(super) fn print(place: Where, text: &str) -> Result<(), Failure> {
     let Some(mut out) = place.0 else {
-        eprint!("{text}");
+        // Where nobody reads standard error there is nowhere to say it.
+        let _ = std::io::stderr().write_all(text.as_bytes());
         return Ok(());
     };
     out.write_all(text.as_bytes())
