@@ -322,6 +322,34 @@ fn what_the_program_sends_to_its_group_reaches_it_once() {
 }
 
 #[test]
+fn a_signal_to_the_whole_group_ends_the_program_and_is_told() {
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    if !can_govern() {
+        return;
+    }
+    let folder = folder("govern-group");
+    let ready = folder.join("ready");
+    let script = format!(": > {}; exec sleep 30", ready.display());
+    for _ in 0..5 {
+        let _ = std::fs::remove_file(&ready);
+        let child = broadleaf(&["run", "--", "sh", "-c", &script])
+            .process_group(0)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        eventually(|| ready.exists().then_some(()));
+        Command::new("kill")
+            .args(["-TERM", "--", &format!("-{}", child.id())])
+            .status()
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.signal(), Some(15), "{said}");
+        assert!(said.contains("exit status 143"), "{said}");
+    }
+}
+
+#[test]
 fn processes_that_run_already_are_looked_after_for_a_while() {
     if !can_govern() || !is_installed("python3") {
         return;

@@ -1,8 +1,8 @@
 //! Signals while a child runs: the child decides what they mean.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpgid, getpid, getsid, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGINT, SIGQUIT, SIGTSTP, SIGWINCH};
@@ -18,6 +18,12 @@ static BEGUN: AtomicBool = AtomicBool::new(false);
 /// A signal that another process sent may have been sent to the whole process group, and nothing tells. What ends by its own is not sent a second one, and
 /// is given so long to end.
 const GRACE: Duration = Duration::from_millis(20);
+
+/// When the last child ended.
+static ENDED: Mutex<Option<Instant>> = Mutex::new(None);
+/// The signal that ended a child may have been sent to the group, and be heard here a little later. It was the child's, and what is to be told of it is told
+/// nevertheless.
+const AFTERMATH: Duration = Duration::from_millis(100);
 
 /// Leaves signals to a child for as long as this value lives: the child decides what they mean, and a program that ends by
 /// one ends its recording.
@@ -60,6 +66,11 @@ impl LeftToChild {
     pub(crate) fn begun(&self) {
         BEGUN.store(true, Ordering::SeqCst);
     }
+
+    /// The child has ended, and there will be no other.
+    pub(crate) fn ended(self) {
+        *ENDED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
 }
 
 impl Drop for LeftToChild {
@@ -70,9 +81,11 @@ impl Drop for LeftToChild {
 
 /// Whether a signal was a child's matter: it has had it, or has it now.
 pub(super) fn took(origin: &Origin) -> bool {
-    if !LEFT_TO_CHILD.load(Ordering::SeqCst)
-        || children().is_empty() && !BEGUN.load(Ordering::SeqCst)
-    {
+    if !LEFT_TO_CHILD.load(Ordering::SeqCst) {
+        let ended = *ENDED.lock().unwrap_or_else(PoisonError::into_inner);
+        return ended.is_some_and(|at| at.elapsed() < AFTERMATH);
+    }
+    if children().is_empty() && !BEGUN.load(Ordering::SeqCst) {
         return false;
     }
     if origin.signal == SIGTSTP && is_orphaned() {
@@ -99,9 +112,7 @@ fn reached_child(origin: &Origin) -> bool {
         _ => origin
             .process
             .and_then(|sender| Pid::from_raw(sender.pid))
-            .is_some_and(|sender| {
-                sender != getpid() && ancestors(sender).any(|it| it == getpid())
-            }),
+            .is_some_and(|sender| sender != getpid() && ancestors(sender).any(|it| it == getpid())),
     }
 }
 

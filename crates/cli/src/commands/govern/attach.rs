@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use broadleaf_governor::{Governor, Kernel, Linux, No, Tree};
 
 use super::journal::Notes;
-use super::outcome::{Ended, Where, tell};
 use super::limits::ManyFiles;
+use super::outcome::{Ended, Where, tell};
 use super::{govern, obstacles, say, ward};
 use crate::args::Attach;
 use crate::failure::Failure;

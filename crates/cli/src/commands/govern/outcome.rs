@@ -65,7 +65,10 @@ pub(super) fn tell(
                 schema: REPORT_SCHEMA.to_owned(),
                 processes: processes(governor.ward()),
                 unseen: Vec::new(),
-                notes: unreachable.then(|| UNREACHABLE.to_owned()).into_iter().collect(),
+                notes: unreachable
+                    .then(|| UNREACHABLE.to_owned())
+                    .into_iter()
+                    .collect(),
                 governed: Some(governed),
                 provenance: provenance(&format!("{options:?}")),
             };

@@ -10,8 +10,8 @@ use std::time::Instant;
 use broadleaf_governor::{Governor, Kernel, Linux, Tree, Usage, allow_only_advised};
 
 use super::journal::Notes;
-use super::outcome::{Ended, Where, tell};
 use super::limits::{ManyFiles, no_core};
+use super::outcome::{Ended, Where, tell};
 use super::{baseline, govern, obstacles, say, ward};
 use crate::args::Run;
 use crate::failure::{Failure, reason};
@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         let child = start(&options.command)?;
         left.begun();
         let (status, _) = broadleaf_governor::wait_for(child.id()).map_err(cannot_wait)?;
-        drop(left);
+        left.ended();
         return Err(Failure::as_program(status));
     }
     if !options.govern.dry_run {
@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         None => ended.recv().map_err(Failure::failed)?,
     }
     .map_err(cannot_wait)?;
-    drop(left);
+    left.ended();
     let ended = Ended {
         status: Some(status),
         usage: Some(usage),
