@@ -26,7 +26,7 @@ impl ManyFiles {
 
 impl Drop for ManyFiles {
     fn drop(&mut self) {
-        let _ = setrlimit(Resource::Nofile, self.0.clone());
+        let _ = setrlimit(Resource::Nofile, self.0);
     }
 }
 
