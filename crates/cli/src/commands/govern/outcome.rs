@@ -17,8 +17,9 @@ use crate::output::Output;
 use crate::provenance::provenance;
 
 /// What it means that the kernel refused a process.
-const UNREACHABLE: &str = "unreachable: the kernel does not let this user change some of the processes. They run as another user, in a user namespace of their \
-     own, or are not dumpable (a setuid program, file capabilities, prctl PR_SET_DUMPABLE); that takes CAP_SYS_PTRACE and CAP_SYS_NICE over them";
+const UNREACHABLE: &str = "unreachable: the kernel does not let this user change these blocks. Either Broadleaf runs in a user namespace (as in a rootless \
+     container), where CAP_SYS_NICE does not count for this; or the process belongs to another user or is not dumpable (it is setuid, has file \
+     capabilities, or set PR_SET_DUMPABLE), which takes CAP_SYS_PTRACE as well";
 
 /// How it ended.
 pub(super) struct Ended {
