@@ -1,24 +1,27 @@
 //! Ctrl-C: what is half done is taken away, and the process goes at once.
 
+mod child;
+
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-use signal_hook::iterator::SignalsInfo;
+use signal_hook::consts::{
+    SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH,
+};
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
-use signal_hook::low_level::siginfo::{Cause, Origin};
+use signal_hook::iterator::{Handle, SignalsInfo};
+
+pub(crate) use child::LeftToChild;
 
 /// Files that are being written and mean nothing yet, and folders that are for one command only.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Who is told of a signal instead of being ended by it.
 static ASKED: Mutex<Option<Listener>> = Mutex::new(None);
-/// Whether a child decides what signals mean.
-static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
-
+/// Where more signals can be asked for.
+static HANDLE: OnceLock<Handle> = OnceLock::new();
 /// What sets right what the process has done to its terminal.
 static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
 
@@ -34,27 +37,30 @@ pub(crate) fn handle() {
     let mut signals = match SignalsInfo::<WithOrigin>::new(signals) {
         Ok(signals) => signals,
         Err(error) => {
-            eprintln!("broadleaf: signals keep their default effect: {error}");
+            // Whoever closed standard error hears nothing, and the program runs.
+            let _ = writeln!(
+                std::io::stderr(),
+                "broadleaf: signals keep their default effect: {error}"
+            );
             return;
         }
     };
+    let _ = HANDLE.set(signals.handle());
     std::thread::spawn(move || {
         for origin in signals.forever() {
-            if !LEFT_TO_CHILD.load(Ordering::SeqCst) {
-                if !was_asked(origin.signal) {
-                    end(origin.signal);
+            if child::took(&origin) {
+                continue;
+            }
+            match origin.signal {
+                // They were asked for on behalf of a child that is no more.
+                signal @ (SIGTSTP | SIGCONT | SIGWINCH) => {
+                    let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
-            } else if !reached_child(&origin) {
-                pass_on(origin.signal);
+                signal if was_asked(signal) => {}
+                signal => end(signal),
             }
         }
     });
-}
-
-/// Whether the child has had a signal as well: keys on a terminal send theirs to all processes in the foreground.
-fn reached_child(origin: &Origin) -> bool {
-    let by_key = matches!(origin.signal, SIGINT | SIGQUIT);
-    by_key && matches!(origin.cause, Cause::Kernel | Cause::Unknown)
 }
 
 /// Who is told, and of what.
@@ -110,53 +116,12 @@ fn end(signal: i32) {
     std::process::exit(128 + signal);
 }
 
-/// Sends a signal that only this process received to its children: when they end, so does the work with them.
-fn pass_on(signal: i32) {
-    let Some(signal) = Signal::from_named_raw(signal) else {
-        return;
-    };
-    let threads = std::fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let children =
-        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    for child in children.flat_map(|list| {
-        list.split_whitespace()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    }) {
-        if let Some(child) = child.parse().ok().and_then(Pid::from_raw) {
-            // A child that has just ended needs no signal.
-            let _ = kill_process(child, signal);
-        }
-    }
-}
-
 /// The signals that the process was started to ignore, as a mask with bit 0 for signal 1.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .unwrap_or(0)
-}
-
-/// Leaves signals to a child for as long as this value lives: the child decides what they mean, and a program that ends by
-/// one ends its recording.
-#[derive(Debug)]
-pub(crate) struct LeftToChild(());
-
-impl LeftToChild {
-    pub(crate) fn new() -> Self {
-        LEFT_TO_CHILD.store(true, Ordering::SeqCst);
-        Self(())
-    }
-}
-
-impl Drop for LeftToChild {
-    fn drop(&mut self) {
-        LEFT_TO_CHILD.store(false, Ordering::SeqCst);
-    }
 }
 
 /// Something that is done before a signal ends the process, for as long as this value lives.

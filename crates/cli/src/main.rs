@@ -12,6 +12,7 @@ mod provenance;
 mod source;
 mod terminal;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
@@ -37,7 +38,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if failure.has_words() {
-                eprintln!("broadleaf: {failure}");
+                // Nobody may read it; the exit status says it as well.
+                let _ = writeln!(std::io::stderr(), "broadleaf: {failure}");
             }
             failure.exit_code()
         }

@@ -251,6 +251,113 @@ fn signals_reach_the_program() {
     }
 }
 
+/// A pipe's end that nobody reads.
+fn unread() -> Stdio {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    writer.into()
+}
+
+#[test]
+fn whoever_reads_no_report_has_the_exit_status_of_the_program_all_the_same() {
+    let program = ["--", "sh", "-c", "sleep 0.5; exit 3"];
+    let unheard = broadleaf(&[&["run"], &program[..]].concat())
+        .stderr(unread())
+        .status()
+        .unwrap();
+    assert_eq!(unheard.code(), Some(3));
+    let unheard = broadleaf(&[&["run", "-o", "/dev/full"], &program[..]].concat())
+        .stderr(unread())
+        .status()
+        .unwrap();
+    assert_eq!(unheard.code(), Some(3));
+    let missing = broadleaf(&["run", "--", "/no/such/program"])
+        .stderr(unread())
+        .status()
+        .unwrap();
+    assert_eq!(missing.code(), Some(127));
+    if !can_govern() {
+        return;
+    }
+    let unread = broadleaf(&[&["run", "--format", "json"], &program[..]].concat())
+        .stdout(unread())
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    let full = run(&[&["run", "-o", "/dev/full"], &program[..]].concat());
+    for output in [unread, full] {
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("what was done cannot be told"), "{said}");
+    }
+}
+
+#[test]
+fn a_program_that_leaves_a_core_leaves_one_only() {
+    use std::os::unix::process::ExitStatusExt;
+    let folder = folder("govern-core");
+    let script = "ulimit -c unlimited 2>/dev/null; exec \"$0\" run -- sh -c 'kill -SEGV $$'";
+    let status = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_broadleaf")])
+        .current_dir(&folder)
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.signal(), Some(11), "{status}");
+    assert!(!status.core_dumped(), "{status}");
+}
+
+#[test]
+fn whoever_ignores_the_ends_of_children_hears_of_the_program_s() {
+    // Not every shell ignores it where it is told to.
+    if !is_installed("bash") {
+        return;
+    }
+    let script = "trap '' CHLD; exec \"$0\" run -- sh -c 'exit 3'";
+    let output = Command::new("bash")
+        .args(["-c", script, env!("CARGO_BIN_EXE_broadleaf")])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+}
+
+#[test]
+fn what_the_program_sends_to_its_group_reaches_it_once() {
+    // It sends itself a signal in the way of `kill 0`, and to what started it.
+    let script = "trap 'echo caught' TERM; kill -TERM $$ $PPID; sleep 0.5; exit 6";
+    let output = run(&["run", "--", "sh", "-c", script]);
+    assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
+    assert_eq!(output.stdout, b"caught\n");
+}
+
+#[test]
+fn a_signal_to_the_whole_group_ends_the_program_and_is_told() {
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    if !can_govern() {
+        return;
+    }
+    let folder = folder("govern-group");
+    let ready = folder.join("ready");
+    let script = format!(": > {}; exec sleep 30", ready.display());
+    for _ in 0..5 {
+        let _ = std::fs::remove_file(&ready);
+        let child = broadleaf(&["run", "--", "sh", "-c", &script])
+            .process_group(0)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        eventually(|| ready.exists().then_some(()));
+        Command::new("kill")
+            .args(["-TERM", "--", &format!("-{}", child.id())])
+            .status()
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.signal(), Some(15), "{said}");
+        assert!(said.contains("exit status 143"), "{said}");
+    }
+}
+
 #[test]
 fn processes_that_run_already_are_looked_after_for_a_while() {
     if !can_govern() || !is_installed("python3") {

@@ -33,19 +33,9 @@ pub fn governed_summary(governed: &Governed, budget: &str, _view: View) -> Strin
             ),
         );
     }
-    let held = governed.program_rss_bytes_peak.map(|rss| {
-        format!(
-            ", {} of the most that a process held",
-            percent(share(governed.huge_bytes_peak as f64, rss as f64))
-        )
-    });
     line(
         "at most",
-        format!(
-            "{} in superpages{}",
-            size(governed.huge_bytes_peak),
-            held.unwrap_or_default()
-        ),
+        format!("{} in superpages", size(governed.huge_bytes_peak)),
     );
     line(
         "memory added",

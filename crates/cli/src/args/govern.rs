@@ -25,12 +25,12 @@ Examples:
   broadleaf run --baseline 5 -- ./benchmark                    with and without, five times each
   broadleaf run --format json -o run.json -- ./batch-job
 
-It takes Linux 6.1 and CAP_SYS_NICE. Without them the program runs all the same, and what is missing is said.")]
+It takes Linux 6.1 and CAP_SYS_NICE. Without them the program runs all the same, and what is missing is said; --dry-run takes neither.")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) govern: Govern,
 
-    /// Run the program N times under the policy and N times without, in turns, and print the difference. Its output is thrown away
+    /// Run the program N times under the policy and N times without, in turns, and print the difference. Its standard input is empty, and its standard output is thrown away
     #[arg(long, value_name = "N", conflicts_with_all = ["dry_run", "journal"])]
     pub(crate) baseline: Option<NonZero<u32>>,
 

@@ -19,8 +19,10 @@ pub enum ThpSetting {
 pub struct Abilities {
     /// The kernel's version, as far as its first two numbers.
     pub kernel: (u32, u32),
-    /// The system-wide setting; `None` where the kernel was built without transparent superpages.
+    /// The system-wide setting; `None` where it cannot be read, as where the kernel was built without transparent superpages.
     pub setting: Option<ThpSetting>,
+    /// Whether the kernel was built with transparent superpages, as far as can be seen: it counts them, or has the setting.
+    pub has_thp: bool,
     /// Whether other processes' memory may be changed: `CAP_SYS_NICE`.
     pub may_change_others: bool,
     /// Who may make superpages in this process and in what it starts.
@@ -31,8 +33,17 @@ pub struct Abilities {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// No superpages at all.
-    #[error("this kernel was built without transparent superpages (CONFIG_TRANSPARENT_HUGEPAGE)")]
+    #[error(
+        "there is no trace of transparent superpages: this kernel was built without them (CONFIG_TRANSPARENT_HUGEPAGE), or neither /sys nor \
+         /proc/meminfo can be read here"
+    )]
     NoThp,
+    /// It is not known who makes superpages.
+    #[error(
+        "{} cannot be read, so it is not known whether the kernel makes superpages of its own accord: is /sys mounted?",
+        SETTING
+    )]
+    SettingUnknown,
     /// No `MADV_COLLAPSE`.
     #[error("Linux {}.{} cannot make superpages of another process's memory; that takes Linux 6.1 or later", .0.0, .0.1)]
     TooOld((u32, u32)),
@@ -65,7 +76,7 @@ const CAP_SYS_NICE: u32 = 23;
 impl Obstacle {
     /// Whether nothing can be governed at all.
     pub const fn is_fatal(self) -> bool {
-        !matches!(self, Self::KernelToo)
+        !matches!(self, Self::KernelToo | Self::SettingUnknown)
     }
 }
 
@@ -73,9 +84,11 @@ impl Abilities {
     /// Those of this process.
     pub fn here() -> Self {
         let read = |path: &str| std::fs::read_to_string(Path::new(path)).unwrap_or_default();
+        let setting = setting(&read(SETTING));
         Self {
             kernel: version(&read("/proc/sys/kernel/osrelease")),
-            setting: setting(&read(SETTING)),
+            setting,
+            has_thp: setting.is_some() || counts_superpages(&read("/proc/meminfo")),
             may_change_others: has_capability(&read("/proc/self/status"), CAP_SYS_NICE),
             control: thp_control(),
         }
@@ -84,7 +97,7 @@ impl Abilities {
     /// What stands in the way of governing what is started here, or, with `attaching`, a process that runs already.
     pub fn obstacles(&self, attaching: bool) -> Vec<Obstacle> {
         let mut found = Vec::new();
-        if self.setting.is_none() {
+        if !self.has_thp {
             found.push(Obstacle::NoThp);
         }
         if self.kernel < (6, 1) {
@@ -99,6 +112,9 @@ impl Abilities {
         let alone = !attaching && self.kernel >= (6, 18);
         if self.setting == Some(ThpSetting::Always) && !alone {
             found.push(Obstacle::KernelToo);
+        }
+        if self.has_thp && self.setting.is_none() && !alone {
+            found.push(Obstacle::SettingUnknown);
         }
         found
     }
@@ -127,6 +143,13 @@ fn setting(text: &str) -> Option<ThpSetting> {
     }
 }
 
+/// Whether the kernel counts superpages of anonymous memory, which only those with transparent superpages do.
+fn counts_superpages(meminfo: &str) -> bool {
+    meminfo
+        .lines()
+        .any(|line| line.starts_with("AnonHugePages:"))
+}
+
 fn has_capability(status: &str, number: u32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -140,6 +163,7 @@ mod tests {
     const ABLE: Abilities = Abilities {
         kernel: (6, 18),
         setting: Some(ThpSetting::Madvise),
+        has_thp: true,
         may_change_others: true,
         control: ThpControl::System,
     };
@@ -158,6 +182,8 @@ mod tests {
             Some(ThpSetting::Always)
         );
         assert_eq!(setting(""), None);
+        assert!(counts_superpages("MemTotal: 1 kB\nAnonHugePages:  0 kB\n"));
+        assert!(!counts_superpages("MemTotal: 1 kB\n"));
         assert!(has_capability(
             "Name:\tx\nCapEff:\t0000000000800000\n",
             CAP_SYS_NICE
@@ -214,15 +240,18 @@ mod tests {
         };
         assert_eq!(found(forbidden, false), [Obstacle::Forbidden]);
         assert_eq!(found(forbidden, true), []);
-        assert_eq!(
-            found(
-                Abilities {
-                    setting: None,
-                    ..ABLE
-                },
-                true
-            ),
-            [Obstacle::NoThp]
-        );
+        let unreadable = Abilities {
+            setting: None,
+            ..ABLE
+        };
+        assert_eq!(found(unreadable, true), [Obstacle::SettingUnknown]);
+        assert_eq!(found(unreadable, false), []);
+        assert!(!Obstacle::SettingUnknown.is_fatal());
+        let without = Abilities {
+            has_thp: false,
+            ..unreadable
+        };
+        assert_eq!(found(without, true), [Obstacle::NoThp]);
+        assert!(Obstacle::NoThp.is_fatal());
     }
 }

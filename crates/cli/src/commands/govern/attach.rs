@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use broadleaf_governor::{Governor, Kernel, Linux, No, Tree};
 
 use super::journal::Notes;
+use super::limits::ManyFiles;
 use super::outcome::{Ended, Where, tell};
-use super::{govern, obstacles, ward};
+use super::{govern, obstacles, say, ward};
 use crate::args::Attach;
 use crate::failure::Failure;
 use crate::interrupt::Asked;
@@ -19,7 +20,7 @@ pub(crate) fn run(options: &Attach) -> Result<(), Failure> {
         if obstacle.is_fatal() {
             return Err(Failure::failed(obstacle));
         }
-        eprintln!("broadleaf: {obstacle}");
+        say(obstacle);
     }
     let mut kernel = Linux::new();
     let mut roots = Vec::with_capacity(options.pids.len());
@@ -30,16 +31,22 @@ pub(crate) fn run(options: &Attach) -> Result<(), Failure> {
         match kernel.pages(process) {
             Ok(_) => {}
             Err(No::Gone) => return Err(Failure::Wrong(format!("process {pid} has just ended"))),
+            Err(No::NotAllowed) => {
+                return Err(Failure::Failed(format!(
+                    "process {pid} cannot be looked at: {}. It takes the same user, or CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
+                    No::NotAllowed
+                )));
+            }
             Err(no) => {
                 return Err(Failure::Failed(format!(
-                    "process {pid} cannot be looked at: {no}. It takes its user, or CAP_SYS_PTRACE"
+                    "process {pid} cannot be looked at: {no}"
                 )));
             }
         }
         if kernel.describe(process).thp_forbidden == Some(true) {
-            eprintln!(
-                "broadleaf: superpages are forbidden to process {pid} (prctl PR_SET_THP_DISABLE), by itself or by what started it: none can be made there"
-            );
+            say(format_args!(
+                "superpages are forbidden to process {pid} (prctl PR_SET_THP_DISABLE), by itself or by what started it: none can be made there"
+            ));
         }
         roots.push(process);
     }
@@ -50,6 +57,7 @@ pub(crate) fn run(options: &Attach) -> Result<(), Failure> {
     let mut journal = Notes::begin(&options.govern, ward.policy(), &[])?;
     let mut governor = Governor::new(kernel, ward, Tree::of(roots), options.govern.dry_run);
     let asked = Asked::new();
+    let _many = ManyFiles::allowed();
     govern(
         &mut governor,
         |ticked| journal.note(ticked),

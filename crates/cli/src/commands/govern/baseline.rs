@@ -8,6 +8,7 @@ use broadleaf_governor::{Counters, Spent, Usage, allow_only_advised, allow_thp};
 use broadleaf_metrics::{BASELINE_SCHEMA, BaselineReport, RunFigures};
 use broadleaf_report::{View, baseline_table};
 
+use super::limits::ManyFiles;
 use super::outcome::{Where, print};
 use super::run::{cannot_wait, ending, governor_of, spawn};
 use super::{govern, ward};
@@ -52,7 +53,7 @@ pub(super) fn run(options: &Run, rounds: NonZero<u32>, place: Where) -> Result<(
             format!("{text}\n")
         }
     };
-    // The program's own output is thrown away, so standard output is free for the result.
+    // What the program writes to its own is thrown away, so standard output is free for the result.
     let place = match place {
         Where(None) => Where(Some(Output::create(None, false)?)),
         place => place,
@@ -75,10 +76,12 @@ fn once(options: &Run, governed: bool) -> Result<RunFigures, Failure> {
         .stdout(Stdio::null());
     let mut counters = Counters::of_children();
     let began = Instant::now();
+    let left = LeftToChild::awaiting();
     let child = spawn(command)?;
-    let left = LeftToChild::new();
+    left.begun();
     let (status, spent) = if governed {
         let mut governor = governor_of(&child, ward(&options.govern)?, false)?;
+        let _many = ManyFiles::allowed();
         let ended = ending(child);
         let mut status = None;
         govern(

@@ -8,7 +8,7 @@ use broadleaf_governor::Ticked;
 use broadleaf_governor::journal::{Header, JOURNAL_SCHEMA, Journal};
 use broadleaf_policy::Policy;
 
-use super::budgets;
+use super::{budgets, say};
 use crate::args::Govern;
 use crate::failure::{Failure, reason};
 use crate::output::{Direct, refuse_input};
@@ -55,10 +55,10 @@ impl Notes {
         if let Some(journal) = &mut self.0
             && let Err(error) = journal.tick(ticked)
         {
-            eprintln!(
-                "broadleaf: the journal ends here, for it cannot be written: {}. The program is looked after all the same",
+            say(format_args!(
+                "the journal ends here, for it cannot be written: {}. The program is looked after all the same",
                 reason(&error)
-            );
+            ));
             self.0 = None;
         }
     }

@@ -3,9 +3,12 @@
 mod attach;
 mod baseline;
 mod journal;
+mod limits;
 mod outcome;
 mod run;
 
+use std::fmt::Display;
+use std::io::Write;
 use std::time::Duration;
 
 use broadleaf_governor::{Abilities, Budgets, Governor, Linux, Obstacle, Ticked, Ward, can_decide};
@@ -45,13 +48,19 @@ fn ward(options: &Govern) -> Result<Ward, Failure> {
     Ok(Ward::new(policy(options)?, budgets(options)))
 }
 
-/// What stands in the way here, said; whether governing makes no sense for it. Whoever only wants to know what would be done needs no rights.
+/// What stands in the way here, said. Whoever only wants to know what would be done only looks, which takes no rights and
+/// no recent kernel.
 pub(super) fn obstacles(attaching: bool, dry: bool) -> Vec<Obstacle> {
     let mut found = Abilities::here().obstacles(attaching);
     if dry {
-        found.retain(|obstacle| *obstacle != Obstacle::NoRight);
+        found.retain(|obstacle| !matches!(obstacle, Obstacle::NoRight | Obstacle::TooOld(_)));
     }
     found
+}
+
+/// Says something on standard error. Where nobody reads that, what goes on must not suffer.
+fn say(words: impl Display) {
+    let _ = writeln!(std::io::stderr(), "broadleaf: {words}");
 }
 
 /// Goes round until no process is left, or `wait`, which is told how long to wait, says that it is enough.

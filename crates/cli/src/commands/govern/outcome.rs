@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use broadleaf_governor::{Governor, Linux, Usage, Ward};
 use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA};
+use broadleaf_policy::Refusal;
 use broadleaf_report::{View, governed_summary};
 
 use crate::args::{Govern, LiveFormat};
@@ -14,6 +15,11 @@ use crate::commands::report::gather::process_report;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::provenance::provenance;
+
+/// What it means that the kernel refused a process.
+const UNREACHABLE: &str = "unreachable: the kernel does not let this user change these blocks. Either Broadleaf runs in a user namespace (as in a rootless \
+     container), where CAP_SYS_NICE does not count for this; or the process belongs to another user or is not dumpable (it is setuid, has file \
+     capabilities, or set PR_SET_DUMPABLE), which takes CAP_SYS_PTRACE as well";
 
 /// How it ended.
 pub(super) struct Ended {
@@ -45,16 +51,25 @@ pub(super) fn tell(
     ended: &Ended,
 ) -> Result<(), Failure> {
     let governed = governed(options, governor, ended);
+    let unreachable = governed.refusals.contains_key(Refusal::Unreachable.name());
     let text = match options.format {
         LiveFormat::Table => {
-            governed_summary(&governed, &options.max_added.to_string(), View::default())
+            let mut text =
+                governed_summary(&governed, &options.max_added.to_string(), View::default());
+            if unreachable {
+                text.push_str(&format!("broadleaf: {UNREACHABLE}\n"));
+            }
+            text
         }
         LiveFormat::Json => {
             let report = LiveReport {
                 schema: REPORT_SCHEMA.to_owned(),
                 processes: processes(governor.ward()),
                 unseen: Vec::new(),
-                notes: Vec::new(),
+                notes: unreachable
+                    .then(|| UNREACHABLE.to_owned())
+                    .into_iter()
+                    .collect(),
                 governed: Some(governed),
                 provenance: provenance(&format!("{options:?}")),
             };
@@ -68,7 +83,8 @@ pub(super) fn tell(
 /// Prints it.
 pub(super) fn print(place: Where, text: &str) -> Result<(), Failure> {
     let Some(mut out) = place.0 else {
-        eprint!("{text}");
+        // Where nobody reads standard error there is nowhere to say it.
+        let _ = std::io::stderr().write_all(text.as_bytes());
         return Ok(());
     };
     out.write_all(text.as_bytes())

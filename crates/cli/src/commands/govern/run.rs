@@ -10,8 +10,9 @@ use std::time::Instant;
 use broadleaf_governor::{Governor, Kernel, Linux, Tree, Usage, allow_only_advised};
 
 use super::journal::Notes;
+use super::limits::{ManyFiles, no_core};
 use super::outcome::{Ended, Where, tell};
-use super::{baseline, govern, obstacles, ward};
+use super::{baseline, govern, obstacles, say, ward};
 use crate::args::Run;
 use crate::failure::{Failure, reason};
 use crate::interrupt::LeftToChild;
@@ -21,7 +22,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
     let place = Where::of(&options.govern)?;
     let obstacles = obstacles(false, options.govern.dry_run);
     for obstacle in &obstacles {
-        eprintln!("broadleaf: {obstacle}");
+        say(obstacle);
     }
     let governs = !obstacles.iter().any(|obstacle| obstacle.is_fatal());
     if let Some(rounds) = options.baseline {
@@ -33,22 +34,27 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         return baseline::run(options, rounds, place);
     }
     if !governs {
-        eprintln!(
-            "broadleaf: {} runs without a governor",
+        say(format_args!(
+            "{} runs without a governor",
             options.command[0].display()
-        );
+        ));
+        let left = LeftToChild::awaiting();
         let child = start(&options.command)?;
-        let left = LeftToChild::new();
+        left.begun();
         let (status, _) = broadleaf_governor::wait_for(child.id()).map_err(cannot_wait)?;
-        drop(left);
+        left.ended();
         return Err(Failure::as_program(status));
     }
-    only_source();
+    if !options.govern.dry_run {
+        only_source();
+    }
     let began = Instant::now();
     let mut journal = Notes::begin(&options.govern, ward.policy(), &options.command)?;
+    let left = LeftToChild::awaiting();
     let child = start(&options.command)?;
+    left.begun();
     let mut governor = governor_of(&child, ward, options.govern.dry_run)?;
-    let left = LeftToChild::new();
+    let _many = ManyFiles::allowed();
     let ended = ending(child);
     let mut status = None;
     govern(
@@ -68,13 +74,16 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         None => ended.recv().map_err(Failure::failed)?,
     }
     .map_err(cannot_wait)?;
-    drop(left);
+    left.ended();
     let ended = Ended {
         status: Some(status),
         usage: Some(usage),
         elapsed: began.elapsed(),
     };
-    tell(&options.govern, place, &mut governor, &ended)?;
+    if let Err(failure) = tell(&options.govern, place, &mut governor, &ended) {
+        // The program has done its work, whether or not anybody hears of the governor's.
+        say(format_args!("what was done cannot be told: {failure}"));
+    }
     Err(Failure::as_program(status))
 }
 
@@ -138,6 +147,8 @@ impl Failure {
     /// The end of a program as this process's own: with the same status, or by the same signal.
     pub(super) fn as_program(status: ExitStatus) -> Self {
         if let Some(signal) = status.signal() {
+            // The program has left a core if it was to leave one, and ours would be written over it.
+            no_core();
             // Where it does not end this process, as one that stops does not, the status does.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             return Self::Status(128 + signal as u8, String::new());
