@@ -64,6 +64,19 @@ fn a_program_that_cannot_be_run_is_answered_as_by_a_shell() {
 }
 
 #[test]
+fn a_script_without_a_first_line_is_run_by_the_shell() {
+    let folder = folder("govern-script");
+    let script = file(&folder, "script", b"echo \"$1\"; exit 6\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).unwrap();
+    let output = run(&["run", "--", &script, "word"]);
+    assert_eq!(
+        (output.status.code(), &*output.stdout),
+        (Some(6), &b"word\n"[..])
+    );
+}
+
+#[test]
 fn policies_that_cannot_decide_and_files_that_exist_are_refused_before_the_program_runs() {
     let folder = folder("govern-refused");
     let there = file(&folder, "there.json", b"{}");
@@ -75,12 +88,14 @@ fn policies_that_cannot_decide_and_files_that_exist_are_refused_before_the_progr
         (&["--policy", "pop-513"], "takes 1 to 512 base pages"),
         (&["--format", "json", "-o", &there], "exists"),
         (&["--journal", &there], "exists"),
+        (&["--journal", "a", "-o", "./a"], "cannot be the same file"),
     ] {
         let said = refused(&run(&[&["run"], options, &touch].concat()));
         assert!(said.contains(words), "{said}");
     }
     for options in [
         ["--max-added", "much"],
+        ["--max-added", "10"],
         ["--max-cpu", "0"],
         ["--interval", "0"],
         ["--keep-free", "x"],

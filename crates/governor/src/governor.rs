@@ -94,6 +94,12 @@ impl<K: Kernel> Governor<K> {
         &mut self.tree
     }
 
+    /// The processes that live still.
+    pub fn living(&mut self) -> Vec<ProcessId> {
+        let living = self.tree.living(&mut self.kernel);
+        living.into_iter().map(|(process, _)| process).collect()
+    }
+
     /// Leaves processes to others from here on, with what they start.
     pub fn leave_out(&mut self, apart: Arc<BTreeSet<ProcessId>>) {
         self.tree.leave_out(apart, &mut self.kernel);

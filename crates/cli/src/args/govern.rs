@@ -30,7 +30,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) govern: Govern,
 
-    /// Run the program N times under the policy and N times without, in turns, and print the difference. Its standard input is empty, and its standard output is thrown away
+    /// Run the program N times under the policy and N times without, in turns, and print the difference. It has no input, and its standard output is thrown away
     #[arg(long, value_name = "N", conflicts_with_all = ["dry_run", "journal"])]
     pub(crate) baseline: Option<NonZero<u32>>,
 
@@ -123,8 +123,17 @@ pub(crate) enum LiveFormat {
     Json,
 }
 
-pub(super) fn allowance(text: &str) -> Result<Allowance, NotAnAllowance> {
+pub(super) fn allowance(text: &str) -> Result<Allowance, String> {
+    // A number without a unit that could be one of percent: no size is so small.
+    if text
+        .trim()
+        .parse()
+        .is_ok_and(|bytes: u64| (1..=1000).contains(&bytes))
+    {
+        return Err(format!("{text} bytes hold no page; did you mean {text}%?"));
+    }
     text.parse()
+        .map_err(|error: NotAnAllowance| error.to_string())
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -74,6 +74,7 @@ pub(crate) fn run(options: &Attach) -> Result<(), Failure> {
         status: None,
         usage: None,
         elapsed: began.elapsed(),
+        notes: Vec::new(),
     };
     tell(&options.govern, place, &mut governor, &ended)
 }

@@ -1,6 +1,8 @@
 //! `run --baseline N`: with the policy and without, in turns.
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::num::NonZero;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -106,6 +108,12 @@ fn once(options: &Run, governed: bool) -> Result<RunFigures, Failure> {
     drop(left);
     let elapsed = began.elapsed();
     let (status, usage) = status.map_err(cannot_wait)?;
+    if status
+        .signal()
+        .is_some_and(|signal| matches!(signal, SIGINT | SIGTERM | SIGHUP))
+    {
+        return Err(Failure::as_program(status));
+    }
     if !status.success() {
         return Err(Failure::Failed(format!(
             "{}: it failed ({status}), so its figures would say nothing",

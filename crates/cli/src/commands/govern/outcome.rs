@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub(super) struct Ended {
     /// What the program took, where it was started here.
     pub(super) usage: Option<Usage>,
     pub(super) elapsed: Duration,
+    /// What stood in the way.
+    pub(super) notes: Vec<String>,
 }
 
 /// Where what was done is told: found out before anything is done, so that a file that exists is refused in time.
@@ -35,6 +38,15 @@ pub(super) struct Where(pub(super) Option<Output>);
 
 impl Where {
     pub(super) fn of(options: &Govern) -> Result<Self, Failure> {
+        let absolute = |path: &Option<PathBuf>| {
+            path.as_ref()
+                .and_then(|path| std::path::absolute(path).ok())
+        };
+        if options.journal.is_some() && absolute(&options.journal) == absolute(&options.output) {
+            return Err(Failure::wrong(
+                "the journal and the report cannot be the same file",
+            ));
+        }
         let wanted = options.output.is_some() || options.format == LiveFormat::Json;
         let output = wanted
             .then(|| Output::create(options.output.as_deref(), options.force))
@@ -66,9 +78,11 @@ pub(super) fn tell(
                 schema: REPORT_SCHEMA.to_owned(),
                 processes: processes(governor.ward()),
                 unseen: Vec::new(),
-                notes: unreachable
-                    .then(|| UNREACHABLE.to_owned())
-                    .into_iter()
+                notes: ended
+                    .notes
+                    .iter()
+                    .cloned()
+                    .chain(unreachable.then(|| UNREACHABLE.to_owned()))
                     .collect(),
                 governed: Some(governed),
                 provenance: provenance(&format!("{options:?}")),

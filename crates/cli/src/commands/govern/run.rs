@@ -17,6 +17,9 @@ use crate::args::Run;
 use crate::failure::{Failure, reason};
 use crate::interrupt::LeftToChild;
 
+/// What the kernel answers to a file that it does not know how to run (`errno.h`).
+const ENOEXEC: i32 = 8;
+
 pub(crate) fn run(options: &Run) -> Result<(), Failure> {
     let ward = ward(&options.govern)?;
     let place = Where::of(&options.govern)?;
@@ -33,6 +36,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         }
         return baseline::run(options, rounds, place);
     }
+    let began = Instant::now();
     if !governs {
         say(format_args!(
             "{} runs without a governor",
@@ -41,14 +45,28 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         let left = LeftToChild::awaiting();
         let child = start(&options.command)?;
         left.begun();
-        let (status, _) = broadleaf_governor::wait_for(child.id()).map_err(cannot_wait)?;
+        let (status, usage) = broadleaf_governor::wait_for(child.id()).map_err(cannot_wait)?;
         left.ended();
+        if options.govern.journal.is_some() {
+            say("no journal is written, for nothing was governed");
+        }
+        let mut nobody = Governor::new(Linux::new(), ward, Tree::default(), true);
+        let ended = Ended {
+            status: Some(status),
+            usage: Some(usage),
+            elapsed: began.elapsed(),
+            notes: obstacles.iter().map(ToString::to_string).collect(),
+        };
+        if place.0.is_some()
+            && let Err(failure) = tell(&options.govern, place, &mut nobody, &ended)
+        {
+            say(format_args!("what was done cannot be told: {failure}"));
+        }
         return Err(Failure::as_program(status));
     }
     if !options.govern.dry_run {
         only_source();
     }
-    let began = Instant::now();
     let mut journal = Notes::begin(&options.govern, ward.policy(), &options.command)?;
     let left = LeftToChild::awaiting();
     let child = start(&options.command)?;
@@ -79,12 +97,29 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         status: Some(status),
         usage: Some(usage),
         elapsed: began.elapsed(),
+        notes: Vec::new(),
     };
+    if !options.govern.dry_run {
+        tell_who_goes_on(&mut governor);
+    }
     if let Err(failure) = tell(&options.govern, place, &mut governor, &ended) {
         // The program has done its work, whether or not anybody hears of the governor's.
         say(format_args!("what was done cannot be told: {failure}"));
     }
     Err(Failure::as_program(status))
+}
+
+/// Says which processes live on: nobody makes superpages in them any more, not even the kernel.
+fn tell_who_goes_on(governor: &mut Governor<Linux>) {
+    let living = governor.living();
+    if living.is_empty() {
+        return;
+    }
+    let pids: Vec<String> = living.iter().map(ToString::to_string).collect();
+    let pids = pids.join(" ");
+    say(format_args!(
+        "processes go on that the program started: {pids}. Nobody makes superpages in them now; to go on: broadleaf attach {pids}"
+    ));
 }
 
 /// Makes the governor the only source of superpages in what is started from here, where the kernel can.
@@ -97,24 +132,35 @@ pub(super) fn only_source() {
 pub(super) fn start(command: &[OsString]) -> Result<Child, Failure> {
     let mut builder = Command::new(&command[0]);
     builder.args(&command[1..]);
-    spawn(builder)
+    match builder.spawn() {
+        // A script that does not say what runs it: the shell does, as `nice` would have it.
+        Err(error) if error.raw_os_error() == Some(ENOEXEC) => {
+            let mut shell = Command::new("sh");
+            shell.args(command);
+            spawn(shell)
+        }
+        Err(error) => Err(cannot_run(&builder, &error)),
+        Ok(child) => Ok(child),
+    }
 }
 
 /// Starts what was put together. A program that cannot be started is answered as shells and `nice` do.
 pub(super) fn spawn(mut command: Command) -> Result<Child, Failure> {
-    command.spawn().map_err(|error| {
-        let status = if error.kind() == io::ErrorKind::NotFound {
-            127
-        } else {
-            126
-        };
-        let message = format!(
-            "{}: cannot run it: {}",
-            command.get_program().display(),
-            reason(&error)
-        );
-        Failure::Status(status, message)
-    })
+    command
+        .spawn()
+        .map_err(|error| cannot_run(&command, &error))
+}
+
+fn cannot_run(command: &Command, error: &io::Error) -> Failure {
+    let status = if error.kind() == io::ErrorKind::NotFound {
+        127
+    } else {
+        126
+    };
+    let program = command.get_program().to_string_lossy();
+    let program = program.replace(char::is_control, "?");
+    let message = format!("{program}: cannot run it: {}", reason(error));
+    Failure::Status(status, message)
 }
 
 /// A governor of a child and all that it starts.
