@@ -1,12 +1,11 @@
 //! What a governor did, in a few lines.
 
-use crate::View;
 use crate::number::{grouped, percent, size};
 use broadleaf_metrics::Governed;
 use std::fmt::Write;
 
 /// What a governor did, in a few lines, for people. `budget` is what it was allowed to add, as it was written.
-pub fn governed_summary(governed: &Governed, budget: &str, _view: View) -> String {
+pub fn governed_summary(governed: &Governed, budget: &str) -> String {
     let mut text = String::new();
     let mut line = |name: &str, what: String| {
         // Writing to a string cannot fail.

@@ -10,9 +10,9 @@ use broadleaf_governor::{Counters, Spent, Usage, allow_only_advised, allow_thp};
 use broadleaf_metrics::{BASELINE_SCHEMA, BaselineReport, RunFigures};
 use broadleaf_report::{View, baseline_table};
 
+use super::child::{cannot_wait, ending, governor_of, spawn};
 use super::limits::ManyFiles;
 use super::outcome::{Where, print};
-use super::run::{cannot_wait, ending, governor_of, spawn};
 use super::{govern, ward};
 use crate::args::{LiveFormat, Run};
 use crate::failure::Failure;

@@ -2,6 +2,7 @@
 
 mod attach;
 mod baseline;
+mod child;
 mod journal;
 mod limits;
 mod outcome;

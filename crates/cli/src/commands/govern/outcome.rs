@@ -9,7 +9,7 @@ use std::time::Duration;
 use broadleaf_governor::{Governor, Linux, Usage, Ward};
 use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA};
 use broadleaf_policy::Refusal;
-use broadleaf_report::{View, governed_summary};
+use broadleaf_report::governed_summary;
 
 use crate::args::{Govern, LiveFormat};
 use crate::commands::report::gather::process_report;
@@ -66,8 +66,7 @@ pub(super) fn tell(
     let unreachable = governed.refusals.contains_key(Refusal::Unreachable.name());
     let text = match options.format {
         LiveFormat::Table => {
-            let mut text =
-                governed_summary(&governed, &options.max_added.to_string(), View::default());
+            let mut text = governed_summary(&governed, &options.max_added.to_string());
             if unreachable {
                 text.push_str(&format!("broadleaf: {UNREACHABLE}\n"));
             }
