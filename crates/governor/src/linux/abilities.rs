@@ -23,6 +23,8 @@ pub struct Abilities {
     pub setting: Option<ThpSetting>,
     /// Whether the kernel was built with transparent superpages, as far as can be seen: it counts them, or has the setting.
     pub has_thp: bool,
+    /// Whether superpages can be told from blocks that are full: by `PAGEMAP_SCAN` (Linux 6.7), or by frame numbers, which take `CAP_SYS_ADMIN`.
+    pub tells_superpages: bool,
     /// Whether other processes' memory may be changed: `CAP_SYS_NICE`.
     pub may_change_others: bool,
     /// Who may make superpages in this process and in what it starts.
@@ -47,6 +49,12 @@ pub enum Obstacle {
     /// No `MADV_COLLAPSE`.
     #[error("Linux {}.{} cannot make superpages of another process's memory; that takes Linux 6.1 or later", .0.0, .0.1)]
     TooOld((u32, u32)),
+    /// No way to see what became of a promotion.
+    #[error(
+        "before Linux 6.7, superpages are told from full blocks by their frames alone, which the kernel shows to CAP_SYS_ADMIN; without, \
+         each superpage would be taken for one that the program broke"
+    )]
+    Blind,
     /// No right to.
     #[error(
         "this user may not change another process's memory, not even of its own programs: the kernel asks for CAP_SYS_NICE. \
@@ -72,6 +80,8 @@ pub enum Obstacle {
 const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// The number of `CAP_SYS_NICE` (`linux/capability.h`).
 const CAP_SYS_NICE: u32 = 23;
+/// The number of `CAP_SYS_ADMIN`.
+const CAP_SYS_ADMIN: u32 = 21;
 
 impl Obstacle {
     /// Whether nothing can be governed at all.
@@ -85,11 +95,14 @@ impl Abilities {
     pub fn here() -> Self {
         let read = |path: &str| std::fs::read_to_string(Path::new(path)).unwrap_or_default();
         let setting = setting(&read(SETTING));
+        let kernel = version(&read("/proc/sys/kernel/osrelease"));
+        let status = read("/proc/self/status");
         Self {
-            kernel: version(&read("/proc/sys/kernel/osrelease")),
+            tells_superpages: kernel >= (6, 7) || has_capability(&status, CAP_SYS_ADMIN),
+            kernel,
             setting,
             has_thp: setting.is_some() || counts_superpages(&read("/proc/meminfo")),
-            may_change_others: has_capability(&read("/proc/self/status"), CAP_SYS_NICE),
+            may_change_others: has_capability(&status, CAP_SYS_NICE),
             control: thp_control(),
         }
     }
@@ -102,6 +115,9 @@ impl Abilities {
         }
         if self.kernel < (6, 1) {
             found.push(Obstacle::TooOld(self.kernel));
+        }
+        if !self.tells_superpages {
+            found.push(Obstacle::Blind);
         }
         if !self.may_change_others {
             found.push(Obstacle::NoRight);
@@ -161,6 +177,7 @@ mod tests {
     use super::*;
 
     const ABLE: Abilities = Abilities {
+        tells_superpages: true,
         kernel: (6, 18),
         setting: Some(ThpSetting::Madvise),
         has_thp: true,
@@ -224,6 +241,11 @@ mod tests {
             [Obstacle::KernelToo]
         );
         assert!(!Obstacle::KernelToo.is_fatal());
+        let blind = Abilities {
+            tells_superpages: false,
+            ..ABLE
+        };
+        assert_eq!(found(blind, true), [Obstacle::Blind]);
         let nobody = Abilities {
             may_change_others: false,
             ..ABLE

@@ -54,7 +54,12 @@ fn ward(options: &Govern) -> Result<Ward, Failure> {
 pub(super) fn obstacles(attaching: bool, dry: bool) -> Vec<Obstacle> {
     let mut found = Abilities::here().obstacles(attaching);
     if dry {
-        found.retain(|obstacle| !matches!(obstacle, Obstacle::NoRight | Obstacle::TooOld(_)));
+        found.retain(|obstacle| {
+            !matches!(
+                obstacle,
+                Obstacle::NoRight | Obstacle::TooOld(_) | Obstacle::Blind
+            )
+        });
     }
     found
 }
