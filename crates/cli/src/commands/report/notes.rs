@@ -28,7 +28,7 @@ pub(super) fn all(
     promotions: u64,
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    notes.extend(setting(Abilities::here().setting));
+    notes.extend(setting(&Abilities::here()));
     if !forbidden.is_empty() {
         notes.push(format!(
             "superpages are forbidden to {}, by prctl(PR_SET_THP_DISABLE): the kernel would refuse every block",
@@ -56,8 +56,9 @@ pub(super) fn all(
     notes
 }
 
-fn setting(setting: Option<ThpSetting>) -> Option<String> {
-    match setting {
+fn setting(abilities: &Abilities) -> Option<String> {
+    match abilities.setting {
+        None if abilities.has_thp => Some(Obstacle::SettingUnknown.to_string()),
         None => Some(Obstacle::NoThp.to_string()),
         Some(ThpSetting::Always) => Some(
             "the kernel makes superpages of its own accord here (/sys/kernel/mm/transparent_hugepage/enabled says always)"
@@ -73,10 +74,19 @@ mod tests {
 
     #[test]
     fn what_stands_in_the_way_is_said_in_words() {
-        assert!(setting(None).is_some_and(|note| note.contains("without transparent superpages")));
-        assert!(setting(Some(ThpSetting::Always)).is_some_and(|note| note.contains("own accord")));
-        assert_eq!(setting(Some(ThpSetting::Madvise)), None);
-        assert_eq!(setting(Some(ThpSetting::Never)), None);
+        let told = |has_thp, setting| {
+            super::setting(&Abilities {
+                has_thp,
+                setting,
+                ..Abilities::here()
+            })
+        };
+        assert_eq!(told(false, None), Some(Obstacle::NoThp.to_string()));
+        assert_eq!(told(true, None), Some(Obstacle::SettingUnknown.to_string()));
+        let always = told(true, Some(ThpSetting::Always));
+        assert!(always.is_some_and(|note| note.contains("own accord")));
+        assert_eq!(told(true, Some(ThpSetting::Madvise)), None);
+        assert_eq!(told(true, Some(ThpSetting::Never)), None);
         let other = reason(No::NotAllowed, Some(u32::MAX));
         assert!(other.contains("another user") && other.contains("CAP_SYS_PTRACE"));
         assert!(reason(No::NotAllowed, None).contains("CAP_SYS_PTRACE"));
