@@ -128,7 +128,19 @@ fn every_refusal_that_is_a_policy_s_is_reached() {
         }
     }
     // What only a host can say.
-    let hosts = [Refusal::MemoryShort, Refusal::NotInPlace];
+    let hosts = [
+        Refusal::MemoryShort,
+        Refusal::NotInPlace,
+        // Of live processes.
+        Refusal::OverBudget,
+        Refusal::SplitByProgram,
+        Refusal::BackingOff,
+        Refusal::Changed,
+        Refusal::Busy,
+        Refusal::NotCollapsible,
+        Refusal::NoCharge,
+        Refusal::Unreachable,
+    ];
     for refusal in Refusal::ALL {
         assert_eq!(
             !reached.contains(refusal),

@@ -3,8 +3,8 @@
 use super::super::Expression;
 use crate::policies::testing::RESERVED;
 use crate::{
-    BackingKind, Charges, Copies, Coverage, Needs, Order, Placement, Point, Policy, Refusal, Scan,
-    Sizes, Verdict, View,
+    BackingKind, Beyond, Charges, Copies, Coverage, Needs, Order, Placement, Point, Policy,
+    Refusal, Scan, Sizes, Verdict, View,
 };
 use alloc::string::String;
 
@@ -269,6 +269,7 @@ fn what_it_speaks_of_says_when_it_is_asked() {
         assert_eq!(
             of(truth).needs(),
             Needs {
+                beyond_looking: Some(Beyond::Ages),
                 asked_at_age: age,
                 ..Needs::default()
             },
