@@ -1,6 +1,6 @@
 //! How full the blocks of a process are.
 
-use crate::seen::{BLOCK_BYTES, Behind, Mapping, PAGES, Pages};
+use crate::seen::{BLOCK_BYTES, Behind, PAGES, Pages};
 
 /// Blocks by what stands behind them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,28 +88,10 @@ fn bar(present: u32) -> Option<usize> {
         .position(|(from, to)| (*from..=*to).contains(&present))
 }
 
-impl Pages {
-    /// The blocks that hold something, each with the mapping that it lies in.
-    pub fn mapped(&self) -> impl Iterator<Item = (&Mapping, &crate::BlockSeen)> {
-        let mut mappings = self.mappings.iter().peekable();
-        self.blocks.iter().filter_map(move |seen| {
-            while mappings
-                .next_if(|mapping| mapping.blocks().end <= seen.block)
-                .is_some()
-            {}
-            let mapping = *mappings.peek()?;
-            mapping
-                .blocks()
-                .contains(&seen.block)
-                .then_some((mapping, seen))
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BlockSeen;
+    use crate::{BlockSeen, Mapping};
 
     #[test]
     fn bars_meet_and_cover_every_population() {

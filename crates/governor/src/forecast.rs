@@ -1,7 +1,7 @@
 //! What a policy would do to a process now.
 
 use crate::budget::{Allowance, Budgets};
-use crate::seen::{BLOCK_BYTES, MachineSeen, PAGE_BYTES, ProcessSeen, Seen};
+use crate::seen::{MachineSeen, Pages, ProcessSeen, Seen};
 use crate::ward::Ward;
 use broadleaf_policy::{Policy, Refusals};
 use std::time::Duration;
@@ -48,30 +48,21 @@ pub fn forecast(policy: Box<dyn Policy>, process: ProcessSeen) -> Forecast {
         processes: vec![process],
     });
     let plan = ward.decide();
-    let mut forecast = Forecast {
+    let huge = ward.pages(id).map_or(0, Pages::huge_bytes);
+    Forecast {
         policy: name,
         would_promote: plan.promotions(),
-        added_bytes: 0,
-        covered_bytes: 0,
+        added_bytes: plan.added_bytes(),
+        covered_bytes: huge + plan.resident_bytes(),
         refusals: ward.tally().refusals.clone(),
-    };
-    for run in &plan.promote {
-        for present in &run.present {
-            let resident = u64::from(*present) * PAGE_BYTES;
-            forecast.added_bytes += BLOCK_BYTES - resident;
-            forecast.covered_bytes += resident;
-        }
     }
-    let blocks = ward.pages(id).map_or(&[][..], |pages| &pages.blocks);
-    let huge = blocks.iter().filter(|seen| seen.huge).count() as u64;
-    forecast.covered_bytes += huge * BLOCK_BYTES;
-    forecast
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Behind, BlockSeen, Came, Mapping, Outcome, Pages, Plan, ProcessId, Vitals};
+    use crate::seen::{BLOCK_BYTES, PAGE_BYTES};
+    use crate::{Behind, BlockSeen, Came, Mapping, Outcome, Plan, ProcessId, Vitals};
     use std::collections::BTreeMap;
 
     fn mapping(first: u64, end: u64, behind: Behind) -> Mapping {
@@ -88,11 +79,7 @@ mod tests {
     /// A superpage, then blocks of these populations, and two blocks of a file.
     fn process(populations: &[u16]) -> ProcessSeen {
         let end = 2 + populations.len() as u64;
-        let mut blocks = vec![BlockSeen {
-            block: 1,
-            huge: true,
-            ..BlockSeen::default()
-        }];
+        let mut blocks = vec![BlockSeen::superpage(1)];
         let all = populations.iter().chain(&[512, 512]);
         blocks.extend(all.enumerate().map(|(at, present)| BlockSeen {
             block: 2 + at as u64,

@@ -5,7 +5,7 @@ use crate::budget::Budgets;
 use crate::kernel::{Kernel, No};
 use crate::pace::{AT_LEAST_EVERY, Pace, acting};
 use crate::plan::Plan;
-use crate::seen::{BLOCK_BYTES, PAGE_BYTES, ProcessId, ProcessSeen, Seen, Vitals};
+use crate::seen::{ProcessId, ProcessSeen, Seen, Vitals};
 use crate::tree::Tree;
 use crate::ward::Ward;
 use broadleaf_policy::Policy;
@@ -133,7 +133,10 @@ impl<K: Kernel> Governor<K> {
         let was_quiet = seen.processes.iter().all(|process| process.pages.is_none());
         self.ward.see(seen.clone());
         let plan = self.ward.decide();
-        self.most_planned = self.most_planned.max(planned(&plan));
+        self.most_planned = self.most_planned.max(Planned {
+            promotions: plan.promotions(),
+            added_bytes: plan.added_bytes(),
+        });
         let decided = self.kernel.own_cpu();
         let acted_from = self.kernel.now();
         let done = if self.dry {
@@ -201,17 +204,13 @@ impl<K: Kernel> Governor<K> {
         let now = self.kernel.now().saturating_sub(self.began);
         self.pace.looked(self.ward.budgets(), now, spent);
         self.spent_on_pages = spent;
-        let lives = |id: &ProcessId| {
-            processes
-                .binary_search_by_key(id, |process| process.id)
-                .is_ok()
-        };
-        self.looked.retain(|id, _| lives(id));
-        Seen {
+        let seen = Seen {
             at,
             machine,
             processes,
-        }
+        };
+        self.looked.retain(|id, _| seen.has(*id));
+        seen
     }
 
     /// Whether something may have changed in the memory of a process: pages come by faults, and go from what is resident.
@@ -220,15 +219,5 @@ impl<K: Kernel> Governor<K> {
             None => true,
             Some((before, when)) => before != vitals || at.saturating_sub(*when) >= AT_LEAST_EVERY,
         }
-    }
-}
-
-fn planned(plan: &Plan) -> Planned {
-    let pages = plan.promote.iter().flat_map(|run| &run.present);
-    Planned {
-        promotions: plan.promotions(),
-        added_bytes: pages
-            .map(|present| BLOCK_BYTES - u64::from(*present) * PAGE_BYTES)
-            .sum(),
     }
 }

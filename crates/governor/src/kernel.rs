@@ -1,6 +1,6 @@
 //! What the governor asks of a kernel: the only way to live processes, for knowing and for doing.
 
-use crate::seen::{BlockSeen, Headroom, MachineSeen, Mapping, Pages, ProcessId, Vitals};
+use crate::seen::{BlockSeen, Headroom, MachineSeen, Pages, ProcessId, Vitals};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -77,13 +77,4 @@ pub trait Kernel {
     /// # Errors
     /// What the kernel answered.
     fn split(&mut self, process: ProcessId, block: u64) -> Result<(), No>;
-}
-
-impl Mapping {
-    /// The mapping among `all`, which stand in order, that holds a block wholly.
-    pub fn of_block(all: &[Self], block: u64) -> Option<&Self> {
-        let after = all.partition_point(|mapping| mapping.blocks().end <= block);
-        all.get(after)
-            .filter(|mapping| mapping.blocks().contains(&block))
-    }
 }

@@ -1,6 +1,6 @@
 //! What a decision is, and what came of it.
 
-use crate::seen::{BlockSeen, ProcessId};
+use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES, ProcessId};
 use broadleaf_policy::Refusal;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -37,6 +37,17 @@ impl Plan {
             .iter()
             .map(|run| run.present.len() as u64)
             .sum()
+    }
+
+    /// Bytes that are resident in the blocks to be promoted.
+    pub fn resident_bytes(&self) -> u64 {
+        let each = self.promote.iter().flat_map(|run| &run.present);
+        each.map(|present| u64::from(*present) * PAGE_BYTES).sum()
+    }
+
+    /// Bytes that the promotions would add.
+    pub fn added_bytes(&self) -> u64 {
+        self.promotions() * BLOCK_BYTES - self.resident_bytes()
     }
 }
 

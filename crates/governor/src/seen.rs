@@ -77,6 +77,13 @@ impl Mapping {
         let end = self.end / BLOCK_BYTES;
         first..if end < first { first } else { end }
     }
+
+    /// The mapping among `all`, which stand in order, that holds a block wholly.
+    pub fn of_block(all: &[Self], block: u64) -> Option<&Self> {
+        let after = all.partition_point(|mapping| mapping.blocks().end <= block);
+        all.get(after)
+            .filter(|mapping| mapping.blocks().contains(&block))
+    }
 }
 
 /// What stands in one block, in base pages. A superpage has none of these but `huge`.
@@ -95,6 +102,25 @@ pub struct BlockSeen {
 }
 
 impl BlockSeen {
+    /// A block in which nothing stands.
+    pub const fn empty(block: u64) -> Self {
+        Self {
+            block,
+            present: 0,
+            zero: 0,
+            swapped: 0,
+            huge: false,
+        }
+    }
+
+    /// A block that is a superpage.
+    pub const fn superpage(block: u64) -> Self {
+        Self {
+            huge: true,
+            ..Self::empty(block)
+        }
+    }
+
     /// Whether nothing stands there.
     pub const fn is_empty(&self) -> bool {
         self.present == 0 && self.zero == 0 && self.swapped == 0 && !self.huge
@@ -125,6 +151,43 @@ pub struct Pages {
     /// Bytes that the process holds, of pages that others share its part alone; `None` where that was not looked at, for nobody can share any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<u64>,
+}
+
+impl Pages {
+    /// What stands in a block; `None` where that is nothing.
+    pub fn block(&self, number: u64) -> Option<&BlockSeen> {
+        let at = (self.blocks).binary_search_by_key(&number, |seen| seen.block);
+        at.ok().map(|at| &self.blocks[at])
+    }
+
+    /// Notes what stands in a block now.
+    pub fn note(&mut self, now: BlockSeen) {
+        match (self.blocks).binary_search_by_key(&now.block, |seen| seen.block) {
+            Ok(at) => self.blocks[at] = now,
+            Err(at) => self.blocks.insert(at, now),
+        }
+    }
+
+    /// The blocks that hold something, each with the mapping that it lies in.
+    pub fn mapped(&self) -> impl Iterator<Item = (&Mapping, &BlockSeen)> {
+        let mut mappings = self.mappings.iter().peekable();
+        self.blocks.iter().filter_map(move |seen| {
+            while mappings
+                .next_if(|mapping| mapping.blocks().end <= seen.block)
+                .is_some()
+            {}
+            let mapping = *mappings.peek()?;
+            mapping
+                .blocks()
+                .contains(&seen.block)
+                .then_some((mapping, seen))
+        })
+    }
+
+    /// Bytes in superpages.
+    pub fn huge_bytes(&self) -> u64 {
+        self.blocks.iter().filter(|seen| seen.huge).count() as u64 * BLOCK_BYTES
+    }
 }
 
 /// What the machine looks like.
@@ -169,4 +232,12 @@ pub struct Seen {
     pub machine: MachineSeen,
     /// The processes that live, in order.
     pub processes: Vec<ProcessSeen>,
+}
+
+impl Seen {
+    /// Whether that process lives.
+    pub fn has(&self, id: ProcessId) -> bool {
+        let all = &self.processes;
+        all.binary_search_by_key(&id, |process| process.id).is_ok()
+    }
 }

@@ -27,7 +27,7 @@ fn text(tally: &Tally) -> String {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 64,
+        cases: 512,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

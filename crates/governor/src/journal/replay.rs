@@ -4,7 +4,6 @@ use super::what_if::WhatIf;
 use super::{Header, TickRecord};
 use crate::budget::Budgets;
 use crate::plan::Plan;
-use crate::seen::BLOCK_BYTES;
 use crate::view::{OutOfReach, can_decide};
 use crate::ward::{Tally, Ward};
 use broadleaf_policy::{ParseError, Policy};
@@ -110,7 +109,7 @@ pub fn verify(
         }
     }
     verified.tally = ward.tally().clone();
-    verified.huge_bytes = huge_bytes(&ward);
+    verified.huge_bytes = ward.huge_bytes();
     verified.added_bytes = ward.added_bytes();
     Ok(verified)
 }
@@ -159,14 +158,8 @@ pub fn under(
         policy: name,
         budgets,
         tally: ward.tally().clone(),
-        huge_bytes: huge_bytes(&ward),
+        huge_bytes: ward.huge_bytes(),
         added_bytes: ward.added_bytes(),
         ticks: count,
     })
-}
-
-/// Bytes in superpages.
-fn huge_bytes(ward: &Ward) -> u64 {
-    let blocks = ward.processes().flat_map(|(_, _, pages)| &pages.blocks);
-    blocks.filter(|seen| seen.huge).count() as u64 * BLOCK_BYTES
 }

@@ -71,11 +71,7 @@ impl WhatIf {
 
     /// What was seen, with the superpages of the estimate in place of those that the recorded run made.
     fn overlay(&mut self, seen: &Seen) -> Seen {
-        let lives = |id: &ProcessId| {
-            let all = &seen.processes;
-            all.binary_search_by_key(id, |process| process.id).is_ok()
-        };
-        self.processes.retain(|id, _| lives(id));
+        self.processes.retain(|id, _| seen.has(*id));
         let processes: Vec<ProcessSeen> = (seen.processes.iter())
             .map(|process| {
                 let known = self.processes.entry(process.id).or_default();
@@ -112,8 +108,13 @@ impl WhatIf {
             let block = outcome.block;
             process.recorded.take_in(outcome);
             match outcome.came {
-                Came::Promoted(_) => {
+                Came::Promoted(before) => {
                     process.refused.remove(&block);
+                    if process.lost(before)
+                        && let Some(made) = process.made.0.get_mut(&block)
+                    {
+                        made.stands = false;
+                    }
                 }
                 Came::Demoted(now) => {
                     process.base.insert(block, now);
@@ -156,27 +157,24 @@ impl Process {
                 ..Self::default()
             };
         }
-        let recorded = self.recorded.added();
         let pages = seen.pages.as_ref().map(|pages| self.pages(pages));
-        let made = self.made.added();
+        // What the program gave back is in neither.
+        let (recorded, made) = (self.recorded.added(), self.made.added());
         let mut seen = seen.clone();
         let rss = seen.vitals.rss_bytes;
-        seen.vitals.rss_bytes = rss.saturating_sub(recorded).saturating_add(made);
+        seen.vitals.rss_bytes = rss.saturating_add(made).saturating_sub(recorded);
         seen.pages = pages;
         if let Some(held) = seen.pages.as_mut().and_then(|pages| pages.held.as_mut()) {
-            *held = held.saturating_sub(recorded).saturating_add(made);
+            *held = held.saturating_add(made).saturating_sub(recorded);
         }
         seen
     }
 
     fn pages(&mut self, seen: &Pages) -> Pages {
-        let holds_something = |block: &u64| {
-            let all = &seen.blocks;
-            all.binary_search_by_key(block, |seen| seen.block).is_ok()
-        };
-        self.recorded.0.retain(|block, _| holds_something(block));
-        self.made.0.retain(|block, _| holds_something(block));
-        self.base.retain(|block, _| holds_something(block));
+        let holds_something = |block: u64| seen.block(block).is_some();
+        self.recorded.0.retain(|block, _| holds_something(*block));
+        self.made.0.retain(|block, _| holds_something(*block));
+        self.base.retain(|block, _| holds_something(*block));
         let blocks = seen.blocks.iter().map(|seen| self.block(seen)).collect();
         Pages {
             mappings: seen.mappings.clone(),
@@ -198,28 +196,28 @@ impl Process {
             },
             None => *seen,
         };
-        let was = self.base.insert(number, base);
         // What the recorded run broke is no longer among its superpages, so this was the program.
-        let broken_there = recorded.is_some_and(|made| {
-            let broken = made.stands && !seen.huge;
+        let broken = recorded.is_some_and(|made| {
             made.stands &= seen.huge;
-            broken
+            !made.stands
         });
-        let Some(made) = self.made.0.get_mut(&number).filter(|made| made.stands) else {
-            return base;
-        };
-        let pages = |seen: &BlockSeen| seen.present + seen.swapped;
-        let lost = was.is_some_and(|was| !was.huge && !base.huge && pages(&base) < pages(&was));
-        if !broken_there && !lost {
-            return BlockSeen {
-                block: number,
-                huge: true,
-                ..BlockSeen::default()
-            };
+        let lost = self.lost(base);
+        match self.made.0.get_mut(&number) {
+            None => base,
+            Some(made) if made.stands && !broken && !lost => BlockSeen::superpage(number),
+            Some(made) => {
+                made.stands = false;
+                // Where it was broken in both runs it is what was seen.
+                if broken { *seen } else { base }
+            }
         }
-        made.stands = false;
-        // In both runs it is what was seen.
-        if broken_there { *seen } else { base }
+    }
+
+    /// Notes what a block would hold without superpages; whether that is less than before.
+    fn lost(&mut self, base: BlockSeen) -> bool {
+        let was = self.base.insert(base.block, base);
+        let pages = |seen: &BlockSeen| seen.present + seen.swapped;
+        was.is_some_and(|was| !was.huge && !base.huge && pages(&base) < pages(&was))
     }
 
     /// What would have come of a promotion.

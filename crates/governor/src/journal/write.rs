@@ -55,12 +55,8 @@ impl<W: Write> Journal<W> {
     fn line(&mut self, seen: &Seen) -> Line {
         let machine = (self.machine != Some(seen.machine)).then(|| seen.machine.into());
         self.machine = Some(seen.machine);
-        let living = |id: &ProcessId| {
-            let all = &seen.processes;
-            all.binary_search_by_key(id, |process| process.id).is_ok()
-        };
-        let known = self.processes.keys();
-        let gone: Vec<ProcessId> = known.filter(|id| !living(id)).copied().collect();
+        let known = self.processes.keys().copied();
+        let gone: Vec<ProcessId> = known.filter(|id| !seen.has(*id)).collect();
         for id in &gone {
             self.processes.remove(id);
         }
@@ -116,20 +112,11 @@ impl<W: Write> Journal<W> {
 
 fn memory(was: &Pages, is: &Pages) -> Memory {
     let before = was.blocks.iter().map(|seen| seen.block);
-    let stays = |block: u64| {
-        let all = &is.blocks;
-        all.binary_search_by_key(&block, |seen| seen.block).is_ok()
-    };
-    let differs = |seen: &&BlockSeen| {
-        let at = was
-            .blocks
-            .binary_search_by_key(&seen.block, |was| was.block);
-        at.map_or(true, |at| was.blocks[at] != **seen)
-    };
+    let differs = |seen: &&BlockSeen| was.block(seen.block) != Some(*seen);
     Memory {
         mappings: splice(&was.mappings, &is.mappings),
         held: is.held,
-        gone: ranges(before.filter(|block| !stays(*block))),
+        gone: ranges(before.filter(|block| is.block(*block).is_none())),
         blocks: (is.blocks.iter().filter(differs))
             .map(|seen| (*seen).into())
             .collect(),

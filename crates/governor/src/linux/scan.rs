@@ -100,10 +100,7 @@ impl Blocks {
     fn block(&mut self, block: u64) -> &mut BlockSeen {
         if self.seen.last().is_none_or(|last| last.block != block) {
             self.settle();
-            self.seen.push(BlockSeen {
-                block,
-                ..BlockSeen::default()
-            });
+            self.seen.push(BlockSeen::empty(block));
         }
         let last = self.seen.len() - 1;
         &mut self.seen[last]
@@ -112,11 +109,7 @@ impl Blocks {
     /// A block that became a superpage while it was looked at was seen as both.
     fn settle(&mut self) {
         if let Some(last) = self.seen.last_mut().filter(|last| last.huge) {
-            *last = BlockSeen {
-                block: last.block,
-                huge: true,
-                ..BlockSeen::default()
-            };
+            *last = BlockSeen::superpage(last.block);
         }
     }
 
@@ -132,10 +125,7 @@ impl Blocks {
         let mut found = self.seen.into_iter().peekable();
         let all = self.range.map(|block| {
             let held = found.next_if(|seen| seen.block == block);
-            held.unwrap_or(BlockSeen {
-                block,
-                ..BlockSeen::default()
-            })
+            held.unwrap_or(BlockSeen::empty(block))
         });
         all.collect()
     }
@@ -249,15 +239,8 @@ mod tests {
                 swapped: 5,
                 huge: false,
             },
-            BlockSeen {
-                block: 4,
-                ..BlockSeen::default()
-            },
-            BlockSeen {
-                block: 5,
-                huge: true,
-                ..BlockSeen::default()
-            },
+            BlockSeen::empty(4),
+            BlockSeen::superpage(5),
         ];
         assert_eq!(blocks.into_all(), expected);
     }

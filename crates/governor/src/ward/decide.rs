@@ -57,18 +57,7 @@ impl Ward {
         let mut found = Vec::new();
         let mut refused = Vec::new();
         for (process, known) in &self.known {
-            let mut mappings = known.pages.mappings.iter().peekable();
-            for seen in known.pages.blocks.iter().filter(|seen| !seen.huge) {
-                while mappings
-                    .next_if(|mapping| mapping.blocks().end <= seen.block)
-                    .is_some()
-                {}
-                let Some(mapping) = mappings
-                    .peek()
-                    .filter(|mapping| mapping.blocks().contains(&seen.block))
-                else {
-                    continue;
-                };
+            for (mapping, seen) in known.pages.mapped().filter(|(_, seen)| !seen.huge) {
                 match self.verdict(known, mapping, seen, extent_free, short) {
                     Verdict::Promote => found.push(Candidate {
                         process: *process,

@@ -2,7 +2,7 @@
 
 use super::Ward;
 use crate::plan::{Came, Outcome};
-use crate::seen::{BLOCK_BYTES, BlockSeen, Pages};
+use crate::seen::{BLOCK_BYTES, BlockSeen};
 use broadleaf_policy::Refusal;
 use std::time::Duration;
 
@@ -62,12 +62,9 @@ impl Ward {
             Came::Promoted(before) => {
                 mark.promoted(before);
                 self.tally.promotions += 1;
-                Some(superpage(before))
+                Some(BlockSeen::superpage(block))
             }
-            Came::WasHuge => Some(superpage(BlockSeen {
-                block,
-                ..BlockSeen::default()
-            })),
+            Came::WasHuge => Some(BlockSeen::superpage(block)),
             Came::Refused(Refusal::Unreachable) => {
                 known.unreachable = true;
                 None
@@ -81,7 +78,8 @@ impl Ward {
                     self.tally.demotions += 1;
                     BLOCK_BYTES
                 } else {
-                    resident_bytes(&known.pages, block)
+                    let seen = known.pages.block(block);
+                    seen.map_or(0, BlockSeen::resident_bytes)
                 };
                 mark.demoted(&now, at);
                 self.tally.returned_bytes += held.saturating_sub(now.resident_bytes());
@@ -94,28 +92,7 @@ impl Ward {
             Came::Gone => None,
         };
         if let Some(now) = now {
-            let blocks = &mut known.pages.blocks;
-            match blocks.binary_search_by_key(&block, |seen| seen.block) {
-                Ok(at) => blocks[at] = now,
-                Err(at) => blocks.insert(at, now),
-            }
+            known.pages.note(now);
         }
-    }
-}
-
-/// Bytes that a block held when it was last seen.
-fn resident_bytes(pages: &Pages, block: u64) -> u64 {
-    let at = pages.blocks.binary_search_by_key(&block, |seen| seen.block);
-    at.map_or(0, |at| pages.blocks[at].resident_bytes())
-}
-
-/// A block as a superpage is seen.
-const fn superpage(seen: BlockSeen) -> BlockSeen {
-    BlockSeen {
-        block: seen.block,
-        present: 0,
-        zero: 0,
-        swapped: 0,
-        huge: true,
     }
 }

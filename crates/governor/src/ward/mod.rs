@@ -146,6 +146,12 @@ impl Ward {
         marks.map(Mark::added_bytes).sum()
     }
 
+    /// Bytes in superpages, whoever made them: those that processes share after a fork are counted in each.
+    pub fn huge_bytes(&self) -> u64 {
+        let each = self.known.values().map(|known| known.pages.huge_bytes());
+        each.sum()
+    }
+
     /// Bytes that are resident in each of the processes, added up.
     pub fn rss_bytes(&self) -> u64 {
         let each = self.known.values().map(|known| known.vitals.rss_bytes);
@@ -162,12 +168,7 @@ impl Ward {
     pub fn see(&mut self, seen: Seen) {
         self.at = seen.at;
         self.machine = seen.machine;
-        let living = |id: &ProcessId| {
-            (seen.processes)
-                .binary_search_by_key(id, |process| process.id)
-                .is_ok()
-        };
-        for (id, known) in self.known.extract_if(.., |id, _| !living(id)) {
+        for (id, known) in self.known.extract_if(.., |id, _| !seen.has(*id)) {
             self.tally.page_faults = (self.tally.page_faults).saturating_add(known.vitals.faults);
             self.departed.push((id, known.vitals, known.pages));
         }
@@ -211,9 +212,10 @@ impl Ward {
 
     /// Notes the most that stood at a time.
     fn tell_tally(&mut self) {
-        let added = self.added_bytes();
-        let pages = self.known.values().map(|known| &known.pages);
-        self.tally.saw(added, pages);
+        let (huge, added) = (self.huge_bytes(), self.added_bytes());
+        let tally = &mut self.tally;
+        tally.huge_bytes_peak = tally.huge_bytes_peak.max(huge);
+        tally.added_bytes_peak = tally.added_bytes_peak.max(added);
     }
 
     /// Whether there may be something to decide: something was seen or learned, memory is short, or enough time has passed for a wait to have ended.
@@ -228,14 +230,8 @@ impl Known {
     fn take_in(&mut self, pages: Pages, at: Duration, tally: &mut Tally) {
         self.pages = pages;
         let pages = &self.pages;
-        let block_seen = |number: u64| {
-            let at = pages
-                .blocks
-                .binary_search_by_key(&number, |seen| seen.block);
-            at.ok().map(|at| &pages.blocks[at])
-        };
         self.marks.retain(|number, mark| {
-            match block_seen(*number) {
+            match pages.block(*number) {
                 Some(seen) if !seen.is_empty() => {
                     if !seen.huge
                         && let Some(before) = mark.made.take()
@@ -251,15 +247,10 @@ impl Known {
                     if mark.made.take().is_some() {
                         tally.given_back += 1;
                     }
-                    mark.holds(&BlockSeen::default());
+                    mark.holds(&BlockSeen::empty(*number));
                     mark.is_full_only() && Mapping::of_block(&pages.mappings, *number).is_some()
                 }
             }
         });
-    }
-
-    fn block(&self, number: u64) -> Option<&BlockSeen> {
-        let at = (self.pages.blocks).binary_search_by_key(&number, |seen| seen.block);
-        at.ok().map(|at| &self.pages.blocks[at])
     }
 }

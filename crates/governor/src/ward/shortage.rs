@@ -91,7 +91,7 @@ impl Ward {
             return false;
         };
         let mapping = Mapping::of_block(&known.pages.mappings, block);
-        let (Some(mapping), Some(seen)) = (mapping, known.block(block)) else {
+        let (Some(mapping), Some(seen)) = (mapping, known.pages.block(block)) else {
             return false;
         };
         let extent_free = self.machine.free_blocks > 0;

@@ -1,6 +1,5 @@
 //! What a ward came to.
 
-use crate::seen::{BLOCK_BYTES, Pages};
 use broadleaf_policy::Refusals;
 
 /// What a ward came to so far.
@@ -24,14 +23,4 @@ pub struct Tally {
     pub huge_bytes_peak: u64,
     /// Page faults of the processes that have ended.
     pub page_faults: u64,
-}
-
-impl Tally {
-    pub(super) fn saw<'a>(&mut self, added_bytes: u64, pages: impl Iterator<Item = &'a Pages>) {
-        let huge = pages
-            .flat_map(|pages| &pages.blocks)
-            .filter(|seen| seen.huge);
-        self.huge_bytes_peak = self.huge_bytes_peak.max(huge.count() as u64 * BLOCK_BYTES);
-        self.added_bytes_peak = self.added_bytes_peak.max(added_bytes);
-    }
 }

@@ -34,11 +34,7 @@ impl Block {
 
     pub(crate) fn seen(&self, block: u64) -> BlockSeen {
         if self.huge {
-            return BlockSeen {
-                block,
-                huge: true,
-                ..BlockSeen::default()
-            };
+            return BlockSeen::superpage(block);
         }
         let count =
             |what: fn(&Page) -> bool| self.pages.iter().filter(|page| what(page)).count() as u16;
