@@ -39,12 +39,10 @@ impl Patience {
 pub(super) struct Mark {
     /// What it held when it was promoted, if that superpage stands.
     pub(super) made: Option<BlockSeen>,
-    /// Base pages at most that a superpage added which the program broke since, and that are resident still.
-    left_over: u16,
-    /// Whether the kernel may still keep the superpage that the program broke as a whole, with what was given back of it.
-    kept_whole: bool,
-    /// Base pages at most that a superpage added and that breaking it did not give back.
-    kept: u16,
+    /// Base pages at most that a superpage added which stands no more, and that are resident still.
+    left: u16,
+    /// Whether to break what the program broke, so that the kernel gives back what is left: it may keep the superpage as a whole, with what was given back of it.
+    to_split: bool,
     /// How often the program broke a superpage here.
     broken: Patience,
     /// After a refusal of the kernel, and what that was.
@@ -61,21 +59,20 @@ impl Mark {
     pub(super) const fn added_bytes(&self) -> u64 {
         match &self.made {
             Some(before) => BLOCK_BYTES - before.present as u64 * PAGE_BYTES,
-            None => (self.left_over + self.kept) as u64 * PAGE_BYTES,
+            None => self.left as u64 * PAGE_BYTES,
         }
     }
 
     /// Whether there is something to give back of a superpage that the program broke.
     pub(super) fn is_left_over(&self, at: Duration) -> bool {
-        (self.left_over > 0 || self.kept_whole) && !self.rest.waits(at)
+        self.to_split && !self.rest.waits(at)
     }
 
     /// Takes in what the block holds now.
     pub(super) fn holds(&mut self, now: &BlockSeen) {
         let most = if now.huge { 0 } else { now.present };
-        self.left_over = self.left_over.min(most);
-        self.kept = self.kept.min(most);
-        self.kept_whole &= most > 0;
+        self.left = self.left.min(most);
+        self.to_split &= most > 0;
     }
 
     /// Whether only a full block is promoted again: the program broke one here. Its allocator gives pages back, and would again.
@@ -98,10 +95,10 @@ impl Mark {
     /// stored to what a fork shared, say, and there is nothing to learn from it. What the superpage had added stays, less what was given back. Whether the program
     /// gave something back.
     pub(super) fn broken(&mut self, before: BlockSeen, now: &BlockSeen, at: Duration) -> bool {
-        self.left_over = (PAGES as u16).saturating_sub(before.present);
+        self.left = (PAGES as u16).saturating_sub(before.present);
         let gave_back = u32::from(now.present) + u32::from(now.swapped) < PAGES;
+        self.to_split = gave_back || self.left > 0;
         if gave_back {
-            self.kept_whole = true;
             self.broken
                 .wait(at, Duration::from_secs(1), Duration::from_secs(600));
         }
@@ -113,12 +110,11 @@ impl Mark {
     pub(super) fn demoted(&mut self, now: &BlockSeen, at: Duration) {
         let added = match self.made {
             Some(before) => (PAGES as u16).saturating_sub(before.present),
-            None => self.left_over,
+            None => self.left,
         };
         let gave_back = now.zero > 0 || u32::from(now.present) < PAGES;
-        self.kept = if gave_back { 0 } else { added };
-        self.left_over = 0;
-        self.kept_whole = false;
+        self.left = if gave_back { 0 } else { added };
+        self.to_split = false;
         if self.made.take().is_some() {
             self.taken
                 .wait(at, Duration::from_secs(10), Duration::from_secs(600));
@@ -128,14 +124,13 @@ impl Mark {
     /// It became a superpage.
     pub(super) fn promoted(&mut self, before: BlockSeen) {
         // What was added before and is there still was added by promotions all the same.
-        let added_before = self.kept.min(before.present);
+        let added_before = self.left.min(before.present);
         self.made = Some(BlockSeen {
             present: before.present - added_before,
             ..before
         });
-        self.left_over = 0;
-        self.kept = 0;
-        self.kept_whole = false;
+        self.left = 0;
+        self.to_split = false;
         self.rest.end();
     }
 
