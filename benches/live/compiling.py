@@ -4,9 +4,10 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+from statistics import median
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from machine import make_room, median, spread
+from machine import make_room, spread
 from programs import compiler, source
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from statistics import median
 
 SETTING = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
 MIB = 1 << 20
@@ -101,12 +102,6 @@ class Program:
             return None
         with open(self.report) as file:
             return json.load(file)
-
-
-def median(values):
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def spread(values, digits=3):

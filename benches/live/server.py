@@ -5,8 +5,9 @@ import socket
 import subprocess
 import tempfile
 import time
+from statistics import median
 
-from machine import MIB, Program, make_room, median, memory, processor_seconds, setting, spread
+from machine import MIB, Program, make_room, memory, processor_seconds, setting, spread
 from touching import Busy, gain, settled, steady
 
 # How many keys of how many bytes: small ones, of which a page holds several, and large ones, whose deletion gives pages back.

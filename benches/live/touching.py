@@ -3,8 +3,9 @@ import pathlib
 import subprocess
 import tempfile
 import time
+from statistics import median
 
-from machine import MIB, Program, available, make_room, median, memory, processor_seconds, setting, spread
+from machine import MIB, Program, available, make_room, memory, processor_seconds, setting, spread
 
 HERE = pathlib.Path(__file__).parent
 

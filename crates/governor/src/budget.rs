@@ -1,6 +1,7 @@
 //! What a user allows.
 
 use crate::seen::{Headroom, MachineSeen};
+use broadleaf_units::size;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -53,29 +54,6 @@ impl FromStr for Allowance {
         }
         size(trimmed).map(Self::Bytes).ok_or_else(no)
     }
-}
-
-/// A number of bytes with an optional suffix: K, M, G or T, powers of 1024.
-pub fn size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let bare = text
-        .strip_suffix("iB")
-        .or_else(|| text.strip_suffix(['B', 'b']))
-        .unwrap_or(text);
-    let (digits, shift) = match bare.char_indices().last()? {
-        (at, 'k' | 'K') => (&bare[..at], 10),
-        (at, 'm' | 'M') => (&bare[..at], 20),
-        (at, 'g' | 'G') => (&bare[..at], 30),
-        (at, 't' | 'T') => (&bare[..at], 40),
-        _ => (bare, 0),
-    };
-    let digits = digits.trim();
-    if let Ok(whole) = digits.parse::<u64>() {
-        return whole.checked_mul(1 << shift);
-    }
-    let number: f64 = digits.parse().ok()?;
-    let bytes = number * (1_u64 << shift) as f64;
-    (number >= 0.0 && bytes < u64::MAX as f64).then_some(bytes as u64)
 }
 
 /// A part of a whole, written as `10%`, in hundredths of a percent: more than 0 and at most 100 percent.

@@ -23,7 +23,7 @@ mod view;
 mod ward;
 
 pub use act::Done;
-pub use budget::{Allowance, Budgets, NotAnAllowance, Shortage, percent, size};
+pub use budget::{Allowance, Budgets, NotAnAllowance, Shortage, percent};
 pub use census::{BARS, Census, Kinds};
 pub use counters::Counters;
 pub use forecast::{Forecast, forecast};

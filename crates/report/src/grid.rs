@@ -172,6 +172,13 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// `text` in lines that fit the terminal, each with its end.
+pub(crate) fn paragraph(text: &str, style: Style, view: View) -> String {
+    let lines = wrap(text, view.width.unwrap_or(usize::MAX));
+    let painted = lines.iter().map(|line| view.paint.apply(style, line));
+    painted.map(|line| format!("{line}\n")).collect()
+}
+
 /// Columns of a terminal that `text` takes, for the texts that stand in our tables.
 fn length(text: &str) -> usize {
     text.chars().count()

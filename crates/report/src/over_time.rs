@@ -4,7 +4,7 @@ use broadleaf_metrics::{CellResult, MemoryResult, MemorySample};
 
 use crate::advice::{ended, page_bytes};
 use crate::curve::Canvas;
-use crate::grid::wrap;
+use crate::grid::paragraph;
 use crate::number::{grouped, short, size};
 use crate::{Glyphs, Style, View};
 
@@ -225,12 +225,6 @@ fn plot(series: &Series, most: u64, columns: usize, glyphs: Glyphs, view: View) 
         out.push('\n');
     }
     out
-}
-
-fn paragraph(text: &str, style: Style, view: View) -> String {
-    let lines = wrap(text, view.width.unwrap_or(usize::MAX));
-    let lines = lines.iter().map(|line| view.paint.apply(style, line));
-    lines.map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]

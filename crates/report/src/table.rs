@@ -7,7 +7,7 @@ use crate::advice::{
     BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise, ended, page_bytes,
 };
 use crate::figure::{Figure, count, fitted};
-use crate::grid::wrap;
+use crate::grid::paragraph;
 use crate::memory_figures::memory_figures;
 use crate::number::{grouped, grouped_signed, percent, ratio, short_signed, size, size_signed};
 use crate::{Style, View};
@@ -276,14 +276,6 @@ fn figures<'a>(
     figures.push(promotions);
     figures.push(count("false dirty", 8, |result| result.false_dirty_pages));
     figures
-}
-
-fn paragraph(text: &str, style: Style, view: View) -> String {
-    let lines = wrap(text, view.width.unwrap_or(usize::MAX));
-    lines
-        .iter()
-        .map(|line| format!("{}\n", view.paint.apply(style, line)))
-        .collect()
 }
 
 #[cfg(test)]

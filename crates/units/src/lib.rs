@@ -8,7 +8,9 @@
 mod geometry;
 mod ids;
 mod page;
+mod size;
 
 pub use geometry::Geometry;
 pub use ids::{FileId, SpaceId, ThreadId};
 pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};
+pub use size::size;

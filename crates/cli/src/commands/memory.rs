@@ -7,10 +7,13 @@ use broadleaf_engine::{Buddyinfo, Files, Limits, Plan, Start};
 use broadleaf_metrics::MemoryAsked;
 
 use super::{costs, names};
-use crate::args::{FilesAt, Memory};
+use crate::args::{FilesAt, Memory, refuse_percent};
 use crate::failure::Failure;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
+
+/// Bytes of memory that can be modelled at most: far more than any machine has.
+const MOST: u64 = 1_000_000_000_000_000;
 
 /// How much memory was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,33 +44,13 @@ impl std::str::FromStr for Amount {
             }
             return Ok(Self::Percent(percent));
         }
-        let bytes = bytes(text)?;
-        // A number without a unit that could be one of percent: no size is so small.
-        let is_bare = text.ends_with(|last: char| last.is_ascii_digit());
-        if is_bare && (1..=1000).contains(&bytes) {
-            return Err(format!("{text} bytes hold no page; did you mean {text}%?"));
-        }
+        let bytes = broadleaf_units::size(text).filter(|bytes| *bytes <= MOST);
+        let bytes = bytes.ok_or_else(|| {
+            format!("{text:?} is no size: write it as 512M, 1.5G, 25% or unlimited")
+        })?;
+        refuse_percent(text, bytes)?;
         Ok(Self::Bytes(bytes))
     }
-}
-
-/// A number of bytes: `512M`, `1.5G`, `4096`.
-fn bytes(text: &str) -> Result<u64, String> {
-    let number = text.trim_end_matches(['B', 'b', 'i']);
-    let (digits, shift) = match number.as_bytes().last() {
-        Some(b'k' | b'K') => (&number[..number.len() - 1], 10),
-        Some(b'm' | b'M') => (&number[..number.len() - 1], 20),
-        Some(b'g' | b'G') => (&number[..number.len() - 1], 30),
-        Some(b't' | b'T') => (&number[..number.len() - 1], 40),
-        _ => (number, 0),
-    };
-    let wrong = || format!("{text:?} is no size: write it as 512M, 1.5G, 25% or unlimited");
-    let amount: f64 = digits.parse().map_err(|_| wrong())?;
-    let bytes = amount * (1u64 << shift) as f64;
-    if !(0.0..=1e15).contains(&bytes) {
-        return Err(wrong());
-    }
-    Ok(bytes as u64)
 }
 
 /// How large a swap is: as [`Amount`], and there may be none.

@@ -18,8 +18,9 @@
 use super::fault::{Fault, Wrong};
 use super::reader::{Reader, said, whole};
 use super::rules::{Care, Matches, Rule, Service, Then};
-use crate::budget::{Budgets, percent, size};
+use crate::budget::{Budgets, percent};
 use crate::view::can_decide;
+use broadleaf_units::size;
 use std::ops::Range;
 use std::time::Duration;
 use toml::Spanned;

@@ -8,7 +8,7 @@ mod table;
 use broadleaf_metrics::CellResult;
 use broadleaf_units::PageSize;
 
-use crate::grid::wrap;
+use crate::grid::paragraph;
 use crate::{Style, View};
 pub(crate) use canvas::Canvas;
 use lines::Lines;
@@ -77,12 +77,6 @@ fn section(lines: &Lines<'_>, size: PageSize, glyphs: Glyphs, view: View) -> Str
         out.push_str(&table::table(line, view));
     }
     out
-}
-
-fn paragraph(text: &str, style: Style, view: View) -> String {
-    let lines = wrap(text, view.width.unwrap_or(usize::MAX));
-    let lines = lines.iter().map(|line| view.paint.apply(style, line));
-    lines.map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub use process::process_table;
 
 use broadleaf_metrics::{BlockCounts, LiveReport, PolicyForecast, ProcessReport};
 
-use crate::grid::wrap;
+use crate::grid::paragraph;
 use crate::number::percent;
 use crate::{Style, View};
 
@@ -52,14 +52,6 @@ const fn total(blocks: BlockCounts) -> u64 {
 /// A part of a whole in percent.
 fn share(part: u64, whole: u64) -> String {
     percent(part as f64 / whole as f64)
-}
-
-fn paragraph(text: &str, style: Style, view: View) -> String {
-    let lines = wrap(text, view.width.unwrap_or(usize::MAX));
-    let painted = lines
-        .iter()
-        .map(|line| format!("{}\n", view.paint.apply(style, line)));
-    painted.collect()
 }
 
 /// What could not be looked at, and what there is to say.

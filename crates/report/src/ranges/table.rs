@@ -3,7 +3,7 @@
 use super::columns::{Column, columns};
 use super::together::{caution, left_out, together, whole};
 use super::{NOTHING_PAYS, plain};
-use crate::grid::wrap;
+use crate::grid::paragraph;
 use crate::number::{grouped, size};
 use crate::{Grid, Style, View};
 use broadleaf_metrics::{AdvisedRange, RangeAdvice};
@@ -110,14 +110,6 @@ fn grid(ranges: &[&AdvisedRange], columns: &[Column<'_>], exact: bool) -> Grid {
         grid.row(columns.iter().map(|column| (column.text)(range, exact)));
     }
     grid
-}
-
-fn paragraph(text: &str, style: Style, view: View) -> String {
-    let lines = wrap(text, view.width.unwrap_or(usize::MAX));
-    let painted = lines
-        .iter()
-        .map(|line| format!("{}\n", view.paint.apply(style, line)));
-    painted.collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,57 @@
+//! Numbers of bytes as people write them.
+
+/// A number of bytes with an optional suffix, K, M, G or T for powers of 1024: `512M`, `1.5 GiB`, `4096`. `None` where it is none, or more than 64 bits hold.
+pub fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let bare = text
+        .strip_suffix("iB")
+        .or_else(|| text.strip_suffix(['B', 'b']))
+        .unwrap_or(text);
+    let (digits, shift) = match bare.char_indices().last()? {
+        (at, 'k' | 'K') => (&bare[..at], 10),
+        (at, 'm' | 'M') => (&bare[..at], 20),
+        (at, 'g' | 'G') => (&bare[..at], 30),
+        (at, 't' | 'T') => (&bare[..at], 40),
+        _ => (bare, 0),
+    };
+    let digits = digits.trim();
+    if let Ok(whole) = digits.parse::<u64>() {
+        return whole.checked_mul(1 << shift);
+    }
+    let number: f64 = digits.parse().ok()?;
+    let bytes = number * (1_u64 << shift) as f64;
+    (number >= 0.0 && bytes < u64::MAX as f64).then_some(bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_exactly() {
+        for (text, bytes) in [
+            ("4097", 4097),
+            ("512M", 512 << 20),
+            ("1.5G", 3 << 29),
+            (" 2 GiB ", 2 << 30),
+            ("16kB", 16 << 10),
+            // More than a float tells apart.
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(size(text), Some(bytes), "{text}");
+        }
+        for text in [
+            "",
+            "ten",
+            "-5",
+            "nan",
+            "inf",
+            "1X",
+            "99999999T",
+            "1e400",
+            "K",
+        ] {
+            assert_eq!(size(text), None, "{text}");
+        }
+    }
+}
