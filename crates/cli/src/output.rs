@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, reason};
@@ -325,6 +326,12 @@ fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
         .prefix(".broadleaf-")
         .permissions(std::fs::Permissions::from_mode(0o666))
         .tempfile_in(folder)
+}
+
+/// `value` for programs.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
+    Ok(format!("{text}\n"))
 }
 
 /// Writes `text` to standard output.

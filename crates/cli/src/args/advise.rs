@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use broadleaf_engine::Costs;
 use clap::{Args, ValueEnum};
 
-use super::FilesAt;
+use super::{FilesAt, ResultFile};
 use crate::commands::costs::costs;
 use crate::commands::offered;
 
@@ -67,13 +67,8 @@ pub(crate) struct Advise {
     #[arg(long, default_value = "table")]
     pub(crate) format: AdviseFormat,
 
-    /// Write the advice to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Overwrite FILE where it exists
-    #[arg(long)]
-    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) result: ResultFile,
 
     /// Read a damaged or truncated trace up to the damage, and say how much was lost
     #[arg(long)]

@@ -5,7 +5,10 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use broadleaf_governor::{Allowance, NotAnAllowance, percent};
-use clap::{Args, ValueEnum};
+use clap::Args;
+
+use super::TableOrJson;
+use super::size::{refuse_percent, size};
 
 /// Run a program with superpages where a policy wants them
 ///
@@ -103,7 +106,7 @@ pub(crate) struct Govern {
 
     /// How to print what was done
     #[arg(long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) format: LiveFormat,
+    pub(crate) format: TableOrJson,
 
     /// Where to print it [default: the table to standard error, JSON to standard output]
     #[arg(short, long, value_name = "FILE")]
@@ -114,31 +117,14 @@ pub(crate) struct Govern {
     pub(crate) force: bool,
 }
 
-/// How what was done is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LiveFormat {
-    /// For people
-    Table,
-    /// One object, for programs
-    Json,
-}
-
 pub(super) fn allowance(text: &str) -> Result<Allowance, String> {
-    // A number without a unit that could be one of percent: no size is so small.
-    if text
-        .trim()
+    let allowance = text
         .parse()
-        .is_ok_and(|bytes: u64| (1..=1000).contains(&bytes))
-    {
-        return Err(format!("{text} bytes hold no page; did you mean {text}%?"));
+        .map_err(|error: NotAnAllowance| error.to_string())?;
+    if let Allowance::Bytes(bytes) = allowance {
+        refuse_percent(text, bytes)?;
     }
-    text.parse()
-        .map_err(|error: NotAnAllowance| error.to_string())
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    let size = broadleaf_governor::size(text);
-    size.ok_or_else(|| format!("\"{text}\" is no size; write it as 256M or 2G"))
+    Ok(allowance)
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use broadleaf_governor::Allowance;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::govern::allowance;
+use super::{ResultFile, TableOrJson};
 use crate::commands::offered;
 
 /// Go through the journal of a run again, and estimate what other policies would have come to
@@ -40,22 +41,8 @@ pub(crate) struct Replay {
 
     /// How to print the answer
     #[arg(long, default_value = "table")]
-    pub(crate) format: ReplayFormat,
+    pub(crate) format: TableOrJson,
 
-    /// Write the answer to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Overwrite FILE where it exists
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
-/// Shapes of the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReplayFormat {
-    /// Text for people
-    Table,
-    /// One object, schema broadleaf.replay/1
-    Json,
+    #[command(flatten)]
+    pub(crate) result: ResultFile,
 }

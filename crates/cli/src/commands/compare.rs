@@ -19,7 +19,7 @@ use super::policies_file::{self, Named};
 use super::shortage::{Done, left_out, refuse_lacking};
 use crate::args::{Compare, CompareFormat, Memory};
 use crate::failure::Failure;
-use crate::output::{Output, refuse_input};
+use crate::output::json;
 use crate::progress::Progress;
 use crate::provenance::provenance;
 use crate::source::origin::Passes;
@@ -28,17 +28,7 @@ use crate::source::{ReadError, Reading, Trace, Whole};
 use crate::terminal::glyphs;
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
-    if let Some(output) = &options.output {
-        // The reduced form that stands beside the trace may be what is read.
-        let beside = path_beside(&options.trace);
-        let traces = [options.trace.as_path(), beside.as_path()];
-        let machines = options.machine.iter().map(Path::new);
-        let earlier = options.memory.after.iter().map(PathBuf::as_path);
-        let named = options.policies.iter().map(PathBuf::as_path);
-        let free = options.memory.buddyinfo.iter().map(PathBuf::as_path);
-        let read = machines.chain(traces).chain(earlier).chain(named);
-        refuse_input(output, read.chain(free))?;
-    }
+    refuse_to_overwrite(options)?;
     let machines = machines(&options.machine)?;
     let named = match &options.policies {
         Some(file) => policies_file::read(file)?,
@@ -59,17 +49,17 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
             "CSV and Parquet have one row for each result and no room for a curve: use --format json with --curve",
         ));
     }
-    let mut out = Output::create(options.output.as_deref(), options.force)?;
+    let mut out = options.result.create()?;
     if options.format == CompareFormat::Parquet && out.is_terminal() {
         return Err(Failure::wrong(
             "Parquet is no text: give a file with -o, or a pipe",
         ));
     }
-    // A file has no width and no colours.
-    let (view, glyphs) = if options.output.is_some() {
-        (View::default(), Glyphs::Ascii)
+    let view = options.result.view(view);
+    let glyphs = if options.result.is_given() {
+        Glyphs::Ascii
     } else {
-        (view, glyphs())
+        glyphs()
     };
     let request = Request {
         trace: &options.trace,
@@ -110,6 +100,19 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     out.finish()
 }
 
+/// Refuses to write over anything that is read.
+fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
+    // The reduced form that stands beside the trace may be what is read.
+    let beside = path_beside(&options.trace);
+    let traces = [options.trace.as_path(), beside.as_path()];
+    let machines = options.machine.iter().map(Path::new);
+    let earlier = options.memory.after.iter().map(PathBuf::as_path);
+    let named = options.policies.iter().map(PathBuf::as_path);
+    let free = options.memory.buddyinfo.iter().map(PathBuf::as_path);
+    let read = machines.chain(traces).chain(earlier).chain(named);
+    options.result.refuse(read.chain(free))
+}
+
 /// The answer in one of its shapes.
 fn render(
     answer: &Answer,
@@ -130,9 +133,7 @@ fn render(
             bytes = text.into_bytes();
         }
         CompareFormat::Json => {
-            serde_json::to_writer_pretty(&mut bytes, &answer.comparison)
-                .map_err(Failure::failed)?;
-            bytes.push(b'\n');
+            bytes = json(&answer.comparison)?.into_bytes();
         }
         CompareFormat::Csv => {
             write_csv(&answer.comparison.results, &refusals, &mut bytes).map_err(Failure::failed)?

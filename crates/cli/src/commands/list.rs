@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use super::formats::FORMATS;
 use crate::args::{Catalogue, List, TableOrJson};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{json, print};
 
 pub(crate) fn run(options: &List, view: View) -> Result<(), Failure> {
     let text = match (options.what, options.format) {
         (Some(what), TableOrJson::Table) => listed(what)?.grid.render(view),
-        (Some(what), TableOrJson::Json) => json_text(&Value::Array(listed(what)?.json))?,
+        (Some(what), TableOrJson::Json) => json(&Value::Array(listed(what)?.json))?,
         (None, TableOrJson::Table) => {
             let tables = Catalogue::value_variants()
                 .iter()
@@ -27,15 +27,10 @@ pub(crate) fn run(options: &List, view: View) -> Result<(), Failure> {
                 let name = what.to_possible_value()?.get_name().to_owned();
                 Some(listed(what).map(|listed| (name, Value::Array(listed.json))))
             });
-            json_text(&Value::Object(catalogues.collect::<Result<_, Failure>>()?))?
+            json(&Value::Object(catalogues.collect::<Result<_, Failure>>()?))?
         }
     };
     print(&text)
-}
-
-fn json_text(value: &Value) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
-    Ok(format!("{text}\n"))
 }
 
 fn listed(what: Catalogue) -> Result<Listed, Failure> {

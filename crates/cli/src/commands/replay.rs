@@ -13,30 +13,20 @@ use broadleaf_policy::Policy;
 use broadleaf_report::{View, replay_table};
 
 use super::names;
-use crate::args::{Replay, ReplayFormat};
+use crate::args::{Replay, TableOrJson};
 use crate::failure::Failure;
-use crate::output::{Output, refuse_input};
+use crate::output::json;
 use crate::provenance::provenance;
 
 pub(crate) fn run(options: &Replay, view: View) -> Result<(), Failure> {
-    if let Some(output) = &options.output {
-        refuse_input(output, [&*options.journal])?;
-    }
+    options.result.refuse([&*options.journal])?;
     let asked = asked(&options.policy)?;
-    let mut out = Output::create(options.output.as_deref(), options.force)?;
-    // A file has no width and no colours.
-    let view = if options.output.is_some() {
-        View::default()
-    } else {
-        view
-    };
+    let mut out = options.result.create()?;
+    let view = options.result.view(view);
     let replayed = replayed(options, asked)?;
     let text = match options.format {
-        ReplayFormat::Table => replay_table(&replayed, view),
-        ReplayFormat::Json => {
-            let text = serde_json::to_string_pretty(&replayed).map_err(Failure::failed)?;
-            format!("{text}\n")
-        }
+        TableOrJson::Table => replay_table(&replayed, view),
+        TableOrJson::Json => json(&replayed)?,
     };
     out.write_all(text.as_bytes())
         .map_err(|error| Failure::writing(out.name(), &error))?;

@@ -20,7 +20,7 @@ use super::shortage::{left_out, refuse_lacking};
 use super::{costs, names};
 use crate::args::{Advise, AdviseFormat, FilesAt};
 use crate::failure::Failure;
-use crate::output::{Output, refuse_input};
+use crate::output::json;
 use crate::provenance::provenance;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace, Whole};
@@ -30,18 +30,12 @@ use places::Places;
 const ROWS: usize = 20;
 
 pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
-    if let Some(output) = &options.output {
-        refuse_input(output, [&*options.trace, Path::new(&options.machine)])?;
-    }
+    let read = [&*options.trace, Path::new(&options.machine)];
+    options.result.refuse(read)?;
     let machine = machine(&options.machine)?;
     let policy = policy(&options.policy)?;
-    let mut out = Output::create(options.output.as_deref(), options.force)?;
-    // A file has no width and no colours.
-    let view = if options.output.is_some() {
-        View::default()
-    } else {
-        view
-    };
+    let mut out = options.result.create()?;
+    let view = options.result.view(view);
     let (mut advice, places) = advise(options, policy, machine)?;
     let most = options.top.map_or_else(
         || match options.format {
@@ -55,8 +49,7 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
         AdviseFormat::Table => (range_table(&advice, most, view), Vec::new()),
         AdviseFormat::Json => {
             advice.keep_best(most);
-            let text = serde_json::to_string_pretty(&advice).map_err(Failure::failed)?;
-            (format!("{text}\n"), Vec::new())
+            (json(&advice)?, Vec::new())
         }
         AdviseFormat::Madvise => (madvise(&advice, most), Vec::new()),
         AdviseFormat::Cbmm => cbmm(&advice, most),

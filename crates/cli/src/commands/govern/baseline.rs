@@ -14,10 +14,10 @@ use super::child::{cannot_wait, ending, governor_of, spawn};
 use super::limits::ManyFiles;
 use super::outcome::{Where, print};
 use super::{govern, ward};
-use crate::args::{LiveFormat, Run};
+use crate::args::{Run, TableOrJson};
 use crate::failure::Failure;
 use crate::interrupt::LeftToChild;
-use crate::output::Output;
+use crate::output::{Output, json};
 use crate::progress::Progress;
 use crate::provenance::provenance;
 
@@ -49,11 +49,8 @@ pub(super) fn run(options: &Run, rounds: NonZero<u32>, place: Where) -> Result<(
         provenance: provenance(&format!("{options:?}")),
     };
     let text = match options.govern.format {
-        LiveFormat::Table => baseline_table(&report, View::default()),
-        LiveFormat::Json => {
-            let text = serde_json::to_string_pretty(&report).map_err(Failure::failed)?;
-            format!("{text}\n")
-        }
+        TableOrJson::Table => baseline_table(&report, View::default()),
+        TableOrJson::Json => json(&report)?,
     };
     // What the program writes to its own is thrown away, so standard output is free for the result.
     let place = match place {

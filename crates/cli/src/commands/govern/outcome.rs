@@ -11,10 +11,10 @@ use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA};
 use broadleaf_policy::Refusal;
 use broadleaf_report::governed_summary;
 
-use crate::args::{Govern, LiveFormat};
+use crate::args::{Govern, TableOrJson};
 use crate::commands::report::gather::process_report;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, json};
 use crate::provenance::provenance;
 
 /// What it means that the kernel refused a process.
@@ -47,7 +47,7 @@ impl Where {
                 "the journal and the report cannot be the same file",
             ));
         }
-        let wanted = options.output.is_some() || options.format == LiveFormat::Json;
+        let wanted = options.output.is_some() || options.format == TableOrJson::Json;
         let output = wanted
             .then(|| Output::create(options.output.as_deref(), options.force))
             .transpose()?;
@@ -65,14 +65,14 @@ pub(super) fn tell(
     let governed = governed(options, governor, ended);
     let unreachable = governed.refusals.contains_key(Refusal::Unreachable.name());
     let text = match options.format {
-        LiveFormat::Table => {
+        TableOrJson::Table => {
             let mut text = governed_summary(&governed, &options.max_added.to_string());
             if unreachable {
                 text.push_str(&format!("broadleaf: {UNREACHABLE}\n"));
             }
             text
         }
-        LiveFormat::Json => {
+        TableOrJson::Json => {
             let report = LiveReport {
                 schema: REPORT_SCHEMA.to_owned(),
                 processes: processes(governor.ward()),
@@ -86,8 +86,7 @@ pub(super) fn tell(
                 governed: Some(governed),
                 provenance: provenance(&format!("{options:?}")),
             };
-            let text = serde_json::to_string_pretty(&report).map_err(Failure::failed)?;
-            format!("{text}\n")
+            json(&report)?
         }
     };
     print(place, &text)

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Info, TableOrJson};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{json, print};
 use crate::progress::Progress;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace, Whole};
@@ -38,11 +38,7 @@ pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
     gathered.processes = family::parents_first(gathered.processes);
     match options.format {
         TableOrJson::Table => print(&table(&trace, &gathered, view)),
-        TableOrJson::Json => {
-            let text = serde_json::to_string_pretty(&as_json(&trace, &gathered))
-                .map_err(Failure::failed)?;
-            print(&format!("{text}\n"))
-        }
+        TableOrJson::Json => print(&json(&as_json(&trace, &gathered))?),
     }
 }
 

@@ -10,7 +10,7 @@ use broadleaf_report::{PageMap, View, all_processes, process_table, put_in_order
 use super::names;
 use crate::args::{Report, TableOrJson};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{json, print};
 use crate::provenance::provenance;
 use crate::terminal::shades;
 
@@ -30,10 +30,7 @@ pub(crate) fn run(options: &Report, view: View) -> Result<(), Failure> {
     };
     let (report, maps) = look(&mut linux, processes, &policies, options.all)?;
     match options.format {
-        TableOrJson::Json => {
-            let text = serde_json::to_string_pretty(&report).map_err(Failure::failed)?;
-            print(&format!("{text}\n"))
-        }
+        TableOrJson::Json => print(&json(&report)?),
         TableOrJson::Table if options.all => print(&all_processes(&report, view)),
         TableOrJson::Table => print(&process_table(&report, &maps, shades(), view)),
     }

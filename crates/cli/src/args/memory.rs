@@ -1,0 +1,83 @@
+//! What commands take that replay a trace in memory that may run short.
+
+use std::path::PathBuf;
+
+use broadleaf_engine::Costs;
+use clap::{Args, ValueEnum};
+
+use crate::commands::costs::costs;
+use crate::commands::memory::{Amount, part, swap};
+
+/// How much memory there is, and how it stands at first.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Memory")]
+pub(crate) struct Memory {
+    /// Model memory down to the frame: SIZE (512M, 2G), PERCENT% of the program's footprint, or `unlimited`
+    ///
+    /// Each policy then has a memory of its own, with reservations, a page daemon and swap; results say what became of it. The footprint is
+    /// what the program holds at its peak where all pages are base pages. Without this option memory never runs short, and comparing is much faster.
+    #[arg(long, value_name = "SIZE|PERCENT%|unlimited")]
+    pub(crate) memory: Option<Amount>,
+
+    /// Let the program of TRACE run before, in the same memory; may be given several times
+    ///
+    /// What the earlier programs leave behind is what this one begins with: files that they read, pages in the way, processes that have not ended. Nothing of
+    /// them is counted. A percentage of --memory is of the trace itself.
+    #[arg(long, value_name = "TRACE", requires = "memory")]
+    pub(crate) after: Vec<PathBuf>,
+
+    /// How much of memory is occupied before the program begins, in pieces of 1 to 16 pages
+    #[arg(long, value_name = "PART", default_value = "0%", value_parser = part, requires = "memory")]
+    pub(crate) occupied: f64,
+
+    /// Begin with the free extents of a recorded /proc/buddyinfo
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "memory",
+        conflicts_with = "occupied"
+    )]
+    pub(crate) buddyinfo: Option<PathBuf>,
+
+    /// How much of what is occupied can be moved
+    #[arg(long, value_name = "PART", default_value = "50%", value_parser = part, requires = "memory")]
+    pub(crate) movable: f64,
+
+    /// What the places of what is occupied are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "memory")]
+    pub(crate) seed: u64,
+
+    /// How large the swap is: SIZE, PERCENT% of memory (0% is none), or `unlimited`
+    #[arg(long, value_name = "SIZE", value_parser = swap, requires = "memory")]
+    pub(crate) swap: Option<Amount>,
+
+    /// Hold the pages that instructions are fetched from too, of traces recorded with --instructions
+    #[arg(long, requires = "memory")]
+    pub(crate) code: bool,
+
+    /// Where pages of files are before they are used
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "disk",
+        requires = "memory"
+    )]
+    pub(crate) files: FilesAt,
+
+    /// What things cost, in cycles, where it is not what they cost otherwise: disk=30000,fault=900 [default: fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,demotion=18000,migration=3000,prefetch=100,capacity=2470]
+    ///
+    /// A fault beside what follows; zeroing a KiB, and copying one; a page read from the disk or written there; a promotion beside zeroing, copying and
+    /// reading; a demotion; moving a page out of the way beside copying it; charging a TLB miss, for policies that ask for that. What is not named keeps its default, which is a round figure of a
+    /// processor of 3 GHz with a solid-state disk.
+    #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs, requires = "memory")]
+    pub(crate) costs: Option<Costs>,
+}
+
+/// Where pages of files are before they are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FilesAt {
+    /// On the disk, from which they are read
+    Disk,
+    /// In memory that is not counted, as after an earlier run
+    Memory,
+}

@@ -1,0 +1,55 @@
+//! The arguments of `paper`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Do a paper's experiments again, and print its figures beside ours
+///
+/// Each experiment is a table with the published figures, what they are here, and whether the direction is the same. Papers: navarro2002
+/// (reservation-based superpages of several sizes: best case, each size alone, fragmented memory, a server beside a seeker of contiguity, adversaries, demotion),
+/// romer1995 (superpages that TLB misses pay for: misses, time, memory and page sizes under each of its policies).
+///
+/// Counts are exact, speedups are estimates from them. Without --full, programs are reference streams made after the kernels of the paper's
+/// programs, in less memory, and all is done in less than two minutes. With it, memory and programs have the paper's sizes, and programs that stand on
+/// this machine (gcc, sqlite3, xz, python3; compress and ngspice for romer1995) are recorded and replayed as well, which takes much longer.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf paper navarro2002
+  broadleaf paper romer1995
+  broadleaf paper navarro2002 --full -o navarro          tables as text and CSV, recordings of programs beside them
+  broadleaf paper navarro2002 --cycles-per-access 3      a slower processor, on which TLB misses weigh less")]
+pub(crate) struct Paper {
+    /// The paper: navarro2002, romer1995
+    #[arg(value_name = "PAPER")]
+    pub(crate) name: String,
+
+    /// Use the paper's sizes, and record real programs as well
+    #[arg(long)]
+    pub(crate) full: bool,
+
+    /// As little as a test can wait for
+    #[arg(long, hide = true, conflicts_with = "full")]
+    pub(crate) tiny: bool,
+
+    /// What an access takes that misses no TLB [default: 1.5; 3 for romer1995]
+    #[arg(long, value_name = "CYCLES", value_parser = cycles)]
+    pub(crate) cycles_per_access: Option<f64>,
+
+    /// Write the tables to FOLDER as well: each as CSV, all as text; recordings of --full are kept there
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite tables that FOLDER has
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+}
+
+/// A number of cycles that an access may take.
+fn cycles(text: &str) -> Result<f64, String> {
+    let cycles = text.parse::<f64>().ok();
+    cycles
+        .filter(|cycles| (0.1..=1000.0).contains(cycles))
+        .ok_or_else(|| "an access takes 0.1 to 1000 cycles".to_owned())
+}

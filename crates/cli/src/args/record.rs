@@ -1,0 +1,74 @@
+//! The arguments of `record`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Record a program's memory references
+///
+/// Runs a command and writes down every load and store that it makes, in exact order, with what happens to its mappings.
+/// The command has its own standard input and output, and runs slower: by a factor of three to twenty.
+///
+/// The exit status is 0 where the recording is whole, whatever the command's own was; that is printed. A recording that
+/// is cut short, by a signal or a full disk, can be read up to where it got (--keep-going).
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf record -- gzip -9 -k big.txt               writes gzip.bl, or gzip.1.bl if that exists
+  broadleaf record -o cc.bl --follow-children -- gcc -O2 -c big.c
+  broadleaf record -o server.bl -- redis-server        end it as you always do")]
+pub(crate) struct Record {
+    /// Where to write the trace [default: PROGRAM.bl, with a number where that exists]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What does the recording
+    #[arg(long, value_name = "ENGINE", default_value = "valgrind")]
+    pub(crate) engine: Engine,
+
+    /// What a visit names: pages are enough for page-size policies, lines make larger files
+    #[arg(long, default_value = "page")]
+    pub(crate) grain: Grain,
+
+    /// Record the pages that instructions are fetched from as well
+    #[arg(long)]
+    pub(crate) instructions: bool,
+
+    /// Record the processes that the command starts as well, each as an address space of its own
+    #[arg(long)]
+    pub(crate) follow_children: bool,
+
+    /// Overwrite FILE where it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What can record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// A tool of ours for the distribution's Valgrind
+    Valgrind,
+}
+
+/// The unit in which a trace names places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Grain {
+    /// 4 KiB pages
+    Page,
+    /// 64-byte lines
+    Line,
+}
+
+impl From<Grain> for broadleaf_trace::Grain {
+    fn from(grain: Grain) -> Self {
+        match grain {
+            Grain::Page => Self::Page,
+            Grain::Line => Self::Line,
+        }
+    }
+}

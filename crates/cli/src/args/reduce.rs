@@ -1,0 +1,49 @@
+//! The arguments of `reduce`.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::commands::offered;
+
+/// Write what of a trace matters beside it, so that comparing it is quicker
+///
+/// Most visits of a program are sure to hit the first level of a processor's TLB, whatever the policy. The reduced form holds the others, and how much time
+/// passed between them. It is no estimate: every count is the same. `compare` takes TRACE.reduced in place of TRACE where it was made of it and for the
+/// first levels of the machines that are asked for; for one machine with a structure for each page size, as skylake, it is read ten times as fast and more.
+/// For several machines, or one structure for both sizes, far more visits have to stay: one form for each machine (with -o) does better. Curves
+/// need the trace itself.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf reduce gzip.bl                               writes gzip.bl.reduced
+  broadleaf compare gzip.bl                              reads gzip.bl.reduced
+  broadleaf reduce gzip.bl --machine skylake-va23 -o gzip.va23.reduced
+  broadleaf compare gzip.va23.reduced --machine skylake-va23")]
+pub(crate) struct Reduce {
+    /// The trace, a file
+    pub(crate) trace: PathBuf,
+
+    /// A machine whose counts are wanted later, by name or as a TOML file; may be given several times
+    #[arg(
+        long,
+        value_name = "NAME|FILE.toml",
+        default_value = "skylake",
+        value_parser = offered::machines(),
+        hide_possible_values = true
+    )]
+    pub(crate) machine: Vec<String>,
+
+    /// Where to write it [default: TRACE with .reduced behind it, where `compare` looks]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite FILE where it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Read on N threads [default: as many as the process may use]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZero<usize>>,
+}

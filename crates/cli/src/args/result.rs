@@ -1,0 +1,57 @@
+//! Where a result goes, for the commands that print one.
+
+use std::path::{Path, PathBuf};
+
+use broadleaf_report::View;
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output::{Output, refuse_input};
+
+/// A file for a result.
+#[derive(Debug, Args)]
+pub(crate) struct ResultFile {
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Overwrite FILE where it exists
+    #[arg(long)]
+    force: bool,
+}
+
+impl ResultFile {
+    /// Refuses to overwrite what is read.
+    ///
+    /// # Errors
+    /// [`Failure::Wrong`] where it is one of these.
+    pub(crate) fn refuse<'a>(
+        &self,
+        read: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), Failure> {
+        let output = self.output.as_ref();
+        output.map_or(Ok(()), |output| refuse_input(output, read))
+    }
+
+    /// Opens it, or standard output.
+    ///
+    /// # Errors
+    /// Those of [`Output::create`].
+    pub(crate) fn create(&self) -> Result<Output, Failure> {
+        Output::create(self.output.as_deref(), self.force)
+    }
+
+    /// How the result is drawn, where `view` is how standard output would have it: a file has no width and no colours.
+    pub(crate) fn view(&self, view: View) -> View {
+        if self.is_given() {
+            View::default()
+        } else {
+            view
+        }
+    }
+
+    /// Whether a file was named.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.output.is_some()
+    }
+}
