@@ -4,22 +4,28 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-from statistics import median
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from machine import make_room, spread
+from machine import make_room, spread, told
 from programs import compiler, source
+
+
+# Pairs of runs, with and without, in a round: one pair says little, for a run of two seconds differs by a tenth from the next.
+PAIRS = 9
 
 
 def gcc(tell, rounds):
     make_room()
     folder = pathlib.Path(tempfile.mkdtemp())
-    source(folder / "big.c", 420)
+    source(folder / "big.c", 110)
     command = [compiler(), "-O2", "-quiet", str(folder / "big.c"), "-o", str(folder / "big.s")]
-    ran = subprocess.run(["broadleaf", "run", "--baseline", str(max(rounds, 5)), "--format", "json", "--", *command], check=True, capture_output=True, text=True)
+    ran = subprocess.run(["broadleaf", "run", "--baseline", str(rounds * PAIRS), "--format", "json", "--", *command], check=True, capture_output=True, text=True)
     report = json.loads(ran.stdout)
     quotients = [governed["cpu_seconds"] / plain["cpu_seconds"] for governed, plain in zip(report["with"], report["without"])]
+    turns = [quotients[first : first + PAIRS] for first in range(0, len(quotients), PAIRS)]
     seconds = [plain["cpu_seconds"] for plain in report["without"]]
+    governed = [governed["cpu_seconds"] for governed in report["with"]]
     governor = [governed["governor_cpu_seconds"] for governed in report["with"]]
-    tell.line("gcc, one file", f"{spread(seconds, 2)} s of a processor; governed over not {spread(quotients)}; governor {spread(governor)} s")
-    tell.check("gcc: processor time over that without governor", median(quotients), "<=", 1.01)
+    tell.line("gcc, one file", f"{spread(seconds, 2)} s of a processor; governed {spread(governed, 2)} s; one over the other, by pairs, {told(turns)}; governor {spread(governor)} s")
+    # What disturbs a compiler only makes it slower, by far more than what is asked about: the least disturbed runs of both are compared.
+    tell.check("gcc: processor time over that without governor, the quickest runs of each", min(governed) / min(seconds), "<=", 1.01)

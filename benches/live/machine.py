@@ -11,6 +11,8 @@ from statistics import median
 
 SETTING = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
 MIB = 1 << 20
+# Those that may be used.
+PROCESSORS = sorted(os.sched_getaffinity(0))
 
 
 @contextlib.contextmanager
@@ -104,5 +106,24 @@ class Program:
             return json.load(file)
 
 
+def put_on(processor, pids):
+    """Keeps all threads of processes on one processor, where there are two: that the scheduler moves them is no part of any figure."""
+    if len(PROCESSORS) > 1:
+        for pid in pids:
+            for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), {PROCESSORS[processor]})
+
+
 def spread(values, digits=3):
     return f"{median(values):.{digits}f} [{min(values):.{digits}f} .. {max(values):.{digits}f}]"
+
+
+def middle(rounds):
+    """The median of all turns of all rounds."""
+    return median(turn for turns in rounds for turn in turns)
+
+
+def told(rounds):
+    """The same in words, with the least and the most of the rounds' own medians."""
+    each = [median(turns) for turns in rounds]
+    return f"{middle(rounds):.3f} [{min(each):.3f} .. {max(each):.3f}]"

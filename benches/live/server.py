@@ -7,8 +7,8 @@ import tempfile
 import time
 from statistics import median
 
-from machine import MIB, Program, make_room, memory, processor_seconds, setting, spread
-from touching import Busy, gain, settled, steady
+from machine import MIB, Program, make_room, processor_seconds, setting, spread
+from touching import Busy, Speeds, settled, steady
 
 # How many keys of how many bytes: small ones, of which a page holds several, and large ones, whose deletion gives pages back.
 SMALL, LARGE = (2_300_000, 700), (330_000, 6000)
@@ -93,19 +93,13 @@ def redis(tell, rounds, keys, size):
             servers[way] = Redis(way, port, keys)
             servers[way].fill(size)
     settled(servers["governed"], 0.95, 20)
-    results = {name: [] for name in servers}
     busy = Busy(servers["governed"])
-    for turn in range(rounds):
-        names = list(servers)
-        names = names[turn % 3 :] + names[: turn % 3]
-        times = {name: servers[name].gets(400_000) for name in names}
-        for name in servers:
-            results[name].append(times["never"] / times[name])
+    speeds = Speeds(servers, rounds, lambda server: server.gets(25_000))
     working, cpu = busy.part(), steady(servers["governed"], 10)
     held = {name: server.memory() for name, server in servers.items()}
-    tell.line(f"redis, {keys:,} keys of {size} bytes, random GETs: speed over never", f"governed {spread(results['governed'])}, always {spread(results['always'])}")
+    tell.line(f"redis, {keys:,} keys of {size} bytes, random GETs: speed over never", f"governed {speeds.told('governed')}, always {speeds.told('always')}")
     tell.line("", "MiB held, in superpages: " + ", ".join(f"{name} {rss / MIB:.0f}, {huge / MIB:.0f}" for name, (rss, huge) in held.items()))
-    tell.check("gain of always that the default policy gives", gain(results), ">=", 0.90)
+    tell.check("gain of always that the default policy gives", speeds.gain(), ">=", 0.90)
     tell.check("memory over never", held["governed"][0] / held["never"][0], "<=", 1.02)
     tell.check("part of a processor for the governor while redis answers", working, "<", 0.01)
     tell.check("part of a processor for the governor, steady", cpu, "<", 0.01)

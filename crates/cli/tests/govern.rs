@@ -196,17 +196,21 @@ fn memory_that_a_fork_shares_is_left_alone() {
     if !can_govern() || !is_installed("python3") {
         return;
     }
-    // The child sleeps on all of its parent's memory.
-    let script = touching(64, 1, 1.5).replace(
+    // The child sleeps on all of its parent's memory, and does not hold the pipe open that this reads.
+    let script = touching(64, 1, 4.0).replace(
         "print('touched'",
-        "import os\nchild = os.fork()\nif not child: time.sleep(2.5); os._exit(0)\nprint('touched'",
+        "import os\nchild = os.fork()\nif not child: os.close(1); time.sleep(5); os._exit(0)\nprint('touched'",
     );
-    let output = run(&["run", "--interval", "50", "--", "python3", "-c", &script]);
-    let (_, huge) = figures(&succeeded(&output));
-    let said = stderr(&output);
-    // A few blocks may have been promoted before the fork.
-    assert!(huge <= 40 << 10, "{huge} {said}");
-    assert!(said.contains("too_many_shared"), "{said}");
+    let python = Python::start(&script);
+    let attach = ["attach", &python.child.id().to_string()];
+    let output = run(&[&attach[..], &["--for", "1.5", "--format", "json"]].concat());
+    let report: serde_json::Value = serde_json::from_str(&succeeded(&output)).unwrap();
+    let shared = &report["refusals"]["too_many_shared"];
+    assert!(
+        shared.as_u64().is_some_and(|shared| shared >= 30),
+        "{report:#}"
+    );
+    assert_eq!(report["promotions"], 0, "{report:#}");
 }
 
 #[test]

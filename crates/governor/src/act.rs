@@ -181,7 +181,7 @@ fn collapse(
 fn answer(no: No) -> Came {
     match no {
         No::Gone => Came::Gone,
-        No::NotAllowed => Came::Refused(Refusal::Unreachable),
+        No::NotAllowed | No::KernelThread => Came::Refused(Refusal::Unreachable),
         // Too many open files are no fault of the block's.
         No::Errno(libc::EAGAIN | libc::EMFILE | libc::ENFILE) => Came::Refused(Refusal::Busy),
         No::Errno(libc::ENOMEM) => Came::Refused(Refusal::NoExtent),

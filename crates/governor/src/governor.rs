@@ -5,7 +5,7 @@ use crate::budget::Budgets;
 use crate::kernel::{Kernel, No};
 use crate::pace::{AT_LEAST_EVERY, Pace, acting};
 use crate::plan::Plan;
-use crate::seen::{ProcessId, ProcessSeen, Seen, Vitals};
+use crate::seen::{Pages, ProcessId, ProcessSeen, Seen, Vitals};
 use crate::tree::Tree;
 use crate::ward::Ward;
 use broadleaf_policy::Policy;
@@ -23,6 +23,8 @@ pub struct Governor<K> {
     began: Duration,
     /// What was known of each process when its memory was last looked at, and when that was.
     looked: BTreeMap<ProcessId, (Vitals, Duration)>,
+    /// Processes whose memory could not be looked at, and what the kernel answered: so many at most that nobody reads more.
+    unseen: BTreeMap<ProcessId, Unseen>,
     spent: Spent,
     /// Processor time that looking at memory took in the latest tick.
     spent_on_pages: Duration,
@@ -40,6 +42,18 @@ pub struct Planned {
     pub added_bytes: u64,
 }
 
+/// A process whose memory could not be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unseen {
+    /// The name of the program.
+    pub command: String,
+    /// What the kernel answered.
+    pub no: No,
+}
+
+/// How many of these are remembered.
+const UNSEEN: usize = 16;
+
 /// Processor time that it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
@@ -47,8 +61,6 @@ pub struct Spent {
     pub looking: Duration,
     /// Promoting and demoting: what the kernel does then it does in our time.
     pub acting: Duration,
-    /// Ticks.
-    pub ticks: u64,
 }
 
 /// What one tick came to.
@@ -77,6 +89,7 @@ impl<K: Kernel> Governor<K> {
             pace: Pace::default(),
             began,
             looked: BTreeMap::new(),
+            unseen: BTreeMap::new(),
             spent: Spent::default(),
             spent_on_pages: Duration::ZERO,
             dry,
@@ -87,11 +100,6 @@ impl<K: Kernel> Governor<K> {
     /// What is known and was decided.
     pub const fn ward(&self) -> &Ward {
         &self.ward
-    }
-
-    /// The processes that are looked after.
-    pub const fn tree(&mut self) -> &mut Tree {
-        &mut self.tree
     }
 
     /// The processes that live still.
@@ -120,9 +128,21 @@ impl<K: Kernel> Governor<K> {
         self.most_planned
     }
 
+    /// Processes whose memory could not be looked at when that was last tried; the first sixteen.
+    pub fn unseen(&self) -> impl Iterator<Item = (ProcessId, &Unseen)> {
+        self.unseen.iter().map(|(id, unseen)| (*id, unseen))
+    }
+
     /// Processor time that it took.
     pub const fn spent(&self) -> Spent {
         self.spent
+    }
+
+    /// Counts as looking what was done with a tick outside, as writing it down.
+    pub fn also_spent(&mut self, spent: Duration) {
+        let now = self.kernel.now().saturating_sub(self.began);
+        self.pace.looked(self.ward.budgets(), now, spent);
+        self.spent.looking += spent;
     }
 
     /// Looks, decides, acts and learns.
@@ -155,7 +175,6 @@ impl<K: Kernel> Governor<K> {
         let looking = decided.saturating_sub(cpu);
         self.spent.looking += looking;
         self.spent.acting += self.kernel.own_cpu().saturating_sub(decided);
-        self.spent.ticks += 1;
         let quiet = was_quiet && done.outcomes.is_empty();
         let wait = self.pace.after(
             self.ward.budgets(),
@@ -187,6 +206,7 @@ impl<K: Kernel> Governor<K> {
             if let Some(Ok(_) | Err(No::NotAllowed)) = looked {
                 self.looked.insert(id, (vitals.clone(), at));
             }
+            self.note_unseen(id, &vitals, looked.as_ref());
             // A process that ends meanwhile is missed at the next tick.
             let mut pages = looked.and_then(Result::ok);
             if let Some(pages) = pages.as_mut().filter(|_| several) {
@@ -211,6 +231,19 @@ impl<K: Kernel> Governor<K> {
         };
         self.looked.retain(|id, _| seen.has(*id));
         seen
+    }
+
+    fn note_unseen(&mut self, id: ProcessId, vitals: &Vitals, looked: Option<&Result<Pages, No>>) {
+        match looked {
+            Some(Ok(_)) => {
+                self.unseen.remove(&id);
+            }
+            Some(Err(no)) if *no != No::Gone && self.unseen.len() < UNSEEN => {
+                let command = vitals.command.clone();
+                self.unseen.insert(id, Unseen { command, no: *no });
+            }
+            _ => {}
+        }
     }
 
     /// Whether something may have changed in the memory of a process: pages come by faults, and go from what is resident.

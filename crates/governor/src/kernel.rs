@@ -10,6 +10,9 @@ pub enum No {
     /// The process has ended.
     #[error("the process has ended")]
     Gone,
+    /// It is a thread of the kernel.
+    #[error("it is a thread of the kernel, which has no memory of its own")]
+    KernelThread,
     /// The kernel does not allow it.
     #[error("the kernel does not allow it to this user")]
     NotAllowed,

@@ -27,7 +27,7 @@ pub use budget::{Allowance, Budgets, NotAnAllowance, Shortage, percent};
 pub use census::{BARS, Census, Kinds};
 pub use counters::Counters;
 pub use forecast::{Forecast, forecast};
-pub use governor::{Governor, Planned, Spent, Ticked};
+pub use governor::{Governor, Planned, Spent, Ticked, Unseen};
 pub use kernel::{Kernel, No};
 pub use linux::{
     Abilities, Description, Linux, Obstacle, ThpControl, ThpSetting, Usage, allow_only_advised,

@@ -29,12 +29,6 @@ impl Tree {
         }
     }
 
-    /// Adds one more.
-    pub fn add(&mut self, process: ProcessId) {
-        self.members.insert(process);
-        self.roots.insert(process);
-    }
-
     /// Leaves out these processes and what they start, except those that it began with. They take the place of those that were left out before.
     pub fn leave_out(&mut self, apart: Arc<BTreeSet<ProcessId>>, kernel: &mut impl Kernel) {
         self.apart = apart;

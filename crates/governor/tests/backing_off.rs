@@ -2,7 +2,7 @@
 
 mod common;
 
-use broadleaf_governor::Came;
+use broadleaf_governor::{Came, No};
 use broadleaf_policy::Refusal;
 use common::fake::{Call, Fake, Step};
 use common::{BASE, UNLIMITED, World};
@@ -148,6 +148,15 @@ fn a_process_that_may_not_be_looked_at_is_no_error() {
     // It is not tried at each tick either.
     let looks = world.fake().calls[&Call::Pages];
     assert!(looks <= 10, "{looks} looks in {} ticks", ticks.len());
+    // Whoever asks is told of it, until it can be looked at.
+    let unseen = |world: &World| {
+        let all = world.governor.unseen();
+        all.map(|(id, unseen)| (id, unseen.no)).collect::<Vec<_>>()
+    };
+    assert_eq!(unseen(&world), [(program, No::NotAllowed)]);
+    world.fake().processes.get_mut(&program).unwrap().hidden = false;
+    world.run_for(15);
+    assert_eq!(unseen(&world), []);
 }
 
 #[test]

@@ -68,13 +68,6 @@ impl Linux {
         }
     }
 
-    /// The same, and populations are read from `pagemap` page by page, as before Linux 6.7.
-    #[must_use]
-    pub fn without_scan(mut self) -> Self {
-        self.scans = false;
-        self
-    }
-
     /// Whether `PAGEMAP_SCAN` is there, as far as was seen: it is found out when a process is first looked at.
     pub const fn scans(&self) -> bool {
         self.scans
@@ -114,6 +107,27 @@ impl Linux {
     fn pagemap(&self, process: ProcessId) -> Result<File, No> {
         let path = self.proc.join(process.pid.to_string()).join("pagemap");
         File::open(path).map_err(|error| no(&error))
+    }
+
+    /// What the memory of a process looks like.
+    fn look(&mut self, process: ProcessId) -> Result<Pages, No> {
+        let mappings = mappings::of(&self.proc, process.pid).map_err(|error| no(&error))?;
+        let pagemap = self.pagemap(process)?;
+        let mut blocks = Vec::new();
+        for mapping in &mappings {
+            let range = mapping.blocks();
+            if range.is_empty() || mapping.behind == crate::Behind::Other {
+                continue;
+            }
+            let mut found = scan::Blocks::in_range(range.clone());
+            self.scan(&pagemap, range, &mut found)?;
+            blocks.extend(found.into_held());
+        }
+        Ok(Pages {
+            mappings,
+            blocks,
+            held: None,
+        })
     }
 }
 
@@ -168,23 +182,13 @@ impl Kernel for Linux {
     }
 
     fn pages(&mut self, process: ProcessId) -> Result<Pages, No> {
-        let mappings = mappings::of(&self.proc, process.pid).map_err(|error| no(&error))?;
-        let pagemap = self.pagemap(process)?;
-        let mut blocks = Vec::new();
-        for mapping in &mappings {
-            let range = mapping.blocks();
-            if range.is_empty() || mapping.behind == crate::Behind::Other {
-                continue;
-            }
-            let mut found = scan::Blocks::in_range(range.clone());
-            self.scan(&pagemap, range, &mut found)?;
-            blocks.extend(found.into_held());
+        let looked = self.look(process);
+        // The kernel answers alike of its own threads and of what has ended.
+        let is_kernel = |pid| procfs::stat(&self.proc, pid).is_ok_and(|stat| stat.is_kernel);
+        if matches!(looked, Err(No::Gone)) && is_kernel(process.pid) {
+            return Err(No::KernelThread);
         }
-        Ok(Pages {
-            mappings,
-            blocks,
-            held: None,
-        })
+        looked
     }
 
     fn held(&mut self, process: ProcessId) -> Option<u64> {
@@ -282,5 +286,48 @@ mod tests {
         child.wait().unwrap();
         assert_eq!(linux.vitals(id), Err(No::Gone));
         assert_eq!((linux.handles.len(), linux.cgroups.len()), (0, 0));
+    }
+
+    /// Before Linux 6.7 populations are read page by page.
+    #[test]
+    fn reading_counts_as_scanning_does() {
+        const BLOCKS: u64 = 4;
+        let mut memory = vec![0_u8; ((BLOCKS + 1) * BLOCK_BYTES) as usize];
+        let first = (memory.as_ptr() as u64).div_ceil(BLOCK_BYTES);
+        let begin = (first * BLOCK_BYTES - memory.as_ptr() as u64) as usize;
+        // Every page of one block, every second of the next, and so on.
+        for block in 0..BLOCKS as usize {
+            let bytes = &mut memory[begin + block * BLOCK_BYTES as usize..][..BLOCK_BYTES as usize];
+            for page in bytes.chunks_mut(PAGE_BYTES as usize).step_by(block + 1) {
+                page[0] = 1;
+            }
+        }
+        let mut linux = Linux::new();
+        let own = linux.process(std::process::id()).unwrap();
+        let scanned = linux.blocks(own, first..first + BLOCKS).unwrap();
+        if !linux.scans() || scanned.iter().any(|seen| seen.huge) {
+            eprintln!("skipped: no PAGEMAP_SCAN, or superpages without being asked for");
+            return;
+        }
+        linux.scans = false;
+        assert_eq!(linux.blocks(own, first..first + BLOCKS).unwrap(), scanned);
+        let present = scanned.iter().map(|seen| seen.present);
+        assert_eq!(present.collect::<Vec<_>>(), [512, 256, 171, 128]);
+        drop(memory);
+    }
+
+    #[test]
+    fn threads_of_the_kernel_have_not_ended() {
+        let mut linux = Linux::new();
+        let kthreadd = linux.process(2);
+        let is_one = |id: &ProcessId| {
+            let name = std::fs::read_to_string(format!("/proc/{}/comm", id.pid));
+            name.is_ok_and(|name| name == "kthreadd\n")
+        };
+        let Some(kthreadd) = kthreadd.filter(is_one) else {
+            eprintln!("skipped: a container without the kernel's threads");
+            return;
+        };
+        assert_eq!(linux.pages(kthreadd), Err(No::KernelThread));
     }
 }

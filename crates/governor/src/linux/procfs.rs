@@ -6,11 +6,16 @@ use procfs_core::process::Stat;
 use std::io;
 use std::path::Path;
 
+/// `PF_KTHREAD` (`linux/sched.h`).
+const KERNEL_THREAD: u32 = 0x0020_0000;
+
 /// What `stat` says of a process.
 pub(super) struct StatSeen {
     pub(super) started: u64,
     /// It has ended, and nobody has asked for its exit status yet.
     pub(super) is_dead: bool,
+    /// It is a thread of the kernel.
+    pub(super) is_kernel: bool,
     pub(super) vitals: Vitals,
 }
 
@@ -38,6 +43,7 @@ pub(super) fn stat(proc: &Path, pid: u32) -> io::Result<StatSeen> {
         started: stat.starttime,
         // A process goes on after its first thread has ended, as long as it has others.
         is_dead: matches!(stat.state, 'Z' | 'X' | 'x') && stat.num_threads <= 1,
+        is_kernel: stat.flags & KERNEL_THREAD != 0,
         vitals: Vitals {
             command: stat.comm,
             // Where stack and code begin is drawn anew by each exec, unless that is switched off, and 0 for who may not know it.

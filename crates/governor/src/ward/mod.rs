@@ -10,7 +10,9 @@ mod shortage;
 mod tally;
 
 use crate::budget::Budgets;
-use crate::seen::{BlockSeen, Headroom, MachineSeen, Mapping, Pages, ProcessId, Seen, Vitals};
+use crate::seen::{
+    BLOCK_BYTES, BlockSeen, Headroom, MachineSeen, Mapping, Pages, ProcessId, Seen, Vitals,
+};
 use broadleaf_policy::Policy;
 use mark::Mark;
 use std::collections::BTreeMap;
@@ -146,10 +148,16 @@ impl Ward {
         marks.map(Mark::added_bytes).sum()
     }
 
-    /// Bytes in superpages, whoever made them: those that processes share after a fork are counted in each.
+    /// Bytes in superpages, whoever made them. Where processes may share some after a fork, no more than all of them hold together.
     pub fn huge_bytes(&self) -> u64 {
         let each = self.known.values().map(|known| known.pages.huge_bytes());
-        each.sum()
+        let together = if self.known.len() > 1 {
+            // Parts of pages are cut off where they are shared.
+            self.held_bytes().div_ceil(BLOCK_BYTES) * BLOCK_BYTES
+        } else {
+            u64::MAX
+        };
+        each.sum::<u64>().min(together)
     }
 
     /// Bytes that are resident in each of the processes, added up.

@@ -12,7 +12,9 @@ use std::fmt::Display;
 use std::io::Write;
 use std::time::Duration;
 
-use broadleaf_governor::{Abilities, Budgets, Governor, Linux, Obstacle, Ticked, Ward, can_decide};
+use broadleaf_governor::{
+    Abilities, Budgets, Governor, Kernel, Linux, Obstacle, Ticked, Ward, can_decide,
+};
 use broadleaf_policy::Policy;
 
 use super::names;
@@ -77,9 +79,45 @@ fn govern(
 ) {
     loop {
         let ticked = governor.tick();
+        let before = governor.kernel().own_cpu();
         note(&ticked);
+        let after = governor.kernel().own_cpu();
+        governor.also_spent(after.saturating_sub(before));
         if !ticked.alive || wait(ticked.wait) {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn what_is_not_said_is_the_default_and_stands_in_the_book() {
+        let cli = Cli::try_parse_from(["broadleaf", "run", "--", "true"]).unwrap();
+        let Command::Run(run) = cli.command else {
+            unreachable!("{:?}", cli.command)
+        };
+        assert_eq!(budgets(&run.govern), Budgets::DEFAULT);
+
+        let book = include_str!("../../../../../docs/book/src/govern.md");
+        let mut command = Cli::command();
+        command.build();
+        let run = command.find_subcommand("run").unwrap();
+        let mut told = 0;
+        for line in book.lines().filter(|line| line.starts_with("| `--")) {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let flag = cells[1].trim_matches('`').trim_start_matches("--");
+            let taken = run
+                .get_arguments()
+                .find(|arg| arg.get_long() == Some(flag))
+                .unwrap_or_else(|| panic!("run has no --{flag}"));
+            assert_eq!(taken.get_default_values(), [cells[2]], "--{flag}");
+            told += 1;
+        }
+        assert_eq!(told, 6);
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use broadleaf_governor::{Governor, Linux, Usage, Ward};
-use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA};
+use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA, UnseenProcess};
 use broadleaf_policy::Refusal;
 use broadleaf_report::governed_summary;
 
@@ -63,6 +63,7 @@ pub(super) fn tell(
     ended: &Ended,
 ) -> Result<(), Failure> {
     let governed = governed(options, governor, ended);
+    let unseen = unseen(governor);
     let unreachable = governed.refusals.contains_key(Refusal::Unreachable.name());
     let text = match options.format {
         TableOrJson::Table => {
@@ -70,13 +71,19 @@ pub(super) fn tell(
             if unreachable {
                 text.push_str(&format!("broadleaf: {UNREACHABLE}\n"));
             }
+            for process in unseen {
+                text.push_str(&format!(
+                    "broadleaf: process {} ({}) was left out: {}\n",
+                    process.pid, process.command, process.reason
+                ));
+            }
             text
         }
         TableOrJson::Json => {
             let report = LiveReport {
                 schema: REPORT_SCHEMA.to_owned(),
                 processes: processes(governor.ward()),
-                unseen: Vec::new(),
+                unseen,
                 notes: ended
                     .notes
                     .iter()
@@ -90,6 +97,16 @@ pub(super) fn tell(
         }
     };
     print(place, &text)
+}
+
+/// The processes that could not be looked at.
+fn unseen(governor: &Governor<Linux>) -> Vec<UnseenProcess> {
+    let all = governor.unseen().map(|(id, unseen)| UnseenProcess {
+        pid: id.pid,
+        command: unseen.command.clone(),
+        reason: unseen.no.to_string(),
+    });
+    all.collect()
 }
 
 /// Prints it.

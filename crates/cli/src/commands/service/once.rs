@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use broadleaf_governor::ProcessId;
 use broadleaf_governor::service::{Care, Service};
-use broadleaf_governor::{BLOCK_BYTES, Kernel, ProcessId};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, View};
 
@@ -61,12 +61,10 @@ fn forecast(
     governor.tick();
     let planned = governor.most_planned();
     let policy = care.policy.clone();
-    if let Err(no) = governor.kernel().pages(found.id) {
-        return Ok([policy, String::new(), format!("nothing: {no}")]);
+    if let Some((_, unseen)) = governor.unseen().find(|(id, _)| *id == found.id) {
+        return Ok([policy, String::new(), format!("nothing: {}", unseen.no)]);
     }
-    let processes = governor.ward().processes();
-    let blocks = processes.flat_map(|(_, _, pages)| &pages.blocks);
-    let huge = blocks.filter(|seen| seen.huge).count() as u64 * BLOCK_BYTES;
+    let huge = governor.ward().huge_bytes();
     let added = size(planned.added_bytes);
     let would = match planned.promotions {
         0 => "nothing now".to_owned(),

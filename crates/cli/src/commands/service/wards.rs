@@ -179,10 +179,9 @@ impl Tended {
             self.answered = true;
             return;
         }
-        if let Err(no) = self.governor.kernel().pages(self.id)
-            && no != broadleaf_governor::No::Gone
-        {
+        if let Some((_, unseen)) = self.governor.unseen().find(|(id, _)| *id == self.id) {
             self.answered = true;
+            let no = unseen.no;
             eprintln!(
                 "broadleaf: process {} ({}) cannot be looked at: {no}. For a process of another user it takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
                 self.id, self.command

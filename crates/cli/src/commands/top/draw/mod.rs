@@ -121,6 +121,14 @@ fn processes(frame: &mut Frame<'_>, state: &State, look: Look, area: Rect) {
     };
     let columns = Columns::within(area.width);
     let shown = state.shown();
+    if shown.is_empty() && !state.filter.is_empty() {
+        let text = format!(
+            "\nNo process has \"{}\" in its name or number. Esc shows all again.",
+            state.filter
+        );
+        frame.render_widget(Paragraph::new(text), area);
+        return;
+    }
     let rows = shown.iter().map(|(_, process)| row(process, columns));
     let headings = Order::ALL.iter().map(heading).take(columns.count);
     let table = Table::new(rows, columns.widths())

@@ -60,6 +60,12 @@ fn a_filter_and_a_stop_are_seen() {
     assert!(lines[5].ends_with("[-12]"), "{lines:?}");
     state.is_typing = true;
     assert!(screen(&state, 100, 6)[5].starts_with("show only: -12_"));
+    state.filter = "redis".to_owned();
+    let lines = screen(&state, 100, 6);
+    assert!(
+        lines[2].starts_with("No process has \"redis\""),
+        "{lines:?}"
+    );
 }
 
 #[test]
