@@ -112,9 +112,9 @@ fn superpages_that_forks_share_count_once() {
     world.run_for(30);
     assert_eq!(world.governor.ward().processes().count(), 6);
     assert_eq!(world.governor.ward().huge_bytes(), 4 << 21);
-    // Until the parent is looked at again its memory counts as its own.
+    // Until the parent is looked at again its memory counts as its own alone; without that it would be 24.
     let peak = world.governor.ward().tally().huge_bytes_peak;
-    assert!(peak < 8 << 21, "{peak}");
+    assert!(peak <= 8 << 21, "{peak}");
 }
 
 #[test]
