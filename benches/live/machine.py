@@ -106,12 +106,24 @@ class Program:
             return json.load(file)
 
 
-def put_on(processor, pids):
-    """Keeps all threads of processes on one processor, where there are two: that the scheduler moves them is no part of any figure."""
+def put_on(processors, pids):
+    for pid in pids:
+        for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), processors)
+
+
+@contextlib.contextmanager
+def apart(pids):
+    """Keeps programs on one processor and whoever asks them on another, where there are two: that the scheduler moves them is no part of any figure.
+    Governors run where they like."""
     if len(PROCESSORS) > 1:
-        for pid in pids:
-            for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
-                os.sched_setaffinity(int(thread.name), {PROCESSORS[processor]})
+        put_on(PROCESSORS[:1], pids)
+        put_on(PROCESSORS[1:2], [os.getpid()])
+    try:
+        yield
+    finally:
+        put_on(PROCESSORS, [os.getpid()])
+        put_on(PROCESSORS, pids)
 
 
 def spread(values, digits=3):

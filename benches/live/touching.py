@@ -1,11 +1,10 @@
 """Programs that touch memory in a pattern (touch.c), and what a governor makes of each."""
-import os
 import pathlib
 import subprocess
 import tempfile
 import time
 
-from machine import MIB, PROCESSORS, Program, available, make_room, middle, processor_seconds, put_on, setting, told
+from machine import MIB, Program, apart, available, make_room, middle, processor_seconds, setting, told
 
 HERE = pathlib.Path(__file__).parent
 
@@ -51,12 +50,11 @@ class Speeds:
 
     def __init__(self, programs, rounds, time_of):
         self.rounds = {name: [] for name in programs}
-        put_on(0, [program.pid for program in programs.values()])
-        put_on(1, [os.getpid()])
-        for _ in range(rounds):
-            for name, quotients in self.turns(programs, time_of).items():
-                self.rounds[name].append(quotients)
-        os.sched_setaffinity(0, PROCESSORS)
+        pids = [program.pid for program in programs.values()]
+        with apart(pids):
+            for _ in range(rounds):
+                for name, quotients in self.turns(programs, time_of).items():
+                    self.rounds[name].append(quotients)
 
     def turns(self, programs, time_of):
         quotients = {name: [] for name in programs}

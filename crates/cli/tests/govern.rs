@@ -5,7 +5,7 @@ mod support;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use support::live::{Python, can_govern, eventually, is_installed};
+use support::live::{Python, can_attach, can_govern, eventually, is_installed};
 use support::{broadleaf, file, folder, refused, run, stderr, succeeded};
 
 /// Python that touches every `step`-th page of so many MiB, waits until its superpages are as many as asked for or the time is over, and prints the KiB that
@@ -193,7 +193,7 @@ fn a_journal_of_a_run_makes_the_same_decisions_again() {
 
 #[test]
 fn memory_that_a_fork_shares_is_left_alone() {
-    if !can_govern() || !is_installed("python3") {
+    if !can_attach() || !is_installed("python3") {
         return;
     }
     // The child sleeps on all of its parent's memory, and does not hold the pipe open that this reads.
@@ -384,7 +384,7 @@ fn a_signal_to_the_whole_group_ends_the_program_and_is_told() {
 
 #[test]
 fn processes_that_run_already_are_looked_after_for_a_while() {
-    if !can_govern() || !is_installed("python3") {
+    if !can_attach() || !is_installed("python3") {
         return;
     }
     let mut program = Python::start(&touching(64, 1, 20.0));

@@ -23,7 +23,7 @@ pub struct Governor<K> {
     began: Duration,
     /// What was known of each process when its memory was last looked at, and when that was.
     looked: BTreeMap<ProcessId, (Vitals, Duration)>,
-    /// Processes whose memory could not be looked at, and what the kernel answered: so many at most that nobody reads more.
+    /// Processes whose memory could not be looked at, and what the kernel answered.
     unseen: BTreeMap<ProcessId, Unseen>,
     spent: Spent,
     /// Processor time that looking at memory took in the latest tick.
@@ -51,13 +51,13 @@ pub struct Unseen {
     pub no: No,
 }
 
-/// How many of these are remembered.
-const UNSEEN: usize = 16;
+/// How many of these are remembered at most.
+const UNSEEN: usize = 1000;
 
 /// Processor time that it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Looking and deciding.
+    /// Looking, deciding, and writing a journal.
     pub looking: Duration,
     /// Promoting and demoting: what the kernel does then it does in our time.
     pub acting: Duration,
@@ -128,7 +128,7 @@ impl<K: Kernel> Governor<K> {
         self.most_planned
     }
 
-    /// Processes whose memory could not be looked at when that was last tried; the first sixteen.
+    /// Processes whose memory could not be looked at when that was last tried: a thousand at most.
     pub fn unseen(&self) -> impl Iterator<Item = (ProcessId, &Unseen)> {
         self.unseen.iter().map(|(id, unseen)| (*id, unseen))
     }
@@ -141,7 +141,7 @@ impl<K: Kernel> Governor<K> {
     /// Counts as looking what was done with a tick outside, as writing it down.
     pub fn also_spent(&mut self, spent: Duration) {
         let now = self.kernel.now().saturating_sub(self.began);
-        self.pace.looked(self.ward.budgets(), now, spent);
+        self.pace.charge(self.ward.budgets(), now, spent);
         self.spent.looking += spent;
     }
 
@@ -203,7 +203,7 @@ impl<K: Kernel> Governor<K> {
             let is_due = may_look && self.is_due(id, &vitals, at);
             let looked = is_due.then(|| self.kernel.pages(id));
             // One that may not be looked at is known by its vitals alone, and is not tried at each tick.
-            if let Some(Ok(_) | Err(No::NotAllowed)) = looked {
+            if let Some(Ok(_) | Err(No::NotAllowed | No::KernelThread)) = looked {
                 self.looked.insert(id, (vitals.clone(), at));
             }
             self.note_unseen(id, &vitals, looked.as_ref());
@@ -238,7 +238,10 @@ impl<K: Kernel> Governor<K> {
             Some(Ok(_)) => {
                 self.unseen.remove(&id);
             }
-            Some(Err(no)) if *no != No::Gone && self.unseen.len() < UNSEEN => {
+            // Other answers are those to processes that are ending, or pass.
+            Some(Err(no @ (No::NotAllowed | No::KernelThread)))
+                if self.unseen.len() < UNSEEN || self.unseen.contains_key(&id) =>
+            {
                 let command = vitals.command.clone();
                 self.unseen.insert(id, Unseen { command, no: *no });
             }

@@ -30,6 +30,11 @@ impl Pace {
         self.paid = (self.paid).max(now + share(spent, budgets.cpu.saturating_sub(self.ticking)));
     }
 
+    /// So much more of a processor was taken, beside looking.
+    pub(crate) fn charge(&mut self, budgets: &Budgets, now: Duration, spent: Duration) {
+        self.paid = self.paid.max(now) + share(spent, budgets.cpu.saturating_sub(self.ticking));
+    }
+
     /// How long to wait after a tick that took so much of a processor beside looking at memory, and in which promotions took so long.
     pub(crate) fn after(
         &mut self,
@@ -78,6 +83,10 @@ mod tests {
         assert!(pace.may_look(MS(0)));
         pace.looked(&budgets, MS(100), MS(10));
         assert!(!pace.may_look(MS(2089)) && pace.may_look(MS(2090)));
+        // What is charged comes on top.
+        let mut charged = pace;
+        charged.charge(&budgets, MS(101), MS(10));
+        assert!(!charged.may_look(MS(4079)) && charged.may_look(MS(4080)));
         // Many processes cost something even where nothing is looked at: 1 in 400, and the other half is for looking.
         assert_eq!(pace.after(&budgets, MS(10), MS(0), false), MS(3990));
         pace.looked(&budgets, MS(10_000), MS(10));

@@ -40,7 +40,7 @@ impl Plan {
     }
 
     /// Bytes that are resident in the blocks to be promoted.
-    pub fn resident_bytes(&self) -> u64 {
+    pub(crate) fn resident_bytes(&self) -> u64 {
         let each = self.promote.iter().flat_map(|run| &run.present);
         each.map(|present| u64::from(*present) * PAGE_BYTES).sum()
     }

@@ -161,7 +161,7 @@ impl Pages {
     }
 
     /// Notes what stands in a block now.
-    pub fn note(&mut self, now: BlockSeen) {
+    pub(crate) fn note(&mut self, now: BlockSeen) {
         match (self.blocks).binary_search_by_key(&now.block, |seen| seen.block) {
             Ok(at) => self.blocks[at] = now,
             Err(at) => self.blocks.insert(at, now),

@@ -262,6 +262,10 @@ fn a_damaged_line_is_named() {
             "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"blocks\":[[1,300,300]]}}]}",
             "holds 600 pages",
         ),
+        (
+            "{\"at\":99999999999999,\"outcomes\":[{\"process\":{\"pid\":1,\"started\":1},\"block\":1,\"came\":{\"promoted\":{\"block\":1,\"present\":900,\"zero\":0,\"swapped\":0,\"huge\":false}}}]}",
+            "holds 900 pages",
+        ),
     ] {
         let (bytes, before) = with(5, line);
         let (_, ticks) = read(bytes.as_slice()).unwrap();

@@ -101,23 +101,6 @@ fn what_a_fork_shares_is_promoted_when_the_child_has_gone() {
 }
 
 #[test]
-fn superpages_that_forks_share_count_once() {
-    let mut world = World::new("pop-64", UNLIMITED, 4);
-    (0..4).for_each(|block| world.fill(block, 512));
-    world.run_for(2);
-    assert_eq!(world.huge(), 4);
-    for _ in 0..5 {
-        world.step(Step::Fork);
-    }
-    world.run_for(30);
-    assert_eq!(world.governor.ward().processes().count(), 6);
-    assert_eq!(world.governor.ward().huge_bytes(), 4 << 21);
-    // Until the parent is looked at again its memory counts as its own alone; without that it would be 24.
-    let peak = world.governor.ward().tally().huge_bytes_peak;
-    assert!(peak <= 8 << 21, "{peak}");
-}
-
-#[test]
 fn mappings_decide_which_blocks_there_are() {
     let mut world = World::new("greedy", UNLIMITED, 1);
     let mapping = |blocks, behind, congruent| Mapping {

@@ -119,7 +119,7 @@ pub struct Governed {
     pub added_bytes: u64,
     /// Bytes that demotions gave back.
     pub returned_bytes: u64,
-    /// The most that stood in superpages at a time, in all of the processes together.
+    /// The most that stood in superpages at a time, in all of the processes together. Those that several map, after a fork, count in each.
     pub huge_bytes_peak: u64,
     /// Processor time of the governor, in seconds.
     pub governor_cpu_seconds: f64,

@@ -3,10 +3,9 @@
 /// A number of bytes with an optional suffix, K, M, G or T for powers of 1024: `512M`, `1.5 GiB`, `4096`. `None` where it is none, or more than 64 bits hold.
 pub fn size(text: &str) -> Option<u64> {
     let text = text.trim();
-    let bare = text
-        .strip_suffix("iB")
-        .or_else(|| text.strip_suffix(['B', 'b']))
-        .unwrap_or(text);
+    let bare = text.strip_suffix(['B', 'b']).unwrap_or(text);
+    let is_binary = |rest: &&str| rest.ends_with(|last: char| "kKmMgGtT".contains(last));
+    let bare = bare.strip_suffix('i').filter(is_binary).unwrap_or(bare);
     let (digits, shift) = match bare.char_indices().last()? {
         (at, 'k' | 'K') => (&bare[..at], 10),
         (at, 'm' | 'M') => (&bare[..at], 20),
@@ -35,6 +34,9 @@ mod tests {
             ("1.5G", 3 << 29),
             (" 2 GiB ", 2 << 30),
             ("16kB", 16 << 10),
+            ("512Mi", 512 << 20),
+            ("512mib", 512 << 20),
+            ("8b", 8),
             // More than a float tells apart.
             ("18446744073709551615", u64::MAX),
         ] {
@@ -47,6 +49,8 @@ mod tests {
             "nan",
             "inf",
             "1X",
+            "1i",
+            "1ib",
             "99999999T",
             "1e400",
             "K",

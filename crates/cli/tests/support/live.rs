@@ -5,9 +5,19 @@ use std::time::{Duration, Instant};
 
 use broadleaf_governor::{Abilities, Kernel, Linux};
 
-/// Whether processes can be governed here; says why where not.
+/// Whether processes that are started under a governor can be governed here; says why where not.
 pub(crate) fn can_govern() -> bool {
-    let obstacles = Abilities::here().obstacles(false);
+    is_clear(false)
+}
+
+/// Whether processes that run already can be; says why where not.
+#[allow(dead_code, reason = "not every suite attaches")]
+pub(crate) fn can_attach() -> bool {
+    is_clear(true)
+}
+
+fn is_clear(attaching: bool) -> bool {
+    let obstacles = Abilities::here().obstacles(attaching);
     for obstacle in &obstacles {
         eprintln!("skipped: {obstacle}");
     }

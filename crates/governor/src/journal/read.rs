@@ -2,6 +2,7 @@
 
 use super::line::{Line, Memory, Process};
 use super::{Header, JOURNAL_SCHEMA, TickRecord};
+use crate::plan::Came;
 use crate::seen::{BlockSeen, MachineSeen, Mapping, Pages, ProcessId, ProcessSeen, Seen};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read};
@@ -144,6 +145,11 @@ impl State {
             let gone = self.processes.remove(&ProcessId { pid, started });
             gone.ok_or_else(|| format!("process {pid} is gone, and never was there"))?;
         }
+        for outcome in &line.outcomes {
+            if let Came::Promoted(seen) | Came::Demoted(seen) = &outcome.came {
+                within(seen)?;
+            }
+        }
         let mut looked = BTreeSet::new();
         for process in line.processes {
             self.process(process, &mut looked)?;
@@ -201,6 +207,15 @@ fn blank(id: ProcessId) -> ProcessSeen {
     }
 }
 
+/// Refuses a block of more pages than one has.
+fn within(seen: &BlockSeen) -> Result<(), String> {
+    let pages = u32::from(seen.present) + u32::from(seen.zero) + u32::from(seen.swapped);
+    if pages > crate::PAGES {
+        return Err(format!("block {} holds {pages} pages", seen.block));
+    }
+    Ok(())
+}
+
 fn apply(memory: Memory, pages: &mut Pages) -> Result<(), String> {
     pages.held = memory.held;
     if let Some(splice) = memory.mappings {
@@ -233,10 +248,7 @@ fn apply(memory: Memory, pages: &mut Pages) -> Result<(), String> {
     }
     for written in memory.blocks {
         let seen = BlockSeen::from(written);
-        let pages = u32::from(seen.present) + u32::from(seen.zero) + u32::from(seen.swapped);
-        if pages > crate::PAGES {
-            return Err(format!("block {} holds {pages} pages", seen.block));
-        }
+        within(&seen)?;
         blocks.insert(seen.block, seen);
     }
     pages.blocks = blocks.into_values().collect();

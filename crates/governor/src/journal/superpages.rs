@@ -1,7 +1,7 @@
 //! Superpages of one of two runs that are compared.
 
 use crate::plan::{Came, Outcome};
-use crate::seen::BlockSeen;
+use crate::seen::{BlockSeen, PAGES};
 use std::collections::BTreeMap;
 
 /// Superpages that one run made, by block.
@@ -20,8 +20,14 @@ impl Superpages {
     pub(super) fn take_in(&mut self, outcome: &Outcome) {
         match outcome.came {
             Came::Promoted(before) => {
+                // What is left of one that was broken was added all the same.
+                let broken = self.0.get(&outcome.block).filter(|made| !made.stands);
+                let left = broken.map_or(0, |made| PAGES as u16 - made.before.present);
                 let made = Superpage {
-                    before,
+                    before: BlockSeen {
+                        present: before.present - left.min(before.present),
+                        ..before
+                    },
                     stands: true,
                 };
                 self.0.insert(outcome.block, made);

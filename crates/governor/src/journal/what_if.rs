@@ -110,6 +110,11 @@ impl WhatIf {
             match outcome.came {
                 Came::Promoted(before) => {
                     process.refused.remove(&block);
+                    let before = process
+                        .recorded
+                        .0
+                        .get(&block)
+                        .map_or(before, |made| made.before);
                     if process.lost(before)
                         && let Some(made) = process.made.0.get_mut(&block)
                     {
@@ -158,7 +163,7 @@ impl Process {
             };
         }
         let pages = seen.pages.as_ref().map(|pages| self.pages(pages));
-        // What the program gave back is in neither.
+        // Blocks that the program gave back whole are in neither any more.
         let (recorded, made) = (self.recorded.added(), self.made.added());
         let mut seen = seen.clone();
         let rss = seen.vitals.rss_bytes;
@@ -196,10 +201,11 @@ impl Process {
             },
             None => *seen,
         };
-        // What the recorded run broke is no longer among its superpages, so this was the program.
-        let broken = recorded.is_some_and(|made| {
+        // What the recorded run broke is no longer among its superpages, so this was the program: just now, or earlier.
+        let (broken, is_broken) = recorded.map_or((false, false), |made| {
+            let broken = made.stands && !seen.huge;
             made.stands &= seen.huge;
-            !made.stands
+            (broken, !made.stands)
         });
         let lost = self.lost(base);
         match self.made.0.get_mut(&number) {
@@ -207,8 +213,8 @@ impl Process {
             Some(made) if made.stands && !broken && !lost => BlockSeen::superpage(number),
             Some(made) => {
                 made.stands = false;
-                // Where it was broken in both runs it is what was seen.
-                if broken { *seen } else { base }
+                // Where it is broken in both runs it is what was seen.
+                if is_broken { *seen } else { base }
             }
         }
     }
@@ -255,5 +261,38 @@ impl Process {
                 ..*base
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::superpages::Superpage;
+
+    #[test]
+    fn what_the_estimate_alone_made_again_stands() {
+        let before = BlockSeen {
+            present: 100,
+            ..BlockSeen::empty(7)
+        };
+        let whole = BlockSeen {
+            present: 512,
+            ..BlockSeen::empty(7)
+        };
+        let standing = Superpage {
+            before,
+            stands: true,
+        };
+        let mut process = Process::default();
+        process.recorded.0.insert(7, standing);
+        process.made.0.insert(7, standing);
+        let superpage = BlockSeen::superpage(7);
+        assert_eq!(process.block(&superpage), superpage);
+        // The program breaks it in both runs, and keeps all pages. The recorded run leaves it so.
+        assert_eq!(process.block(&whole), whole);
+        assert_eq!(process.block(&whole), whole);
+        process.made.0.insert(7, standing);
+        assert_eq!(process.block(&whole), superpage);
+        assert_eq!(process.block(&whole), superpage);
     }
 }

@@ -183,12 +183,18 @@ impl Kernel for Linux {
 
     fn pages(&mut self, process: ProcessId) -> Result<Pages, No> {
         let looked = self.look(process);
-        // The kernel answers alike of its own threads and of what has ended.
-        let is_kernel = |pid| procfs::stat(&self.proc, pid).is_ok_and(|stat| stat.is_kernel);
-        if matches!(looked, Err(No::Gone)) && is_kernel(process.pid) {
-            return Err(No::KernelThread);
+        match &looked {
+            Ok(pages) if !pages.mappings.is_empty() => return looked,
+            Err(No::Errno(_)) => return looked,
+            _ => {}
         }
-        looked
+        // Of what has no memory, which is what ends and the kernel's own threads, the kernel says that there is no such process, that it may not be looked
+        // at, or that it is empty, by its version and who asks.
+        match procfs::stat(&self.proc, process.pid) {
+            Ok(stat) if stat.is_kernel => Err(No::KernelThread),
+            Ok(stat) if stat.has_memory && stat.started == process.started => looked,
+            _ => Err(No::Gone),
+        }
     }
 
     fn held(&mut self, process: ProcessId) -> Option<u64> {
@@ -286,6 +292,19 @@ mod tests {
         child.wait().unwrap();
         assert_eq!(linux.vitals(id), Err(No::Gone));
         assert_eq!((linux.handles.len(), linux.cgroups.len()), (0, 0));
+    }
+
+    #[test]
+    fn what_has_ended_and_waits_to_be_asked_for_is_gone() {
+        let mut linux = Linux::new();
+        let mut child = Command::new("true").stdin(Stdio::null()).spawn().unwrap();
+        let id = linux.process(child.id()).unwrap();
+        while linux.vitals(id) != Err(No::Gone) {
+            std::thread::yield_now();
+        }
+        assert_eq!(linux.pages(id), Err(No::Gone));
+        child.wait().unwrap();
+        assert_eq!(linux.pages(id), Err(No::Gone));
     }
 
     /// Before Linux 6.7 populations are read page by page.

@@ -16,6 +16,8 @@ pub(super) struct StatSeen {
     pub(super) is_dead: bool,
     /// It is a thread of the kernel.
     pub(super) is_kernel: bool,
+    /// It has memory of its own, still.
+    pub(super) has_memory: bool,
     pub(super) vitals: Vitals,
 }
 
@@ -44,6 +46,7 @@ pub(super) fn stat(proc: &Path, pid: u32) -> io::Result<StatSeen> {
         // A process goes on after its first thread has ended, as long as it has others.
         is_dead: matches!(stat.state, 'Z' | 'X' | 'x') && stat.num_threads <= 1,
         is_kernel: stat.flags & KERNEL_THREAD != 0,
+        has_memory: stat.vsize > 0,
         vitals: Vitals {
             command: stat.comm,
             // Where stack and code begin is drawn anew by each exec, unless that is switched off, and 0 for who may not know it.

@@ -10,9 +10,7 @@ mod shortage;
 mod tally;
 
 use crate::budget::Budgets;
-use crate::seen::{
-    BLOCK_BYTES, BlockSeen, Headroom, MachineSeen, Mapping, Pages, ProcessId, Seen, Vitals,
-};
+use crate::seen::{BlockSeen, Headroom, MachineSeen, Mapping, Pages, ProcessId, Seen, Vitals};
 use broadleaf_policy::Policy;
 use mark::Mark;
 use std::collections::BTreeMap;
@@ -141,23 +139,17 @@ impl Ward {
         self.known.values().map(|known| known.marks.len()).sum()
     }
 
-    /// Bytes that superpages which stand added, by what their blocks held before, and those that are left of superpages which programs broke. More has
+    /// Bytes that superpages which stand added, by what their blocks held before, and what is left of superpages that stand no more. More has
     /// been used since, so it is an upper bound.
     pub fn added_bytes(&self) -> u64 {
         let marks = self.known.values().flat_map(|known| known.marks.values());
         marks.map(Mark::added_bytes).sum()
     }
 
-    /// Bytes in superpages, whoever made them. Where processes may share some after a fork, no more than all of them hold together.
+    /// Bytes in superpages, whoever made them. Those that several processes map count in each: nobody tells which these are.
     pub fn huge_bytes(&self) -> u64 {
         let each = self.known.values().map(|known| known.pages.huge_bytes());
-        let together = if self.known.len() > 1 {
-            // Parts of pages are cut off where they are shared.
-            self.held_bytes().div_ceil(BLOCK_BYTES) * BLOCK_BYTES
-        } else {
-            u64::MAX
-        };
-        each.sum::<u64>().min(together)
+        each.sum()
     }
 
     /// Bytes that are resident in each of the processes, added up.

@@ -382,10 +382,7 @@ impl Kernel for Fake {
         let found = &self.processes[&process];
         let seen = blocks.map(|number| match found.blocks.get(&number) {
             Some(block) => block.seen(number),
-            None => BlockSeen {
-                block: number,
-                ..BlockSeen::default()
-            },
+            None => BlockSeen::empty(number),
         });
         Ok(seen.collect())
     }

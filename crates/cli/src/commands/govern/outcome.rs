@@ -1,12 +1,13 @@
 //! What a governor did, told at its end.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use broadleaf_governor::{Governor, Linux, Usage, Ward};
+use broadleaf_governor::{Governor, Linux, ProcessId, Usage};
 use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA, UnseenProcess};
 use broadleaf_policy::Refusal;
 use broadleaf_report::governed_summary;
@@ -71,18 +72,23 @@ pub(super) fn tell(
             if unreachable {
                 text.push_str(&format!("broadleaf: {UNREACHABLE}\n"));
             }
-            for process in unseen {
+            for process in unseen.iter().take(NAMED) {
+                let command = process.command.replace(char::is_control, "?");
                 text.push_str(&format!(
-                    "broadleaf: process {} ({}) was left out: {}\n",
-                    process.pid, process.command, process.reason
+                    "broadleaf: process {} ({command}) was left out: {}\n",
+                    process.pid, process.reason
                 ));
+            }
+            if unseen.len() > NAMED {
+                let more = unseen.len() - NAMED;
+                text.push_str(&format!("broadleaf: and so were {more} more\n"));
             }
             text
         }
         TableOrJson::Json => {
             let report = LiveReport {
                 schema: REPORT_SCHEMA.to_owned(),
-                processes: processes(governor.ward()),
+                processes: processes(governor),
                 unseen,
                 notes: ended
                     .notes
@@ -98,6 +104,9 @@ pub(super) fn tell(
     };
     print(place, &text)
 }
+
+/// How many processes that were left out are named where people read.
+const NAMED: usize = 8;
 
 /// The processes that could not be looked at.
 fn unseen(governor: &Governor<Linux>) -> Vec<UnseenProcess> {
@@ -122,10 +131,13 @@ pub(super) fn print(place: Where, text: &str) -> Result<(), Failure> {
 }
 
 /// The processes that live, and the largest of those that have ended, each as it was last seen, with what the policy would still do.
-fn processes(ward: &Ward) -> Vec<ProcessReport> {
+fn processes(governor: &Governor<Linux>) -> Vec<ProcessReport> {
+    let ward = governor.ward();
     let policy = [ward.policy().name()];
     let all = ward.processes().chain(ward.departed());
-    all.map(|(id, vitals, pages)| process_report(id, vitals, pages, &policy))
+    let unseen: BTreeSet<ProcessId> = governor.unseen().map(|(id, _)| id).collect();
+    let seen = all.filter(|(id, ..)| !unseen.contains(id));
+    seen.map(|(id, vitals, pages)| process_report(id, vitals, pages, &policy))
         .collect()
 }
 

@@ -64,6 +64,9 @@ fn forecast(
     if let Some((_, unseen)) = governor.unseen().find(|(id, _)| *id == found.id) {
         return Ok([policy, String::new(), format!("nothing: {}", unseen.no)]);
     }
+    if governor.ward().pages(found.id).is_none() {
+        return Ok([policy, String::new(), "nothing: it has ended".to_owned()]);
+    }
     let huge = governor.ward().huge_bytes();
     let added = size(planned.added_bytes);
     let would = match planned.promotions {

@@ -116,7 +116,8 @@ impl Wards {
         }
         self.tended.push(Tended {
             id: found.id,
-            command: found.command.clone(),
+            // A program may call itself anything.
+            command: found.command.replace(char::is_control, "?"),
             care: care.clone(),
             governor: governor(found.id, care, apart, self.dry)?,
             due: now,

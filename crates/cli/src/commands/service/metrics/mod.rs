@@ -6,7 +6,7 @@ mod text;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use broadleaf_governor::{BLOCK_BYTES, MachineSeen};
+use broadleaf_governor::MachineSeen;
 
 use super::account::Counts;
 use super::wards::Wards;
@@ -58,14 +58,13 @@ impl<'a> Snapshot<'a> {
     fn of(wards: &'a Wards, machine: &MachineSeen, finding: Duration) -> Self {
         let tended = wards.tended.iter().map(|tended| {
             let ward = tended.governor.ward();
-            let blocks = ward.processes().flat_map(|(_, _, pages)| &pages.blocks);
             OfWard {
                 pid: tended.id.to_string(),
                 command: &tended.command,
                 policy: &tended.care.policy,
                 counts: tended.counts(),
                 added_bytes: ward.added_bytes(),
-                huge_bytes: blocks.filter(|seen| seen.huge).count() as u64 * BLOCK_BYTES,
+                huge_bytes: ward.huge_bytes(),
                 rss_bytes: ward.rss_bytes(),
             }
         });

@@ -123,7 +123,7 @@ fn processes(frame: &mut Frame<'_>, state: &State, look: Look, area: Rect) {
     let shown = state.shown();
     if shown.is_empty() && !state.filter.is_empty() {
         let text = format!(
-            "\nNo process has \"{}\" in its name or number. Esc shows all again.",
+            "\nNo process that was looked at has \"{}\" in its name or number. Esc shows all again.",
             state.filter
         );
         frame.render_widget(Paragraph::new(text), area);

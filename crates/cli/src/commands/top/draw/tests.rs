@@ -63,7 +63,7 @@ fn a_filter_and_a_stop_are_seen() {
     state.filter = "redis".to_owned();
     let lines = screen(&state, 100, 6);
     assert!(
-        lines[2].starts_with("No process has \"redis\""),
+        lines[2].starts_with("No process that was looked at has \"redis\""),
         "{lines:?}"
     );
 }
