@@ -85,16 +85,29 @@ def large_keys(tell, rounds):
     redis(tell, rounds, *LARGE)
 
 
-def redis(tell, rounds, keys, size):
+def started(keys, size, turn):
+    """Servers with that many keys, begun in another order in each turn."""
     make_room()
     servers = {}
-    for port, way in enumerate(("never", "governed", "always"), 7411):
+    ways = ["never", "governed", "always"]
+    for port, way in enumerate(ways[turn % 3 :] + ways[: turn % 3], 7411):
         with setting("always" if way == "always" else "madvise"):
             servers[way] = Redis(way, port, keys)
             servers[way].fill(size)
     settled(servers["governed"], 0.95, 20)
-    busy = Busy(servers["governed"])
-    speeds = Speeds(servers, rounds, lambda server: server.gets(25_000))
+    return servers
+
+
+def redis(tell, rounds, keys, size):
+    speeds = Speeds()
+    for turn in range(rounds):
+        # Where its memory lies makes a server slower or quicker, so each round has servers of its own.
+        servers = started(keys, size, turn)
+        busy = Busy(servers["governed"])
+        speeds.round(servers, lambda server: server.gets(25_000))
+        if turn < rounds - 1:
+            for server in servers.values():
+                server.end()
     working, cpu = busy.part(), steady(servers["governed"], 10)
     held = {name: server.memory() for name, server in servers.items()}
     tell.line(f"redis, {keys:,} keys of {size} bytes, random GETs: speed over never", f"governed {speeds.told('governed')}, always {speeds.told('always')}")

@@ -44,28 +44,25 @@ def settled(program, share=0.99, wait=30):
 
 
 class Speeds:
-    """How quick programs are, over the first of them: turn by turn, in rounds. Turns are so short that what else goes on slows all programs alike."""
+    """How quick programs are, over the one without superpages: turn by turn, in rounds. Turns are so short that what else goes on slows all programs alike."""
 
     TURNS = 48
 
-    def __init__(self, programs, rounds, time_of):
-        self.rounds = {name: [] for name in programs}
-        pids = [program.pid for program in programs.values()]
-        with apart(pids):
-            for _ in range(rounds):
-                for name, quotients in self.turns(programs, time_of).items():
-                    self.rounds[name].append(quotients)
+    def __init__(self):
+        self.rounds = {}
 
-    def turns(self, programs, time_of):
-        quotients = {name: [] for name in programs}
-        for turn in range(self.TURNS):
-            names = list(programs)
-            names = names[turn % len(names) :] + names[: turn % len(names)]
-            times = {name: time_of(programs[name]) for name in names}
-            first = times[next(iter(programs))]
-            for name in programs:
-                quotients[name].append(first / times[name])
-        return quotients
+    def round(self, programs, time_of):
+        """A round of programs, by how they run."""
+        quotients = {way: [] for way in programs}
+        with apart([program.pid for program in programs.values()]):
+            for turn in range(self.TURNS):
+                ways = list(programs)
+                ways = ways[turn % len(ways) :] + ways[: turn % len(ways)]
+                times = {way: time_of(programs[way]) for way in ways}
+                for way in programs:
+                    quotients[way].append(times["never"] / times[way])
+        for way in programs:
+            self.rounds.setdefault(way, []).append(quotients[way])
 
     def of(self, name):
         return middle(self.rounds[name])
@@ -98,14 +95,20 @@ class Busy:
 
 
 def gups(tell, rounds):
-    make_room()
     touch = built()
     command = [touch, "2048", "every", "1"]
-    programs = {way: start(way, command) for way in ("never", "governed")}
-    took = settled(programs["governed"])
-    programs["always"] = start("always", command)
-    busy = Busy(programs["governed"])
-    speeds = Speeds(programs, rounds, lambda program: program.update(1_000_000))
+    speeds, took = Speeds(), []
+    for turn in range(rounds):
+        # Where its memory lies makes a program slower or quicker, so each round has programs of its own.
+        make_room()
+        programs = {way: start(way, command) for way in ("never", "governed")}
+        took.append(settled(programs["governed"]))
+        programs["always"] = start("always", command)
+        busy = Busy(programs["governed"])
+        speeds.round(programs, lambda program: program.update(1_000_000))
+        if turn < rounds - 1:
+            for program in programs.values():
+                program.end()
     working, cpu = busy.part(), steady(programs["governed"], 10)
     huge = {name: program.memory()[1] / MIB for name, program in programs.items()}
     for program in programs.values():
@@ -115,7 +118,7 @@ def gups(tell, rounds):
     tell.line("random updates over 2 GiB: speed over never", f"governed {speeds.told('governed')}, always {speeds.told('always')}; MiB in superpages {huge['governed']:.0f}, {huge['always']:.0f}")
     tell.check("gain of always that the default policy gives", speeds.gain(), ">=", 0.95)
     tell.check("part of a processor for the governor while the program works", working, "<", 0.01)
-    tell.check("seconds until 99 percent of it is promoted", took if took is not None else 1e9, "<=", 3)
+    tell.check("seconds until 99 percent of it is promoted, the slowest", max(1e9 if each is None else each for each in took), "<=", 3)
     tell.check("part of a processor for the governor, steady", cpu, "<", 0.01)
     tell.line("governor", f"{governed['governor_cpu_seconds']:.2f} s of a processor, {governed['promotions']} promotions, refusals {governed['refusals']}")
 
@@ -157,7 +160,9 @@ def quarter(tell, rounds):
     keep = available() - 6 * 1024 * MIB
     unlimited = start("governed", command, ["--policy", "pop-64", "--max-added", "unlimited", "--keep-free", str(keep)])
     settled(unlimited, 0.95)
-    speeds = Speeds({"never": never, "governed": unlimited}, rounds, lambda program: program.update(1_000_000))
+    speeds = Speeds()
+    for _ in range(rounds):
+        speeds.round({"never": never, "governed": unlimited}, lambda program: program.update(1_000_000))
     full = unlimited.memory()[0]
     tell.line("the same, pop-64 without a budget", f"speed over never {speeds.told('governed')}, memory {full / held:.2f} times")
     tell.check("speed over never", speeds.of("governed"), ">", 1)
