@@ -101,7 +101,7 @@ def started(keys, size, turn):
 def redis(tell, rounds, keys, size):
     speeds = Speeds()
     for turn in range(rounds):
-        # Where its memory lies makes a server slower or quicker, so each round has servers of its own.
+        # One start of a server is slower or quicker than the next, so each round has servers of its own.
         servers = started(keys, size, turn)
         busy = Busy(servers["governed"])
         speeds.round(servers, lambda server: server.gets(25_000))

@@ -99,7 +99,7 @@ def gups(tell, rounds):
     command = [touch, "2048", "every", "1"]
     speeds, took = Speeds(), []
     for turn in range(rounds):
-        # Where its memory lies makes a program slower or quicker, so each round has programs of its own.
+        # One start of a program is slower or quicker than the next, so each round has programs of its own.
         make_room()
         programs = {way: start(way, command) for way in ("never", "governed")}
         took.append(settled(programs["governed"]))

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use broadleaf_governor::{Kernel, Linux};
 use rustix::process::{Pid, Signal, getpgid, getpid, getsid, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGINT, SIGQUIT, SIGTSTP, SIGWINCH};
 use signal_hook::low_level::siginfo::{Cause, Origin};
@@ -139,17 +140,11 @@ fn pass_on(signal: i32) {
 
 /// The processes that this one started and has not waited for.
 fn children() -> Vec<Pid> {
-    let threads = std::fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let lists =
-        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    let each = lists.flat_map(|list| {
-        let pids = list.split_whitespace().map(|pid| pid.parse().ok());
-        pids.collect::<Vec<Option<i32>>>()
-    });
-    each.filter_map(|pid| pid.and_then(Pid::from_raw)).collect()
+    let mut linux = Linux::new();
+    let own = linux.process(std::process::id());
+    let children = own.map_or(Vec::new(), |own| linux.children(own));
+    let pids = children.iter().map(|child| i32::try_from(child.pid).ok());
+    pids.filter_map(|pid| pid.and_then(Pid::from_raw)).collect()
 }
 
 /// Whether no process of this group has a parent that could continue it (POSIX: an orphaned process group), as far as those tell that led to this one.

@@ -3,6 +3,7 @@
 use broadleaf_metrics::{LiveReport, ProcessReport};
 
 use super::{ending, order_of, paragraph, share, told, total};
+use crate::grid::printable;
 use crate::number::{grouped, size};
 use crate::{Align, Cell, Grid, Style, View};
 
@@ -26,7 +27,7 @@ pub fn all_processes(report: &LiveReport, view: View) -> String {
         .column("memory added", Align::Right)
         .column("then in superpages", Align::Right);
     for process in &processes {
-        let name: String = process.command.replace(char::is_control, "?");
+        let name = printable(&process.command);
         let first: String = name.chars().take(COMMAND).collect();
         grid.row(row(
             [process.pid.to_string(), first],

@@ -1,5 +1,7 @@
 //! A picture of an address space: a character for each block, or for several.
 
+use crate::grid::printable;
+
 /// A mapping, and the populations of its blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MappedBlocks {
@@ -169,8 +171,7 @@ fn cells(blocks: &[(u64, Option<u32>)], scale: u64, shades: Shades) -> Vec<(u64,
 }
 
 fn shortened(name: &str) -> String {
-    let name = name.replace(char::is_control, "?");
-    name.chars().take(NAME).collect()
+    printable(name).chars().take(NAME).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use broadleaf_metrics::{LiveReport, PolicyForecast, ProcessReport};
 
 use super::{PageMap, Shades, bars::bars, ending, paragraph, share, total};
+use crate::grid::printable;
 use crate::number::{grouped, size};
 use crate::{Align, Cell, Grid, Style, View};
 
@@ -53,7 +54,7 @@ fn one(process: &ProcessReport, map: Option<&PageMap>, shades: Shades, view: Vie
 fn head(process: &ProcessReport) -> String {
     format!(
         "{} ({}): {} resident, {} of it in superpages ({})",
-        process.command.replace(char::is_control, "?"),
+        printable(&process.command),
         process.pid,
         size(process.rss_bytes),
         share(process.huge_bytes, process.rss_bytes),

@@ -1,7 +1,8 @@
 //! The columns of the table of ranges.
 
-use super::{plain, process_of, size_in_full};
+use super::{process_of, size_in_full};
 use crate::Align;
+use crate::grid::printable;
 use crate::number::{grouped, grouped_signed, percent, short, short_signed, size};
 use broadleaf_metrics::{AdvisedRange, BackingName, RangeAdvice};
 
@@ -116,7 +117,7 @@ fn lies_in(range: &AdvisedRange) -> String {
     };
     let what = match (mapping.backing, &mapping.path) {
         (BackingName::File, Some(path)) => {
-            format!("{} + {:#x},", plain(path), mapping.offset.unwrap_or(0))
+            format!("{} + {:#x},", printable(path), mapping.offset.unwrap_or(0))
         }
         (backing, _) => backing.words().to_owned(),
     };

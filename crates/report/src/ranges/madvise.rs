@@ -1,6 +1,7 @@
 //! Advice by range as lines of C.
 
-use super::{NOTHING_PAYS, plain, process_of, size_in_full};
+use super::{NOTHING_PAYS, process_of, size_in_full};
+use crate::grid::printable;
 use crate::number::grouped;
 use broadleaf_metrics::{AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 
@@ -87,7 +88,7 @@ impl LinuxSizes {
 fn head(advice: &RangeAdvice) -> String {
     let made = format!(
         "Where superpages pay in {}: {} on {}, by broadleaf {}.",
-        plain(&advice.trace.path),
+        printable(&advice.trace.path),
         advice.policy,
         advice.machine,
         advice.provenance.version
@@ -151,7 +152,11 @@ fn place(range: &AdvisedRange) -> String {
         }
         (BackingName::Heap, _) => format!("heap + {inside:#x}"),
         (BackingName::File, Some(path)) => {
-            format!("file {} + {:#x}", plain(path), mapping.offset.unwrap_or(0))
+            format!(
+                "file {} + {:#x}",
+                printable(path),
+                mapping.offset.unwrap_or(0)
+            )
         }
         (backing, _) => format!("{} {start:#x}-{end:#x} + {inside:#x}", backing.words()),
     }

@@ -12,6 +12,7 @@ pub use cbmm::cbmm;
 pub use madvise::madvise;
 pub use table::range_table;
 
+use crate::grid::printable;
 use broadleaf_metrics::{AdvisedRange, RangeAdvice};
 use std::collections::BTreeMap;
 
@@ -29,14 +30,9 @@ pub(crate) fn size_in_full(bytes: u64) -> String {
 /// A process of a range: its number and its program, as far as the trace tells them.
 pub fn process_of(range: &AdvisedRange) -> String {
     let number = range.pid.unwrap_or(range.space);
-    format!("{number} {}", plain(range.program()))
+    format!("{number} {}", printable(range.program()))
         .trim_end()
         .to_owned()
-}
-
-/// `text` on one line.
-pub(crate) fn plain(text: &str) -> String {
-    text.replace(char::is_control, "?")
 }
 
 /// The ranges of the address space in which most cycles are gained, in order; and a sentence that names the others, where there are any. For what is

@@ -1,9 +1,9 @@
 //! Advice by range as a table.
 
+use super::NOTHING_PAYS;
 use super::columns::{Column, columns};
 use super::together::{caution, left_out, together, whole};
-use super::{NOTHING_PAYS, plain};
-use crate::grid::paragraph;
+use crate::grid::{paragraph, printable};
 use crate::number::{grouped, size};
 use crate::{Grid, Style, View};
 use broadleaf_metrics::{AdvisedRange, RangeAdvice};
@@ -54,7 +54,7 @@ fn heading(advice: &RangeAdvice, view: View) -> String {
     );
     format!(
         "{}\n{}{}{}",
-        view.paint.apply(Style::Strong, &plain(&trace.path)),
+        view.paint.apply(Style::Strong, &printable(&trace.path)),
         paragraph(&held, Style::Plain, view),
         paragraph(&advice.memory.sentence(size), Style::Plain, view),
         paragraph(

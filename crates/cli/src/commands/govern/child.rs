@@ -42,7 +42,7 @@ fn cannot_run(command: &Command, error: &io::Error) -> Failure {
         126
     };
     let program = command.get_program().to_string_lossy();
-    let program = program.replace(char::is_control, "?");
+    let program = broadleaf_report::printable(&program);
     let message = format!("{program}: cannot run it: {}", reason(error));
     Failure::Status(status, message)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use broadleaf_governor::{Governor, Linux, ProcessId, Usage};
 use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA, UnseenProcess};
 use broadleaf_policy::Refusal;
-use broadleaf_report::governed_summary;
+use broadleaf_report::{governed_summary, printable};
 
 use crate::args::{Govern, TableOrJson};
 use crate::commands::report::gather::process_report;
@@ -73,7 +73,7 @@ pub(super) fn tell(
                 text.push_str(&format!("broadleaf: {UNREACHABLE}\n"));
             }
             for process in unseen.iter().take(NAMED) {
-                let command = process.command.replace(char::is_control, "?");
+                let command = printable(&process.command);
                 text.push_str(&format!(
                     "broadleaf: process {} ({command}) was left out: {}\n",
                     process.pid, process.reason

@@ -5,7 +5,7 @@ mod gather;
 mod header;
 
 use broadleaf_report::number::{grouped, size};
-use broadleaf_report::{Align, Grid, Style, View};
+use broadleaf_report::{Align, Grid, Style, View, printable};
 use serde_json::{Value, json};
 
 use crate::args::{Info, TableOrJson};
@@ -252,7 +252,7 @@ pub(super) fn shown(command: &[String]) -> String {
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "_@%+=:,./-".contains(letter);
     // A table has one line for a command.
-    let word = word.replace(char::is_control, "?");
+    let word = printable(word);
     if !word.is_empty() && word.chars().all(is_plain) {
         word
     } else {

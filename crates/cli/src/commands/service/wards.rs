@@ -116,8 +116,7 @@ impl Wards {
         }
         self.tended.push(Tended {
             id: found.id,
-            // A program may call itself anything.
-            command: found.command.replace(char::is_control, "?"),
+            command: broadleaf_report::printable(&found.command),
             care: care.clone(),
             governor: governor(found.id, care, apart, self.dry)?,
             due: now,

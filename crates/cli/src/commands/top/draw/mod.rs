@@ -5,7 +5,7 @@ mod tests;
 
 use broadleaf_metrics::ProcessReport;
 use broadleaf_report::number::{grouped, percent, size};
-use broadleaf_report::{PageMap, Paint, Shades};
+use broadleaf_report::{PageMap, Paint, Shades, printable};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -193,7 +193,7 @@ fn row(process: &ProcessReport, columns: Columns) -> Row<'static> {
     };
     let cells = [
         right(process.pid.to_string()),
-        Cell::from(process.command.replace(char::is_control, "?")),
+        Cell::from(printable(&process.command)),
         right(size(process.rss_bytes)),
         right(share(process.huge_bytes)),
         right(grouped(promoted)),
@@ -218,7 +218,7 @@ fn one(
     let mut lines = vec![Line::styled(
         format!(
             "{} ({}): {} resident, {} of it in superpages",
-            process.command.replace(char::is_control, "?"),
+            printable(&process.command),
             process.pid,
             size(process.rss_bytes),
             size(process.huge_bytes)
