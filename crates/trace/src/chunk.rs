@@ -3,8 +3,12 @@
 use crate::error::{Bad, Section};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The version of the format that is written.
-pub const VERSION: u16 = 1;
+/// The highest version of the format that is read.
+pub const VERSION: u16 = PHRASES_VERSION;
+/// The version that recorders and importers write.
+pub(crate) const RECORDED_VERSION: u16 = 1;
+/// The version that has chunks of phrases.
+pub(crate) const PHRASES_VERSION: u16 = 2;
 /// The first bytes of a trace.
 pub const MAGIC: [u8; 10] = *b"BROADLEAF\0";
 /// The first bytes of a chunk.
@@ -30,6 +34,8 @@ pub enum ChunkKind {
     Definitions,
     /// Executions and events.
     Stream,
+    /// Visits and events, by what repeats: version 2.
+    Phrases,
     /// Pieces of a reduced trace.
     Reduced,
     /// What a reduced trace comes to.
@@ -45,6 +51,7 @@ impl ChunkKind {
         match self {
             Self::Definitions => 1,
             Self::Stream => 2,
+            Self::Phrases => 3,
             Self::Reduced => 16,
             Self::ReducedEnd => 17,
             Self::Index => 255,
@@ -52,10 +59,16 @@ impl ChunkKind {
         }
     }
 
+    /// Whether it holds visits and events of a trace.
+    pub const fn holds_visits(self) -> bool {
+        matches!(self, Self::Stream | Self::Phrases)
+    }
+
     pub(crate) const fn from_number(kind: u8) -> Self {
         match kind {
             1 => Self::Definitions,
             2 => Self::Stream,
+            3 => Self::Phrases,
             16 => Self::Reduced,
             17 => Self::ReducedEnd,
             255 => Self::Index,
@@ -64,10 +77,10 @@ impl ChunkKind {
     }
 }
 
-/// What a stream chunk, or several, come to.
+/// What a chunk of visits, or several, come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Totals {
-    /// Executions of patterns.
+    /// Executions of patterns, or, in a chunk of phrases, visits.
     pub executions: u64,
     /// Loads.
     pub loads: u64,

@@ -26,6 +26,12 @@ pub enum Section {
     Units,
     /// Its places.
     Places,
+    /// What visits come to, in a chunk of version 2.
+    Counts,
+    /// Its words.
+    Words,
+    /// Its codes.
+    Codes,
     /// Its events.
     Events,
     /// The columns of a reduced trace.
@@ -49,6 +55,9 @@ impl fmt::Display for Section {
             Self::Masks => "masks",
             Self::Units => "units",
             Self::Places => "places",
+            Self::Counts => "counts",
+            Self::Words => "words",
+            Self::Codes => "codes",
             Self::Events => "events",
             Self::Columns => "columns",
             Self::Index => "index",

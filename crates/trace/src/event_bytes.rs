@@ -2,8 +2,9 @@
 
 use broadleaf_units::{FileId, ThreadId, VirtAddr};
 
-use crate::error::WriteError;
+use crate::error::{Bad, Section, WriteError};
 use crate::event::{Advice, Backing, Event, Mapping, Protection, Range};
+use crate::section::Stream;
 use crate::varint::{self, Cursor};
 
 const MAP: u8 = 1;
@@ -213,6 +214,72 @@ pub(crate) fn any_space_end(bytes: &[u8]) -> bool {
         }
     }
     false
+}
+
+/// Before which head, or code, of a chunk its next event stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NextEvent(usize);
+
+impl NextEvent {
+    /// There is none.
+    pub(crate) const NONE: Self = Self(usize::MAX);
+
+    /// The first event of a section, for a chunk of so many heads.
+    pub(crate) fn first(events: &mut Stream, heads: usize) -> Result<Self, Bad> {
+        let mut first = Self(0);
+        first.find(events, heads)?;
+        Ok(first)
+    }
+
+    /// Whether it stands before this head.
+    pub(crate) const fn is_at(self, head: usize) -> bool {
+        self.0 == head
+    }
+
+    /// How many heads stand before it; more than there are where there is none.
+    pub(crate) const fn position(self) -> usize {
+        self.0
+    }
+
+    /// The event that comes next, without moving on. `None` where its kind is of a later version.
+    pub(crate) fn read(events: &mut Stream) -> Result<Option<Event>, Bad> {
+        let bad = |reason| Bad::new(Section::Events, reason);
+        let start = events.at;
+        let kind = events.byte().ok_or(bad("an event has no kind"))?;
+        let length = events.number().map_err(bad)?;
+        let payload = events
+            .take(length)
+            .ok_or(bad("an event is longer than its section"))?;
+        let event = parse(kind, payload).map_err(bad)?;
+        events.at = start;
+        Ok(event)
+    }
+
+    /// Moves behind the event that comes next.
+    pub(crate) fn pass(&mut self, events: &mut Stream, heads: usize) -> Result<(), Bad> {
+        let _kind = events.byte();
+        if let Ok(length) = events.number() {
+            events.take(length);
+        }
+        self.find(events, heads)
+    }
+
+    fn find(&mut self, events: &mut Stream, heads: usize) -> Result<(), Bad> {
+        if events.is_empty() {
+            *self = Self::NONE;
+            return Ok(());
+        }
+        let skip = events.number();
+        let skip = skip.map_err(|reason| Bad::new(Section::Events, reason))?;
+        let at = usize::try_from(skip).ok();
+        let at = at.and_then(|skip| self.0.checked_add(skip));
+        let at = at.filter(|&at| at <= heads);
+        self.0 = at.ok_or(Bad::new(
+            Section::Events,
+            "an event stands behind the last head",
+        ))?;
+        Ok(())
+    }
 }
 
 /// An event's kind and payload, or `None` where a later version added the kind. What follows the fields that are known

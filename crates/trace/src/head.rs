@@ -26,8 +26,8 @@ pub(crate) fn read(from: &mut impl Read) -> Result<(Header, u64), TraceError> {
     let version = u16::from_le_bytes([v0, v1]);
     let bad = |reason| Bad::new(Section::Head, reason).at(0);
     match version {
-        VERSION => {}
         0 => return Err(bad("there is no format version 0")),
+        1..=VERSION => {}
         version => return Err(TraceError::Version { version }),
     }
     let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;

@@ -162,7 +162,7 @@ impl TraceIndex {
         let mut processes: Vec<u32> = self
             .chunks
             .iter()
-            .filter(|chunk| chunk.kind == ChunkKind::Stream)
+            .filter(|chunk| chunk.kind.holds_visits())
             .map(|chunk| chunk.process)
             .collect();
         processes.sort_unstable();
@@ -251,7 +251,7 @@ fn scan(
                 process: head.process,
                 offset,
                 totals: match head.kind {
-                    ChunkKind::Stream => {
+                    kind if kind.holds_visits() => {
                         StreamStart::parse(body)
                             .map_err(|reason| Bad::new(Section::Totals, reason).at(offset))?
                             .totals

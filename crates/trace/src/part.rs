@@ -5,13 +5,14 @@ use std::sync::Arc;
 use broadleaf_units::SpaceId;
 
 use crate::Item;
-use crate::chunk::Totals;
+use crate::chunk::{ChunkKind, Totals};
 use crate::decode::{self, ChunkReader};
 use crate::definitions::Definitions;
 use crate::error::TraceError;
 use crate::event::Event;
 use crate::index::ChunkInfo;
-use crate::visit::Grain;
+use crate::phrases::{self, PhraseReader, Phrased};
+use crate::visit::{Grain, Visit};
 
 /// A stream chunk whose check agreed and that was not looked into further, with all that it takes to read it.
 #[derive(Clone, Debug)]
@@ -51,9 +52,23 @@ pub struct Closed {
     pub(crate) length: u64,
 }
 
+/// One piece of a part, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PartItem<'a> {
+    /// References, in order, with no event between them.
+    Visits(&'a [Visit]),
+    /// The same, from a chunk that names what repeats.
+    Phrased(Phrased<'a>),
+    /// Something that takes effect before the next visit.
+    Event(&'a Event),
+}
+
 /// What [`PartReader::advance`] found.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
     Visits,
+    /// Visits by their words.
+    Words,
     Event,
     Switch,
     End,
@@ -74,6 +89,10 @@ enum At {
 /// Reads parts, one after the other. What it keeps is used again for the next, so a thread needs one of these.
 pub struct PartReader {
     chunk: ChunkReader,
+    /// Made when the first chunk of phrases is met, which most traces have none of or nothing else.
+    phrases: Option<Box<PhraseReader>>,
+    grain: Grain,
+    fetches: bool,
     part: Option<Part>,
     at: At,
     switch: Event,
@@ -85,6 +104,9 @@ impl PartReader {
     pub fn new(grain: Grain, fetches: bool) -> Self {
         Self {
             chunk: ChunkReader::new(grain, fetches),
+            phrases: None,
+            grain,
+            fetches,
             part: None,
             at: At::Start,
             switch: Event::SpaceSwitch(SpaceId(0)),
@@ -105,13 +127,32 @@ impl PartReader {
     /// Where the part says what it cannot mean, after all that stands before; there is nothing behind an error.
     pub fn next_item(&mut self) -> Result<Option<Item<'_>>, TraceError> {
         let found = self.advance()?;
-        Ok(self.item(&found))
+        self.unfold(found);
+        Ok(self.item(found))
+    }
+
+    /// The same, with visits as they stand in the part where that names what repeats: for who can make use of that.
+    ///
+    /// # Errors
+    /// As [`PartReader::next_item`].
+    pub fn next_part_item(&mut self) -> Result<Option<PartItem<'_>>, TraceError> {
+        let found = self.advance()?;
+        if let (Found::Words, Some(phrases)) = (found, &self.phrases) {
+            return Ok(Some(PartItem::Phrased(phrases.phrased())));
+        }
+        Ok(self.item(found).map(|item| match item {
+            Item::Visits(visits) => PartItem::Visits(visits),
+            Item::Event(event) => PartItem::Event(event),
+        }))
     }
 
     /// What was made of the part so far.
     pub fn made(&self) -> Totals {
         match self.at {
-            At::Inside | At::End | At::Damage => self.chunk.made(),
+            At::Inside | At::End | At::Damage => match self.phrases() {
+                Some(phrases) => phrases.made(),
+                None => self.chunk.made(),
+            },
             At::Start | At::Body => Totals::default(),
         }
     }
@@ -130,11 +171,32 @@ impl PartReader {
         Some(closed)
     }
 
-    /// What stands in the reader after [`PartReader::advance`] found it.
-    pub(crate) fn item(&self, found: &Found) -> Option<Item<'_>> {
+    /// The reader of the part, where that is a chunk of phrases.
+    fn phrases(&self) -> Option<&PhraseReader> {
+        let part = self.part.as_ref()?;
+        let phrases = self.phrases.as_deref();
+        phrases.filter(|_| part.info.kind == ChunkKind::Phrases)
+    }
+
+    /// Makes words visits, where that is what was found.
+    pub(crate) fn unfold(&mut self, found: Found) {
+        if let (Found::Words, Some(phrases)) = (found, &mut self.phrases) {
+            phrases.unfold();
+        }
+    }
+
+    /// What stands in the reader after [`PartReader::advance`] found it; words, after [`PartReader::unfold`] made them visits.
+    pub(crate) fn item(&self, found: Found) -> Option<Item<'_>> {
+        let visits = match self.phrases() {
+            Some(phrases) => phrases.visits(),
+            None => self.chunk.visits(),
+        };
         match found {
-            Found::Visits => Some(Item::Visits(self.chunk.visits())),
-            Found::Event => Some(Item::Event(self.chunk.event())),
+            Found::Visits | Found::Words => Some(Item::Visits(visits)),
+            Found::Event => Some(Item::Event(match self.phrases() {
+                Some(phrases) => phrases.event(),
+                None => self.chunk.event(),
+            })),
             Found::Switch => Some(Item::Event(&self.switch)),
             Found::End => None,
         }
@@ -151,27 +213,59 @@ impl PartReader {
                 return Ok(Found::Switch);
             }
         }
-        let found = match self.at {
-            At::Start | At::Body => {
-                self.at = At::Inside;
-                self.chunk
-                    .begin(&part.body, &part.definitions)
-                    .and_then(|_| self.chunk.advance(&part.definitions))
-            }
-            At::Inside => self.chunk.advance(&part.definitions),
-            At::End | At::Damage => return Ok(Found::End),
+        if matches!(self.at, At::End | At::Damage) {
+            return Ok(Found::End);
+        }
+        let begins = self.at != At::Inside;
+        self.at = At::Inside;
+        let found = if part.info.kind == ChunkKind::Phrases {
+            let new = || Box::new(PhraseReader::new(self.grain, self.fetches));
+            let phrases = self.phrases.get_or_insert_with(new);
+            let begun = if begins {
+                phrases.begin(&part.body)
+            } else {
+                Ok(())
+            };
+            begun.and_then(|()| phrases.advance()).map(Found::from)
+        } else {
+            let chunk = &mut self.chunk;
+            let begun = match begins {
+                true => chunk.begin(&part.body, &part.definitions).map(|_| ()),
+                false => Ok(()),
+            };
+            begun
+                .and_then(|()| chunk.advance(&part.definitions))
+                .map(Found::from)
         };
         match found {
-            Ok(decode::Found::Visits) => Ok(Found::Visits),
-            Ok(decode::Found::Event) => Ok(Found::Event),
-            Ok(decode::Found::End) => {
-                self.at = At::End;
-                Ok(Found::End)
-            }
+            Ok(Found::End) => self.at = At::End,
+            Ok(_) => {}
             Err(bad) => {
                 self.at = At::Damage;
-                Err(bad.at(part.info.offset))
+                return Err(bad.at(part.info.offset));
             }
+        }
+        found.map_err(|bad| bad.at(part.info.offset))
+    }
+}
+
+impl From<decode::Found> for Found {
+    fn from(found: decode::Found) -> Self {
+        match found {
+            decode::Found::Visits => Self::Visits,
+            decode::Found::Event => Self::Event,
+            decode::Found::End => Self::End,
+        }
+    }
+}
+
+impl From<phrases::Found> for Found {
+    fn from(found: phrases::Found) -> Self {
+        match found {
+            phrases::Found::Words => Self::Words,
+            phrases::Found::Visits => Self::Visits,
+            phrases::Found::Event => Self::Event,
+            phrases::Found::End => Self::End,
         }
     }
 }

@@ -169,7 +169,10 @@ impl<R: Read> TraceReader<R> {
         loop {
             match self.own.advance() {
                 Ok(Found::End) => {}
-                Ok(found) => return Ok(self.own.item(&found)),
+                Ok(found) => {
+                    self.own.unfold(found);
+                    return Ok(self.own.item(found));
+                }
                 Err(_) if self.options.keep_going => {}
                 Err(error) => {
                     self.close_own();
@@ -276,7 +279,7 @@ impl<R: Read> TraceReader<R> {
                 }
                 added.map(|()| None)
             }
-            ChunkKind::Stream => StreamStart::parse(body)
+            ChunkKind::Stream | ChunkKind::Phrases => StreamStart::parse(body)
                 .map(|start| Some((start.totals, body.to_vec())))
                 .map_err(|reason| Bad::new(Section::Totals, reason)),
             ChunkKind::Index => {
@@ -302,7 +305,8 @@ impl<R: Read> TraceReader<R> {
 
     /// A part, handed out.
     fn part(&mut self, info: ChunkInfo, length: usize, body: Vec<u8>) -> Part {
-        let definitions = if ends_space(&body, &mut self.unpacker, &mut self.events) {
+        let defined = info.kind == ChunkKind::Stream;
+        let definitions = if defined && ends_space(&body, &mut self.unpacker, &mut self.events) {
             // Should the space go on, it begins anew.
             let of = self.definitions.remove(&info.process);
             self.defined -= of.as_ref().map_or(0, |of| of.size());

@@ -81,6 +81,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number that has to fit 32 bits.
+    #[inline]
     pub(crate) fn number32(&mut self) -> Result<u32, &'static str> {
         u32::try_from(self.number()?).map_err(|_| "a number has more than 32 bits")
     }

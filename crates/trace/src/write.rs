@@ -3,12 +3,15 @@
 use std::io::Write;
 
 use crate::block::{BlockDef, BlockItem, MOST_BLOCK_REFERENCES};
-use crate::chunk::{self, ChunkKind, END, HEAD_BYTES, MAGIC, MOST_CHUNK_BYTES, Totals, VERSION};
+use crate::chunk::{
+    self, ChunkKind, END, HEAD_BYTES, MAGIC, MOST_CHUNK_BYTES, RECORDED_VERSION, Totals,
+};
 use crate::compress::{DEFAULT_LEVEL, Packer};
 use crate::definitions::MOST_DEFINITION_BYTES;
 use crate::error::WriteError;
 use crate::header::Header;
 use crate::index::{self, ChunkInfo};
+use crate::section;
 use crate::varint;
 
 /// How many sections a stream chunk has beside its events.
@@ -35,6 +38,17 @@ pub struct PackedChunk {
     totals: Totals,
     /// Head and body.
     bytes: Vec<u8>,
+}
+
+impl PackedChunk {
+    pub(crate) const fn new(kind: ChunkKind, process: u32, totals: Totals, bytes: Vec<u8>) -> Self {
+        Self {
+            kind,
+            process,
+            totals,
+            bytes,
+        }
+    }
 }
 
 impl StreamChunk<'_> {
@@ -65,24 +79,14 @@ impl StreamChunk<'_> {
             varint::put(&mut bytes, number);
         }
         for raw in sections {
-            varint::put(&mut bytes, raw.len() as u64);
-            // A frame has at least 10 bytes more than what it holds where that cannot be compressed.
-            let packed = if raw.len() > 16 {
-                Some(packer.pack(raw)?)
-            } else {
-                None
-            };
-            let stored = packed.as_deref().filter(|packed| packed.len() < raw.len());
-            let stored = stored.unwrap_or(raw);
-            varint::put(&mut bytes, stored.len() as u64);
-            bytes.extend_from_slice(stored);
+            section::put(&mut bytes, raw, 0, packer)?;
         }
-        Ok(PackedChunk {
-            kind: ChunkKind::Stream,
+        Ok(PackedChunk::new(
+            ChunkKind::Stream,
             process,
-            totals: self.totals,
+            self.totals,
             bytes,
-        })
+        ))
     }
 }
 
@@ -100,14 +104,18 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     /// Where `to` fails, or the header is longer than 2^24 bytes.
-    pub fn new(mut to: W, header: &Header) -> Result<Self, WriteError> {
+    pub fn new(to: W, header: &Header) -> Result<Self, WriteError> {
+        Self::of_version(to, header, RECORDED_VERSION)
+    }
+
+    pub(crate) fn of_version(mut to: W, header: &Header, version: u16) -> Result<Self, WriteError> {
         let body = header.to_body();
         if body.len() > chunk::MOST_HEAD_BYTES {
             return Err(WriteError::TooLarge("the header has more than 2^24 bytes"));
         }
         let mut bytes = Vec::with_capacity(HEAD_BYTES + body.len() + 8);
         bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&version.to_le_bytes());
         bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
         bytes.extend_from_slice(&body);
         let check = xxhash_rust::xxh3::xxh3_64(&bytes);

@@ -14,7 +14,7 @@ use crate::compress::Unpacker;
 use crate::definitions::Definitions;
 use crate::error::{Bad, Section};
 use crate::event::Event;
-use crate::event_bytes;
+use crate::event_bytes::NextEvent;
 use crate::visit::{Grain, Visit};
 use sections::Sections;
 pub(crate) use sections::ends_space;
@@ -56,8 +56,7 @@ pub struct ChunkReader {
     /// The head whose execution follows them.
     head: Option<u8>,
     specials: Vec<(u16, Special)>,
-    /// Before which head the next event stands.
-    event_at: usize,
+    next_event: NextEvent,
     event: Event,
     ended: bool,
 }
@@ -80,7 +79,7 @@ impl ChunkReader {
             run: 0,
             head: None,
             specials: Vec::new(),
-            event_at: usize::MAX,
+            next_event: NextEvent::NONE,
             event: Event::Fork { child: 0 },
             ended: true,
         }
@@ -102,8 +101,8 @@ impl ChunkReader {
         self.run = 0;
         self.head = None;
         self.specials.clear();
-        self.event_at = 0;
-        self.find_event()?;
+        let heads = self.sections.heads.bytes.len();
+        self.next_event = NextEvent::first(&mut self.sections.events, heads)?;
         self.ended = false;
         Ok(self.totals)
     }
@@ -156,8 +155,8 @@ impl ChunkReader {
             if more || !self.visits.done().is_empty() {
                 return Ok(self.count());
             }
-            if self.event_at == self.sections.heads.at {
-                let event = self.next_event()?;
+            if self.next_event.is_at(self.sections.heads.at) {
+                let event = NextEvent::read(&mut self.sections.events)?;
                 if matches!(event, Some(Event::SpaceEnd { .. })) {
                     // What the space did is told before its end, since nothing of it may come after.
                     self.visits.put_down();
@@ -165,7 +164,8 @@ impl ChunkReader {
                         return Ok(self.count());
                     }
                 }
-                self.find_event_after()?;
+                let heads = self.sections.heads.bytes.len();
+                self.next_event.pass(&mut self.sections.events, heads)?;
                 let Some(event) = event else { continue };
                 self.event = event;
                 return Ok(Found::Event);
@@ -197,52 +197,5 @@ impl ChunkReader {
                 "they are not what the executions come to",
             ))
         }
-    }
-
-    // ---- events ----
-
-    /// Finds out before which head the next event stands.
-    fn find_event(&mut self) -> Result<(), Bad> {
-        let events = &mut self.sections.events;
-        if events.is_empty() {
-            self.event_at = usize::MAX;
-            return Ok(());
-        }
-        let skip = events.number();
-        let skip = skip.map_err(|reason| Bad::new(Section::Events, reason))?;
-        let heads = self.sections.heads.bytes.len();
-        let at = usize::try_from(skip).ok();
-        let at = at.and_then(|skip| self.event_at.checked_add(skip));
-        let at = at.filter(|&at| at <= heads);
-        self.event_at = at.ok_or(Bad::new(
-            Section::Events,
-            "an event stands behind the last head",
-        ))?;
-        Ok(())
-    }
-
-    /// The event that stands here, without moving on. `None` where its kind is of a later version.
-    fn next_event(&mut self) -> Result<Option<Event>, Bad> {
-        let events = &mut self.sections.events;
-        let bad = |reason| Bad::new(Section::Events, reason);
-        let start = events.at;
-        let kind = events.byte().ok_or(bad("an event has no kind"))?;
-        let length = events.number().map_err(bad)?;
-        let payload = events
-            .take(length)
-            .ok_or(bad("an event is longer than its section"))?;
-        let event = event_bytes::parse(kind, payload).map_err(bad)?;
-        events.at = start;
-        Ok(event)
-    }
-
-    /// Moves behind the event that stands here.
-    fn find_event_after(&mut self) -> Result<(), Bad> {
-        let events = &mut self.sections.events;
-        let _kind = events.byte();
-        if let Ok(length) = events.number() {
-            events.take(length);
-        }
-        self.find_event()
     }
 }

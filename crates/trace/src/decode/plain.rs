@@ -34,7 +34,7 @@ impl ChunkReader {
     /// Executes what is plain.
     pub(super) fn go(&mut self) -> Result<Stop, Fault> {
         let sections = &mut self.sections;
-        let end = sections.heads.bytes.len().min(self.event_at);
+        let end = sections.heads.bytes.len().min(self.next_event.position());
         let heads = &sections.heads.bytes[..end];
         let mut at = sections.heads.at;
         let masks = sections.masks.bytes.as_slice();

@@ -2,8 +2,8 @@
 
 use super::MOST_REACH;
 use super::fault::Fault;
-use super::sections::Stream;
 use super::tables::{LAST_TOLD, RECENT, Reference, recent_place};
+use crate::section::Stream;
 
 const UNIT_SAME: u8 = 0;
 const UNIT_PLACE: u8 = 255;

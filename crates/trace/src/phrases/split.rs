@@ -1,0 +1,72 @@
+//! The sections of a chunk, unpacked.
+
+use crate::compress::{Packer, Unpacker};
+use crate::error::{Bad, Section};
+use crate::index::StreamStart;
+use crate::section::{self, Stream};
+
+/// The sections in file order.
+const ORDER: [Section; 6] = [
+    Section::Units,
+    Section::Counts,
+    Section::Words,
+    Section::Codes,
+    Section::Codes,
+    Section::Events,
+];
+
+/// The sections of a chunk. Their memory is used again for the next.
+#[derive(Debug, Default)]
+pub(super) struct Sections {
+    pub(super) units: Vec<u8>,
+    pub(super) counts: Vec<u8>,
+    pub(super) words: Vec<u8>,
+    /// The low and the high byte of each code.
+    pub(super) low: Vec<u8>,
+    pub(super) high: Vec<u8>,
+    pub(super) events: Stream,
+}
+
+impl Sections {
+    pub(super) fn clear(&mut self) {
+        for section in self.in_order() {
+            section.clear();
+        }
+        self.events.at = 0;
+    }
+
+    fn in_order(&mut self) -> [&mut Vec<u8>; ORDER.len()] {
+        [
+            &mut self.units,
+            &mut self.counts,
+            &mut self.words,
+            &mut self.low,
+            &mut self.high,
+            &mut self.events.bytes,
+        ]
+    }
+
+    /// Unpacks the body of a chunk.
+    pub(super) fn unpack(
+        &mut self,
+        body: &[u8],
+        unpacker: &mut Unpacker,
+    ) -> Result<StreamStart, Bad> {
+        let (start, all) = section::split::<{ ORDER.len() }>(body)?;
+        self.events.at = 0;
+        for ((bytes, packed), section) in self.in_order().into_iter().zip(all).zip(ORDER) {
+            packed
+                .unpack(unpacker, bytes)
+                .map_err(|reason| Bad::new(section, reason))?;
+        }
+        Ok(start)
+    }
+
+    /// Appends them to a chunk.
+    pub(super) fn pack(&mut self, out: &mut Vec<u8>, packer: &mut Packer) -> std::io::Result<()> {
+        self.in_order()
+            .into_iter()
+            // Unpacking takes as long as reading what it holds: it has to be worth it.
+            .try_for_each(|raw| section::put(out, raw, raw.len() / 8, packer))
+    }
+}

@@ -1,0 +1,134 @@
+//! Packing visits and events of a process into chunks of phrases.
+
+use super::search::Search;
+use super::split::Sections;
+use super::vocabulary::{self, Numbering};
+use super::{MOST_VISITS, MOST_WORDS};
+use crate::chunk::{self, ChunkKind, Totals};
+use crate::compress::Packer;
+use crate::error::WriteError;
+use crate::event::Event;
+use crate::event_bytes::EventEncoder;
+use crate::varint;
+use crate::visit::Visit;
+use crate::write::PackedChunk;
+
+/// Packs chunks of phrases, one after the other.
+pub(super) struct PhrasePacker {
+    packer: Packer,
+    numbering: Numbering,
+    /// The visits of the chunk, by the numbers of [`Numbering`].
+    words: Vec<u16>,
+    /// Before which visit each event stands.
+    places: Vec<usize>,
+    events: Vec<Event>,
+    totals: Totals,
+    search: Search,
+    sections: Sections,
+    codes: Vec<u16>,
+    /// Chunks that are done.
+    packed: Vec<PackedChunk>,
+}
+
+impl PhrasePacker {
+    pub(super) fn new(level: i32) -> Result<Self, WriteError> {
+        Ok(Self {
+            packer: Packer::new(level)?,
+            numbering: Numbering::new(),
+            words: Vec::new(),
+            places: Vec::new(),
+            events: Vec::new(),
+            totals: Totals::default(),
+            search: Search::default(),
+            sections: Sections::default(),
+            codes: Vec::new(),
+            packed: Vec::new(),
+        })
+    }
+
+    /// Forgets what was not packed yet.
+    pub(super) fn clear(&mut self) {
+        self.numbering.clear();
+        self.words.clear();
+        self.places.clear();
+        self.events.clear();
+        self.totals = Totals::default();
+    }
+
+    pub(super) fn visits(&mut self, process: u32, visits: &[Visit]) -> Result<(), WriteError> {
+        for visit in visits {
+            if self.words.len() == MOST_VISITS || self.numbering.is_full() {
+                self.end_chunk(process)?;
+            }
+            self.words.push(self.numbering.number(visit));
+            self.totals.loads += u64::from(visit.loads);
+            self.totals.stores += u64::from(visit.stores);
+            self.totals.instructions += u64::from(visit.instructions);
+        }
+        Ok(())
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        self.places.push(self.words.len());
+        self.events.push(event.clone());
+    }
+
+    /// Chunks that hold all that came.
+    pub(super) fn finish(&mut self, process: u32) -> Result<Vec<PackedChunk>, WriteError> {
+        if !(self.words.is_empty() && self.events.is_empty()) {
+            self.end_chunk(process)?;
+        }
+        Ok(std::mem::take(&mut self.packed))
+    }
+
+    fn end_chunk(&mut self, process: u32) -> Result<(), WriteError> {
+        let (vocabulary, word) = self.numbering.in_order();
+        debug_assert!(
+            vocabulary.len() <= MOST_WORDS,
+            "more words than codes are kept for"
+        );
+        for number in &mut self.words {
+            *number = word[usize::from(*number)];
+        }
+        self.codes.clear();
+        self.search.codes(
+            &self.words,
+            vocabulary.len(),
+            &mut self.places,
+            &mut self.codes,
+        );
+        let sections = &mut self.sections;
+        sections.clear();
+        vocabulary::write(&vocabulary, sections);
+        sections
+            .low
+            .extend(self.codes.iter().map(|&code| code as u8));
+        sections
+            .high
+            .extend(self.codes.iter().map(|&code| (code >> 8) as u8));
+        let mut events = EventEncoder::new();
+        for (event, &codes) in self.events.iter().zip(&self.places) {
+            events.push(codes as u64, event)?;
+        }
+        sections.events.bytes.extend_from_slice(events.bytes());
+
+        self.totals.executions = self.words.len() as u64;
+        let totals = self.totals;
+        let mut bytes = chunk::open(ChunkKind::Phrases, process);
+        let clock = 0;
+        for number in [
+            totals.executions,
+            totals.loads,
+            totals.stores,
+            totals.instructions,
+            clock,
+        ] {
+            varint::put(&mut bytes, number);
+        }
+        sections.pack(&mut bytes, &mut self.packer)?;
+        self.packed
+            .push(PackedChunk::new(ChunkKind::Phrases, process, totals, bytes));
+        self.clear();
+        Ok(())
+    }
+}
