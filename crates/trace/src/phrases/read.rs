@@ -121,7 +121,7 @@ impl Unfolding {
     }
 
     /// Reads codes, whose low and high bytes are given, until there are none left or a step is made. Answers how many were read, and adds to `made` what their words
-    /// come to.
+    /// come to. Of a step with a code that stands for nothing, nothing is.
     fn read(&mut self, low: &[u8], high: &[u8], made: &mut Totals) -> Result<usize, Bad> {
         let limit = self.at + STEP - LONGEST;
         let (mut at, mut before, mut next) = (self.at, self.before, self.next);
@@ -157,6 +157,12 @@ impl Unfolding {
             before = entry.at(at);
             at += length;
         }
+        if !is_known {
+            return Err(codes("one stands for a phrase that was not there before"));
+        }
+        if at > self.end {
+            return Err(codes("they stand for more visits than the chunk has"));
+        }
         let [_, loads, stores, instructions] = sum.0.map(u64::from);
         made.add(&Totals {
             executions: (at - self.at) as u64,
@@ -164,12 +170,6 @@ impl Unfolding {
             stores,
             instructions,
         });
-        if !is_known {
-            return Err(codes("one stands for a phrase that was not there before"));
-        }
-        if at > self.end {
-            return Err(codes("they stand for more visits than the chunk has"));
-        }
         (self.at, self.before, self.next, self.known) = (at, before, next, known);
         Ok(read)
     }
