@@ -6,8 +6,17 @@ use crate::chunk::{CHECK_BYTES, HEAD_BYTES, MAGIC, MOST_HEAD_BYTES, VERSION, che
 use crate::error::{Bad, Section, TraceError};
 use crate::header::Header;
 
-/// Reads the head off the start of a file. Answers it, and how many bytes it has.
-pub(crate) fn read(from: &mut impl Read) -> Result<(Header, u64), TraceError> {
+/// What a file begins with.
+pub(crate) struct Head {
+    pub(crate) header: Header,
+    /// The version of the format.
+    pub(crate) version: u16,
+    /// How many bytes it has.
+    pub(crate) length: u64,
+}
+
+/// Reads the head off the start of a file.
+pub(crate) fn read(from: &mut impl Read) -> Result<Head, TraceError> {
     let mut bytes = take(from, HEAD_BYTES)?;
     let size = bytes.len() as u64;
     if bytes.is_empty() {
@@ -43,7 +52,11 @@ pub(crate) fn read(from: &mut impl Read) -> Result<(Header, u64), TraceError> {
         return Err(TraceError::BadCheck { offset: 0 });
     }
     let header = Header::from_body(&bytes[HEAD_BYTES..HEAD_BYTES + length]).map_err(bad)?;
-    Ok((header, size))
+    Ok(Head {
+        header,
+        version,
+        length: size,
+    })
 }
 
 /// So many bytes, or as many as there are.

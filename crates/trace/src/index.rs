@@ -7,7 +7,7 @@ use crate::chunk::{
 };
 use crate::compress;
 use crate::error::{Bad, Section, TraceError};
-use crate::head;
+use crate::head::{self, Head};
 use crate::header::Header;
 use crate::varint::{self, Cursor};
 
@@ -101,7 +101,11 @@ impl TraceIndex {
     pub fn read<R: Read + Seek>(mut from: R) -> Result<Self, TraceError> {
         let size = from.seek(SeekFrom::End(0))?;
         from.rewind()?;
-        let (header, start) = head::read(&mut from)?;
+        let Head {
+            header,
+            length: start,
+            ..
+        } = head::read(&mut from)?;
         if let Some(offset) = index_offset(&mut from, start, size)? {
             let chunks = read_index(&mut from, offset, size)?;
             return Ok(Self {

@@ -13,7 +13,7 @@ use crate::compress::Unpacker;
 use crate::decode::ends_space;
 use crate::definitions::Definitions;
 use crate::error::{Bad, Section, TraceError};
-use crate::head;
+use crate::head::{self, Head};
 use crate::header::Header;
 use crate::index::{self, ChunkInfo, StreamStart};
 use crate::input::Input;
@@ -59,6 +59,7 @@ pub struct Lost {
 pub struct TraceReader<R> {
     input: Input<R>,
     header: Header,
+    version: u16,
     options: ReadOptions,
     /// Parts that were handed out keep theirs when more are added here.
     definitions: BTreeMap<u32, Arc<Definitions>>,
@@ -101,7 +102,11 @@ impl<R: Read> TraceReader<R> {
     /// # Errors
     /// Where this is no trace, one of a later version, or its head is damaged.
     pub fn with_options(mut from: R, options: ReadOptions) -> Result<Self, TraceError> {
-        let (header, length) = head::read(&mut from)?;
+        let Head {
+            header,
+            version,
+            length,
+        } = head::read(&mut from)?;
         Ok(Self {
             input: Input::new(from, length),
             none: Arc::new(Definitions::new(header.options.instruction_pages)),
@@ -109,6 +114,7 @@ impl<R: Read> TraceReader<R> {
             unpacker: Unpacker::new(),
             events: Vec::new(),
             header,
+            version,
             options,
             definitions: BTreeMap::new(),
             defined: 0,
@@ -127,6 +133,11 @@ impl<R: Read> TraceReader<R> {
     /// What the trace says about itself.
     pub const fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The version of the format that its head names, from 1 to [`VERSION`](crate::VERSION).
+    pub const fn version(&self) -> u16 {
+        self.version
     }
 
     /// What was read so far comes to: parts that were closed, and what [`TraceReader::next_item`] told of the present one.

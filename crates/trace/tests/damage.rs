@@ -9,7 +9,10 @@ use broadleaf_trace::{
     TraceReader, Visit,
 };
 use broadleaf_units::{SpaceId, ThreadId};
-use common::{Piece, canonical, damage_sealed, header, read, read_until_error, trace, write};
+use common::{
+    Piece, canonical, damage_sealed, header, read, read_until_error, recode, trace, write,
+    write_phrases,
+};
 use proptest::prelude::*;
 
 const KEEP_GOING: ReadOptions = ReadOptions {
@@ -49,6 +52,14 @@ fn small() -> (Vec<u8>, TraceIndex) {
     (bytes, index)
 }
 
+/// The same in each version of the format.
+fn small_of_each() -> [(Vec<u8>, TraceIndex); 2] {
+    let (bytes, index) = small();
+    let phrases = recode(&bytes);
+    let of_phrases = TraceIndex::read(Cursor::new(&phrases)).expect("an index");
+    [(bytes, index), (phrases, of_phrases)]
+}
+
 /// Where the chunks begin, the index among them, and where the last ends.
 fn boundaries(bytes: &[u8], index: &TraceIndex) -> Vec<u64> {
     let mut all: Vec<u64> = index.chunks.iter().map(|chunk| chunk.offset).collect();
@@ -71,22 +82,24 @@ fn offset(error: &TraceError) -> Option<u64> {
 
 #[test]
 fn every_flipped_bit_is_refused_where_it_is() {
-    let (bytes, index) = small();
-    let whole = read(&bytes);
-    let boundaries = boundaries(&bytes, &index);
-    for at in 0..bytes.len() {
-        for bit in 0..8 {
-            let mut bytes = bytes.clone();
-            bytes[at] ^= 1 << bit;
-            let (pieces, error) = read_until_error(&bytes, ReadOptions::default());
-            let error = error.unwrap_or_else(|| panic!("bit {bit} of byte {at} went unnoticed"));
-            assert!(whole.starts_with(&pieces), "byte {at}");
-            let begins = boundaries.iter().rev().find(|&&begin| begin <= at as u64);
-            match offset(&error) {
-                Some(offset) => {
-                    assert_eq!(offset, begins.copied().unwrap_or(0), "byte {at}: {error}")
+    for (bytes, index) in small_of_each() {
+        let whole = read(&bytes);
+        let boundaries = boundaries(&bytes, &index);
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= 1 << bit;
+                let (pieces, error) = read_until_error(&bytes, ReadOptions::default());
+                let error =
+                    error.unwrap_or_else(|| panic!("bit {bit} of byte {at} went unnoticed"));
+                assert!(whole.starts_with(&pieces), "byte {at}");
+                let begins = boundaries.iter().rev().find(|&&begin| begin <= at as u64);
+                match offset(&error) {
+                    Some(offset) => {
+                        assert_eq!(offset, begins.copied().unwrap_or(0), "byte {at}: {error}")
+                    }
+                    None => assert!(at < 12, "byte {at}: {error}"),
                 }
-                None => assert!(at < 12, "byte {at}: {error}"),
             }
         }
     }
@@ -94,90 +107,93 @@ fn every_flipped_bit_is_refused_where_it_is() {
 
 #[test]
 fn a_trace_cut_at_any_byte_is_read_to_its_last_whole_chunk() {
-    let (bytes, index) = small();
-    let whole = read(&bytes);
-    let boundaries = boundaries(&bytes, &index);
-    let first = boundaries[0] as usize;
-    for size in 0..bytes.len() {
-        let cut = &bytes[..size];
-        let (pieces, error) = read_until_error(cut, ReadOptions::default());
-        assert!(whole.starts_with(&pieces), "{size} bytes");
-        let end = boundaries.iter().rev().find(|&&begin| begin <= size as u64);
-        match error {
-            None => {
-                assert_eq!(end, Some(&(size as u64)), "only whole chunks are a trace");
-                // The trailer alone is what is missing there.
-                assert!(size as u64 != *boundaries.last().expect("there are some"));
+    for (bytes, index) in small_of_each() {
+        let whole = read(&bytes);
+        let boundaries = boundaries(&bytes, &index);
+        let first = boundaries[0] as usize;
+        for size in 0..bytes.len() {
+            let cut = &bytes[..size];
+            let (pieces, error) = read_until_error(cut, ReadOptions::default());
+            assert!(whole.starts_with(&pieces), "{size} bytes");
+            let end = boundaries.iter().rev().find(|&&begin| begin <= size as u64);
+            match error {
+                None => {
+                    assert_eq!(end, Some(&(size as u64)), "only whole chunks are a trace");
+                    // The trailer alone is what is missing there.
+                    assert!(size as u64 != *boundaries.last().expect("there are some"));
+                }
+                Some(TraceError::Empty) => assert_eq!(size, 0),
+                Some(TraceError::TooShort { size: told }) => {
+                    assert_eq!(told, size as u64);
+                    assert!(size < 16);
+                }
+                Some(TraceError::Truncated { offset, size: told }) => {
+                    assert_eq!(told, size as u64);
+                    assert_eq!(offset, end.copied().unwrap_or(0), "{size} bytes");
+                }
+                Some(error) => panic!("{size} bytes: {error}"),
             }
-            Some(TraceError::Empty) => assert_eq!(size, 0),
-            Some(TraceError::TooShort { size: told }) => {
-                assert_eq!(told, size as u64);
-                assert!(size < 16);
+            if size < first {
+                continue;
             }
-            Some(TraceError::Truncated { offset, size: told }) => {
-                assert_eq!(told, size as u64);
-                assert_eq!(offset, end.copied().unwrap_or(0), "{size} bytes");
+            let mut reader = TraceReader::with_options(cut, KEEP_GOING).expect("the head is whole");
+            let mut kept = Vec::new();
+            while let Some(item) = reader.next_item().expect("it keeps going") {
+                common::push(&mut kept, &item);
             }
-            Some(error) => panic!("{size} bytes: {error}"),
+            assert_eq!(kept, pieces, "{size} bytes");
+            let end = end.copied().unwrap_or(0);
+            assert_eq!(reader.lost().bytes, size as u64 - end, "{size} bytes");
+            let index = TraceIndex::read(Cursor::new(cut)).expect("the head is whole");
+            assert!(!index.complete);
+            assert_eq!((index.size, index.cut), (size as u64, size as u64 - end));
+            assert_eq!(index.totals(), reader.totals(), "{size} bytes");
         }
-        if size < first {
-            continue;
-        }
-        let mut reader = TraceReader::with_options(cut, KEEP_GOING).expect("the head is whole");
-        let mut kept = Vec::new();
-        while let Some(item) = reader.next_item().expect("it keeps going") {
-            common::push(&mut kept, &item);
-        }
-        assert_eq!(kept, pieces, "{size} bytes");
-        let end = end.copied().unwrap_or(0);
-        assert_eq!(reader.lost().bytes, size as u64 - end, "{size} bytes");
-        let index = TraceIndex::read(Cursor::new(cut)).expect("the head is whole");
-        assert!(!index.complete);
-        assert_eq!((index.size, index.cut), (size as u64, size as u64 - end));
-        assert_eq!(index.totals(), reader.totals(), "{size} bytes");
     }
 }
 
 #[test]
 fn what_stands_behind_a_damaged_chunk_is_read() {
-    let (bytes, index) = small();
-    let all = pieces();
-    let spaces: Vec<&[Piece]> = vec![&all[..51], &all[51..92], &all[92..]];
-    let streams: Vec<_> = index
-        .chunks
-        .iter()
-        .filter(|chunk| chunk.kind == ChunkKind::Stream)
-        .collect();
-    assert_eq!(streams.len(), spaces.len());
-    for (lost, chunk) in streams.iter().enumerate() {
-        let mut bytes = bytes.clone();
-        bytes[chunk.offset as usize + 20] ^= 4;
-        let mut reader = TraceReader::with_options(bytes.as_slice(), KEEP_GOING).expect("a head");
-        let mut kept = Vec::new();
-        while let Some(item) = reader.next_item().expect("it keeps going") {
-            common::push(&mut kept, &item);
-        }
-        let without: Vec<Piece> = (0..3)
-            .filter(|space| *space != lost)
-            .flat_map(|space| spaces[space].to_vec())
-            .collect();
-        // Space 0 does not say so at the trace's start.
-        let without = [vec![switch(0)], without].concat();
-        assert_eq!(
-            canonical(&kept),
-            canonical(&without),
-            "without chunk {lost}"
-        );
-        let report = reader.lost();
-        assert_eq!(report.places, 1);
-        assert_eq!(report.totals, Some(chunk.totals), "the index knows");
-        assert!(reader.complete());
-        let next = index
+    for (bytes, index) in small_of_each() {
+        let all = pieces();
+        let spaces: Vec<&[Piece]> = vec![&all[..51], &all[51..92], &all[92..]];
+        let streams: Vec<_> = index
             .chunks
             .iter()
-            .find(|other| other.offset > chunk.offset);
-        if let Some(next) = next {
-            assert_eq!(report.bytes, next.offset - chunk.offset);
+            .filter(|chunk| chunk.kind.holds_visits())
+            .collect();
+        assert_eq!(streams.len(), spaces.len());
+        for (lost, chunk) in streams.iter().enumerate() {
+            let mut bytes = bytes.clone();
+            bytes[chunk.offset as usize + 20] ^= 4;
+            let mut reader =
+                TraceReader::with_options(bytes.as_slice(), KEEP_GOING).expect("a head");
+            let mut kept = Vec::new();
+            while let Some(item) = reader.next_item().expect("it keeps going") {
+                common::push(&mut kept, &item);
+            }
+            let without: Vec<Piece> = (0..3)
+                .filter(|space| *space != lost)
+                .flat_map(|space| spaces[space].to_vec())
+                .collect();
+            // Space 0 does not say so at the trace's start.
+            let without = [vec![switch(0)], without].concat();
+            assert_eq!(
+                canonical(&kept),
+                canonical(&without),
+                "without chunk {lost}"
+            );
+            let report = reader.lost();
+            assert_eq!(report.places, 1);
+            assert_eq!(report.totals, Some(chunk.totals), "the index knows");
+            assert!(reader.complete());
+            let next = index
+                .chunks
+                .iter()
+                .find(|other| other.offset > chunk.offset);
+            if let Some(next) = next {
+                assert_eq!(report.bytes, next.offset - chunk.offset);
+            }
         }
     }
 }
@@ -299,6 +315,48 @@ proptest! {
                     break;
                 }
             }
+        }
+    }
+
+    /// A chunk of phrases stands for so many visits at most, so each is read to its end. What is wrong is found in the chunk that was changed, or in the index, which
+    /// says what the chunk came to before.
+    #[test]
+    fn sealed_rubbish_in_phrases_is_refused_or_read(
+        pieces in trace(true),
+        at: prop::sample::Index,
+        value: u8,
+        fetches: bool,
+        keep_going: bool,
+    ) {
+        let mut bytes = write_phrases(&header(Grain::Page, true), &pieces);
+        let index = TraceIndex::read(Cursor::new(&bytes)).expect("an index");
+        prop_assume!(!index.chunks.is_empty());
+        let whole = bytes.clone();
+        damage_sealed(&mut bytes, &index, &at, value);
+        let options = ReadOptions { keep_going, fetches };
+        let mut reader = TraceReader::with_options(bytes.as_slice(), options).expect("a head");
+        let mut told = Vec::new();
+        let error = loop {
+            match reader.next_item() {
+                Ok(Some(item)) => common::push(&mut told, &item),
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        let accesses = told.iter().map(|piece| match piece {
+            Piece::Visit(visit) => visit.accesses(),
+            Piece::Event(_) => 0,
+        });
+        prop_assert_eq!(reader.totals().accesses(), accesses.sum::<u64>());
+        if let Some(error) = error {
+            prop_assert!(!keep_going, "{}", error);
+            let differs = whole.iter().zip(&bytes).position(|(one, other)| one != other);
+            let differs = differs.expect("a trace that was not changed is whole") as u64;
+            let boundaries = boundaries(&whole, &index);
+            let chunk = boundaries.iter().rev().find(|&&begin| begin <= differs);
+            let index = boundaries[boundaries.len() - 2];
+            let offset = offset(&error);
+            prop_assert!(offset == chunk.copied() || offset == Some(index), "{}", error);
         }
     }
 

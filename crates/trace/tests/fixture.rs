@@ -12,12 +12,14 @@ use broadleaf_trace::{
 };
 use broadleaf_units::{FileId, SpaceId, ThreadId, VirtAddr};
 use common::teller::{Target, Teller, patterns};
-use common::{Piece, canonical, read, read_until_error, write};
+use common::{Piece, canonical, read, read_until_error, recode, write};
 
 const V1: &[u8] = include_bytes!("fixtures/v1.bl");
 const V1_TEXT: &str = include_str!("fixtures/v1.txt");
 const V1_FETCHES: &[u8] = include_bytes!("fixtures/v1-fetches.bl");
 const V1_FETCHES_TEXT: &str = include_str!("fixtures/v1-fetches.txt");
+const V2: &[u8] = include_bytes!("fixtures/v2.bl");
+const V2_FETCHES: &[u8] = include_bytes!("fixtures/v2-fetches.bl");
 
 /// A trace in words, a line for each piece. Of a visit: loads, those before the first store, stores, instructions.
 fn text(bytes: &[u8]) -> String {
@@ -312,4 +314,21 @@ fn version_1_with_fetches_is_read_as_ever() {
         Piece::Event(_) => 0,
     };
     assert_eq!(pieces.iter().map(counted).sum::<u64>(), 150);
+}
+
+/// They are those of version 1, recoded, and say the same.
+#[test]
+fn version_2_is_read_as_ever() {
+    for (kept, of, text_of) in [(V2, V1, V1_TEXT), (V2_FETCHES, V1_FETCHES, V1_FETCHES_TEXT)] {
+        let version = |bytes| TraceReader::new(bytes).expect("a trace").version();
+        assert_eq!((version(kept), version(of)), (2, 1));
+        assert!(text(kept) == text_of);
+        same(&recode(of), kept);
+        let options = ReadOptions {
+            fetches: false,
+            ..ReadOptions::default()
+        };
+        let without = |bytes| canonical(&read_until_error(bytes, options).0);
+        assert!(without(kept) == without(of));
+    }
 }

@@ -6,12 +6,12 @@ use std::io::Cursor;
 use std::thread;
 
 use broadleaf_trace::{
-    BlockDef, BlockItem, Event, Grain, Lead, Lost, Part, PartReader, ReadOptions, Totals,
+    BlockDef, BlockItem, Event, Grain, Header, Lead, Lost, Part, PartReader, ReadOptions, Totals,
     TraceError, TraceIndex, TraceReader, TraceWriter, Visit,
 };
 use broadleaf_units::SpaceId;
 use common::teller::{Target, Teller};
-use common::{Piece, damage_sealed, header, push, trace, write};
+use common::{Piece, damage_sealed, header, push, recode, trace, write};
 use proptest::prelude::*;
 
 /// What a trace holds, and what its reader says in the end. Errors compare by what they say.
@@ -179,7 +179,8 @@ const GOLDEN: [&[u8]; 3] = [
 
 #[test]
 fn recordings_read_in_parts_are_the_recordings() {
-    for bytes in GOLDEN {
+    let phrases = GOLDEN.map(recode);
+    for bytes in GOLDEN.into_iter().chain(phrases.iter().map(Vec::as_slice)) {
         for fetches in [true, false] {
             let options = ReadOptions {
                 fetches,
@@ -202,7 +203,8 @@ fn recordings_read_in_parts_are_the_recordings() {
 
 #[test]
 fn threads_read_parts() {
-    for bytes in GOLDEN {
+    let phrases = GOLDEN.map(recode);
+    for bytes in GOLDEN.into_iter().chain(phrases.iter().map(Vec::as_slice)) {
         let mut reader = TraceReader::new(bytes).expect("a head");
         let grain = reader.header().grain;
         let mut closed = Vec::new();
@@ -325,17 +327,24 @@ fn a_part_says_where_it_stands() {
     assert!(streams.next().is_none());
 }
 
+/// A trace of either version.
+fn written(header: &Header, pieces: &[Piece], phrases: bool) -> Vec<u8> {
+    let bytes = write(header, pieces);
+    if phrases { recode(&bytes) } else { bytes }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn any_trace_read_in_parts_is_the_trace(
         pieces in trace(true),
+        phrases: bool,
         fetches: bool,
         readers in 1usize..5,
         order in prop::collection::vec(any::<u8>(), 1..50),
     ) {
-        let bytes = write(&header(Grain::Page, true), &pieces);
+        let bytes = written(&header(Grain::Page, true), &pieces, phrases);
         let options = ReadOptions { fetches, ..ReadOptions::default() };
         let told = in_order(&bytes, options);
         prop_assume!(told.is_some());
@@ -346,6 +355,7 @@ proptest! {
     #[test]
     fn any_damaged_trace_read_in_parts_is_the_trace(
         pieces in trace(false),
+        phrases: bool,
         at: prop::sample::Index,
         value: u8,
         sealed: bool,
@@ -353,7 +363,7 @@ proptest! {
         keep_going: bool,
         order in prop::collection::vec(any::<u8>(), 1..50),
     ) {
-        let mut bytes = write(&header(Grain::Page, false), &pieces);
+        let mut bytes = written(&header(Grain::Page, false), &pieces, phrases);
         let index = TraceIndex::read(Cursor::new(&bytes)).expect("an index");
         prop_assume!(!index.chunks.is_empty());
         let first = index.chunks[0].offset as usize;

@@ -219,3 +219,148 @@ fn read_counts(section: &[u8]) -> Result<Vec<Visit>, &'static str> {
     }
     Ok(known)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST_UNIT: u64 = u64::MAX >> 12;
+
+    fn bytes(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for number in numbers {
+            varint::put(&mut bytes, number);
+        }
+        bytes
+    }
+
+    fn known(units: &[u64], counts: &[u8], words: &[u64]) -> Result<Vec<Visit>, Bad> {
+        let sections = Sections {
+            units: bytes(units.iter().copied()),
+            counts: counts.to_vec(),
+            words: bytes(words.iter().copied()),
+            ..Sections::default()
+        };
+        let mut vocabulary = vec![Visit::default()];
+        read(&sections, MOST_UNIT, &mut vocabulary).map(|()| vocabulary)
+    }
+
+    fn refused(units: &[u64], counts: &[u8], words: &[u64], section: Section, why: &str) {
+        let bad = known(units, counts, words).expect_err(why);
+        assert_eq!(bad.section, section, "{bad}");
+        assert!(bad.reason.contains(why), "{bad}");
+    }
+
+    /// A load with two instructions; a fetch of one.
+    const COUNTS: [u8; 8] = [0, 1, 0, 2, FETCH, 0, 0, 1];
+
+    #[test]
+    fn words_are_units_with_counts() {
+        let visit = |unit, loads, instructions, fetch| Visit {
+            unit,
+            loads,
+            loads_before_store: loads,
+            instructions,
+            fetch,
+            ..Visit::default()
+        };
+        let words = known(&[5, 2], &COUNTS, &[2, 0, 1, 1, 0]);
+        let expected = [
+            visit(5, 1, 2, false),
+            visit(5, 0, 1, true),
+            visit(7, 1, 2, false),
+        ];
+        assert_eq!(words, Ok(expected.to_vec()));
+        assert_eq!(
+            known(&[0], &COUNTS, &[1, 1]),
+            Ok(vec![visit(0, 0, 1, true)])
+        );
+        assert_eq!(known(&[], &[], &[]), Ok(vec![]));
+        let last = known(&[MOST_UNIT], &COUNTS, &[1, 0]);
+        assert_eq!(last, Ok(vec![visit(MOST_UNIT, 1, 2, false)]));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut numbering = Numbering::new();
+        let mut visits: Vec<Visit> = (0..1000u32)
+            .map(|at| Visit {
+                unit: u64::from(at % 300) << 20,
+                loads: at % 7,
+                stores: at % 2,
+                loads_before_store: if at % 2 > 0 { at % 3 } else { at % 7 },
+                instructions: at % 5,
+                lead: [Lead::None, Lead::Load, Lead::Store][at as usize % 3],
+                fetch: false,
+            })
+            .filter(|visit| visit.loads_before_store <= visit.loads)
+            .collect();
+        visits.push(Visit {
+            fetch: true,
+            ..Visit::default()
+        });
+        let numbers: Vec<u16> = visits.iter().map(|visit| numbering.number(visit)).collect();
+        let (vocabulary, word) = numbering.in_order();
+        assert!(vocabulary.is_sorted_by_key(|visit| visit.unit));
+        for (visit, number) in visits.iter().zip(numbers) {
+            assert_eq!(vocabulary[usize::from(word[usize::from(number)])], *visit);
+        }
+        let mut sections = Sections::default();
+        write(&vocabulary, &mut sections);
+        let mut found = Vec::new();
+        read(&sections, MOST_UNIT, &mut found).expect("what was written");
+        assert_eq!(found, vocabulary);
+    }
+
+    #[test]
+    fn what_counts_cannot_be_is_refused() {
+        for (counts, why) in [
+            (&[LEADS_LOAD | LEADS_STORE, 0, 0, 0][..], "no known manner"),
+            (&[8, 0, 0, 0], "no known manner"),
+            (&[FETCH | LEADS_LOAD, 0, 0, 1], "a fetch loads"),
+            (&[FETCH, 1, 0, 1], "a fetch loads"),
+            (&[FETCH, 0, 1, 0, 1], "a fetch loads"),
+            (&[0, 1, 1, 2, 0], "more loads come before a store"),
+            (&[0, 1, 0], "ends"),
+            (&[0, 0xff, 0xff, 0xff, 0xff, 0x10, 0, 0], "32 bits"),
+        ] {
+            refused(&[5], counts, &[1, 0], Section::Counts, why);
+        }
+        let too_many = [0; 4 * (MOST_WORDS + 1)];
+        refused(&[5], &too_many, &[1, 0], Section::Counts, "more than");
+        assert!(known(&[5], &too_many[4..], &[1, 0]).is_ok());
+    }
+
+    #[test]
+    fn units_and_words_that_cannot_be_are_refused() {
+        let of_units = |units: &[u64], why| {
+            refused(units, &COUNTS, &[1, 0, 1, 0], Section::Units, why);
+        };
+        of_units(&[5, 0], "twice");
+        of_units(&[MOST_UNIT + 1], "past the last address");
+        of_units(&[5, u64::MAX], "past the last address");
+        let of_words = |words: &[u64], why| {
+            refused(&[5, 1], &COUNTS, words, Section::Words, why);
+        };
+        of_words(&[0], "has none");
+        of_words(&[1, 0, 0], "has none");
+        of_words(&[1, 2, 1, 0], "not told");
+        of_words(&[1, 0, 1, u64::MAX], "not told");
+        of_words(&[1, 0, 1], "ends");
+        of_words(&[1, 0], "ends");
+        of_words(&[1, 0, 1, 0, 0], "more are there");
+        of_words(&[u64::MAX], "more than there may be");
+        // As many as there may be, and one more.
+        let most = |more: u64| {
+            let count = MOST_WORDS as u64 - 1;
+            let mut words = vec![count];
+            words.extend(std::iter::repeat_n(0, count as usize));
+            words.push(more);
+            words.extend(std::iter::repeat_n(0, more as usize));
+            words
+        };
+        let all = known(&[5, 1], &COUNTS, &most(1)).map(|all| all.len());
+        assert_eq!(all, Ok(MOST_WORDS));
+        of_words(&most(2), "more than there may be");
+    }
+}

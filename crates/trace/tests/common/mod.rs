@@ -6,8 +6,8 @@ pub(crate) mod teller;
 use std::io::Cursor;
 
 use broadleaf_trace::{
-    Advice, Backing, Encoder, Event, Grain, Header, Item, Lead, Mapping, Options, Protection,
-    Range, ReadOptions, TraceError, TraceIndex, TraceReader, Visit,
+    Advice, Backing, DEFAULT_LEVEL, Encoder, Event, Grain, Header, Item, Lead, Mapping, Options,
+    Protection, Range, ReadOptions, Recoder, TraceError, TraceIndex, TraceReader, Visit,
 };
 use broadleaf_units::{FileId, SpaceId, ThreadId, VirtAddr};
 use proptest::prelude::*;
@@ -63,6 +63,28 @@ pub(crate) fn write(header: &Header, pieces: &[Piece]) -> Vec<u8> {
         .unwrap_or_else(|error| panic!("{piece:?}: {error}"));
     }
     encoder.finish().expect("a trace is written")
+}
+
+/// Version 2 of a trace that is whole.
+pub(crate) fn recode(bytes: &[u8]) -> Vec<u8> {
+    let mut reader = TraceReader::new(bytes).expect("a trace");
+    let header = reader.header().clone();
+    let mut recoder = Recoder::new(&header, DEFAULT_LEVEL).expect("there is such a level");
+    let mut writer = Recoder::writer(Vec::new(), &header).expect("a head is written");
+    while let Some(part) = reader.next_part().expect("it is whole") {
+        let recoded = recoder.recode(part).expect("it is whole");
+        for chunk in recoded.chunks {
+            writer.write(chunk).expect("a chunk is written");
+        }
+        reader.close(recoded.closed.expect("it was begun"));
+    }
+    assert!(reader.complete());
+    writer.finish().expect("a trace is written")
+}
+
+/// A trace of these pieces in version 2.
+pub(crate) fn write_phrases(header: &Header, pieces: &[Piece]) -> Vec<u8> {
+    recode(&write(header, pieces))
 }
 
 /// A header for pieces of this grain.
