@@ -9,6 +9,7 @@ mod import;
 mod info;
 mod memory;
 mod paper;
+mod recode;
 mod record;
 mod reduce;
 mod replay;
@@ -31,6 +32,7 @@ pub(crate) use import::{Format, Import};
 pub(crate) use info::Info;
 pub(crate) use memory::{FilesAt, Memory};
 pub(crate) use paper::Paper;
+pub(crate) use recode::Recode;
 pub(crate) use record::{Engine, Grain, Record};
 pub(crate) use reduce::Reduce;
 pub(crate) use replay::Replay;
@@ -98,6 +100,7 @@ pub(crate) enum Command {
     Replay(Replay),
     Service(Service),
     Reduce(Reduce),
+    Recode(Recode),
     Report(Report),
     Top(Top),
     List(List),

@@ -3,7 +3,7 @@
 mod support;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
 use broadleaf_trace::{
@@ -11,7 +11,9 @@ use broadleaf_trace::{
 };
 use broadleaf_units::VirtAddr;
 use serde_json::Value;
-use support::{broadleaf, file, folder, lackey, refused, run, run_with, stderr, succeeded};
+use support::{
+    broadleaf, file, folder, golden, lackey, names, refused, run, run_with, stderr, succeeded,
+};
 
 const PAGES: u64 = 3000;
 
@@ -44,27 +46,6 @@ fn damage(reduced: &str) {
     let length = u32::from_le_bytes(bytes[12..16].try_into().expect("4 bytes")) as usize;
     bytes[16 + length + 8 + 40] ^= 4;
     fs::write(reduced, bytes).expect("it can be written");
-}
-
-/// What stands in a folder, in order.
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.expect("an entry").file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
-fn golden() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
-    let entries = fs::read_dir(folder).expect("a folder of recordings");
-    let mut found: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "bl"));
-    assert!(found.len() >= 3, "{found:?}");
-    found
 }
 
 /// Recordings with events, one of them of several processes; every policy, also on a machine whose first level is in one piece.

@@ -20,6 +20,7 @@ pub(crate) mod names;
 pub(crate) mod offered;
 pub(crate) mod paper;
 mod policies_file;
+pub(crate) mod recode;
 pub(crate) mod record;
 pub(crate) mod reduce;
 pub(crate) mod replay;

@@ -5,6 +5,7 @@ pub(crate) mod measured;
 pub(crate) mod origin;
 pub(crate) mod part;
 pub(crate) mod reduced;
+mod stored;
 
 use std::io::{self, BufReader};
 use std::ops::ControlFlow;

@@ -102,3 +102,25 @@ pub(crate) fn lackey(pages: u64) -> String {
     text.push_str("==1== Exit code: 0\n");
     text
 }
+
+/// What stands in a folder, in order.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("an entry").file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The recordings that are kept.
+pub(crate) fn golden() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let entries = fs::read_dir(folder).expect("a folder of recordings");
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "bl"));
+    assert!(found.len() >= 3, "{found:?}");
+    found
+}

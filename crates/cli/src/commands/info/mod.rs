@@ -73,6 +73,7 @@ fn as_json(trace: &Trace, gathered: &Gathered) -> Value {
             "hash": trace.hash(),
             "bytes": trace.meter().bytes(),
             "format": trace.format(),
+            "version": trace.version(),
             "grain": if trace.grain().shift() == 12 { "page" } else { "line" },
             "complete": trace.is_complete(),
             "damage": trace.damage(),
@@ -102,6 +103,9 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
         fact(label, text);
     }
     fact("format", trace.format().to_owned());
+    if let Some(version) = trace.version() {
+        fact("version", version.to_string());
+    }
     fact(
         "size",
         format!(
