@@ -10,6 +10,8 @@ mod read;
 mod recode;
 mod search;
 mod split;
+#[cfg(test)]
+mod tests;
 mod vocabulary;
 mod write;
 
