@@ -132,7 +132,7 @@ fn long() -> Vec<u8> {
     for round in 0..20u64 {
         let visits: Vec<Visit> = (0..1000 + 100 * round)
             .map(|at| Visit {
-                unit: round << 20 | at % (7 + round),
+                unit: (round << 20) + at % (7 + round),
                 loads: 1,
                 loads_before_store: 1,
                 ..Visit::default()

@@ -15,7 +15,8 @@ pub(crate) const FORMATS: &[Format] = &[
         summary: "recordings of ours (.bl): page visits in exact order, and what happened to mappings",
         explanation: "Chunks of visits and events, compressed, each with a checksum, behind a header that names the command, \
                       the machine and the recorder. A recording that was cut short can be read up to its last whole chunk. \
-                      Written by `broadleaf record` and `broadleaf import`; read by `info`, `compare` and `advise`.",
+                      Written by `broadleaf record` and `broadleaf import` in version 1, and by `broadleaf recode` in version 2, which is read quicker; read by \
+                      `info`, `compare`, `advise`, `reduce` and `recode`.",
         source: "docs/book/src/trace-format.md",
     },
     Format {
