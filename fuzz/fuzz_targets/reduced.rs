@@ -4,14 +4,13 @@
 //! chunks whose checks agree.
 #![no_main]
 
-use broadleaf_fuzz::put_checks_right;
+use broadleaf_fuzz::{chunk, put_checks_right};
 use broadleaf_trace::reduced::{
     Kept, REDUCED_MAGIC, ReducedHeader, ReducedItem, ReducedPartReader, ReducedReader,
     ReducedWriter, Sums,
 };
 use broadleaf_trace::{Event, TraceError};
 use libfuzzer_sys::fuzz_target;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// What was read of a reduced trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,17 +76,6 @@ fn look_at(bytes: &[u8]) {
     if let Ok((header, pieces)) = read(bytes) {
         there_and_back(&header, &pieces);
     }
-}
-
-/// A chunk of this kind, as a file has it.
-fn chunk(file: &mut Vec<u8>, kind: u8, body: &[u8]) {
-    let start = file.len();
-    file.extend_from_slice(b"BLCK");
-    file.extend_from_slice(&[kind, 0, 0, 0, 0, 0, 0, 0]);
-    file.extend_from_slice(&(body.len() as u32).to_le_bytes());
-    file.extend_from_slice(body);
-    let check = xxh3_64(&file[start..]);
-    file.extend_from_slice(&check.to_le_bytes());
 }
 
 /// A chunk of eight columns, which stand in `bytes` one behind the other with their lengths, at most 127, before them.

@@ -23,6 +23,17 @@ pub fn put_checks_right(bytes: &mut [u8]) {
     }
 }
 
+/// A chunk of this kind, as a file has it, appended to one.
+pub fn chunk(file: &mut Vec<u8>, kind: u8, body: &[u8]) {
+    let start = file.len();
+    file.extend_from_slice(b"BLCK");
+    file.extend_from_slice(&[kind, 0, 0, 0, 0, 0, 0, 0]);
+    file.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    file.extend_from_slice(body);
+    let check = xxh3_64(&file[start..]);
+    file.extend_from_slice(&check.to_le_bytes());
+}
+
 /// Reads a trace in every manner, and holds what a reader may say to what its interface promises.
 pub fn read_in_every_manner(bytes: &[u8]) {
     let mut plain = None;
