@@ -5,9 +5,11 @@ mod common;
 use std::io::Cursor;
 
 use broadleaf_trace::{
-    ChunkKind, Event, Grain, PartItem, PartReader, ReadOptions, TraceIndex, TraceReader, Visit,
+    BlockDef, BlockItem, ChunkKind, DEFAULT_LEVEL, Event, Grain, PartItem, PartReader, ReadOptions,
+    RecodeError, Recoder, Totals, TraceIndex, TraceReader, TraceWriter, Visit,
 };
 use broadleaf_units::SpaceId;
+use common::teller::{Target, Teller};
 use common::{Piece, canonical, header, read, read_until_error, recode, trace, write};
 use proptest::prelude::*;
 
@@ -107,18 +109,66 @@ fn load(unit: u64) -> Visit {
 #[test]
 fn counts_are_added_up_however_large() {
     let fits = u32::MAX / 2048;
-    for count in [fits, fits + 1, u32::MAX] {
-        let visits = (0..10_000).map(|at| Visit {
+    // A little more than fits, and as much as there may be.
+    for count in [fits, fits + fits / 50, u32::MAX] {
+        let references = BlockItem::Several {
             loads: count,
-            loads_before_store: count / 3,
             stores: count,
-            instructions: count,
-            ..load(7 + at % 2)
-        });
-        let pieces: Vec<Piece> = visits.map(Piece::Visit).collect();
-        let phrases = recoded_is_the_same(&write(&header(Grain::Page, false), &pieces));
-        assert_eq!(counts(&phrases), [10_000 * u64::from(count); 3]);
+            loads_before_store: count / 3,
+        };
+        let block = [BlockItem::Instructions(count), references, BlockItem::Exit];
+        let header = header(Grain::Page, false);
+        let mut writer = TraceWriter::new(Vec::new(), &header).expect("a head");
+        writer
+            .definitions(0, 0, &[BlockDef::new(block)])
+            .expect("a block");
+        let mut teller = Teller::default();
+        for at in 0..10_000 {
+            teller.execute(0, 0, &[Target::Unit(7 + at % 2)], 0);
+        }
+        let all = 10_000 * u64::from(count);
+        teller.totals = Totals {
+            loads: all,
+            stores: all,
+            instructions: all,
+            ..teller.totals
+        };
+        teller.finish(0, &mut writer);
+        let phrases = recoded_is_the_same(&writer.finish().expect("a trace"));
+        assert_eq!(counts(&phrases), [all; 3]);
     }
+}
+
+/// What was read of a part that turned out to be damaged is in no other.
+#[test]
+fn a_part_that_was_damaged_is_forgotten() {
+    let block = BlockDef::new([BlockItem::Load { bytes: 8 }, BlockItem::Exit]);
+    let header = header(Grain::Page, false);
+    let mut writer = TraceWriter::new(Vec::new(), &header).expect("a head");
+    writer.definitions(0, 0, &[block]).expect("a block");
+    for (unit, loads) in [(5, 7), (6, 1)] {
+        let mut teller = Teller::default();
+        teller.execute(0, 0, &[Target::Unit(unit)], 0);
+        teller.event(&Event::Fork { child: 3 });
+        teller.totals.loads = loads;
+        teller.finish(0, &mut writer);
+    }
+    let bytes = writer.finish().expect("a trace");
+    let mut reader = TraceReader::new(&bytes[..]).expect("a trace");
+    let mut next = || reader.next_part().expect("checks agree").expect("a part");
+    let [damaged, whole] = [next(), next()];
+    let mut recoder = Recoder::new(&header, DEFAULT_LEVEL).expect("there is such a level");
+    assert!(matches!(recoder.recode(damaged), Err(RecodeError::Read(_))));
+    let mut to = Recoder::writer(Vec::new(), &header).expect("a head");
+    for chunk in recoder.recode(whole).expect("it is whole").chunks {
+        to.write(chunk).expect("a chunk");
+    }
+    let expected = [
+        Piece::Event(Event::SpaceSwitch(SpaceId(0))),
+        Piece::Visit(load(6)),
+        Piece::Event(Event::Fork { child: 3 }),
+    ];
+    assert_eq!(read(&to.finish().expect("a trace")), expected);
 }
 
 /// Instructions of fetches that are left out, as many as there are before a visit.
