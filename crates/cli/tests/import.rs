@@ -88,10 +88,13 @@ fn damage_to_a_trace_is_refused_with_its_place_or_passed_over() {
     );
 
     let mut later = whole.clone();
-    later[10] = 2;
+    later[10] = 3;
     let later = file(&folder, "later.bl", &later);
     let line = refused(&run(&["compare", &later]));
-    assert!(line.contains("version 2"), "{line}");
+    assert!(
+        line.contains("version 3") && line.contains("upgrade"),
+        "{line}"
+    );
 
     let head = file(&folder, "head.bl", &whole[..10]);
     refused(&run(&["compare", &head]));
