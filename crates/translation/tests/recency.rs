@@ -187,8 +187,12 @@ fn what_is_left_out_is_missed_by_no_design() {
                                 .invalidate_range(SpaceTag::default(), first, count);
                         }
                     }
-                    1 => recency.be_shallow(true),
-                    2 | 3 => recency.be_shallow(false),
+                    1 => {
+                        recency.be_shallow(true);
+                    }
+                    2 | 3 => {
+                        recency.be_shallow(false);
+                    }
                     _ => {}
                 }
             }

@@ -1,16 +1,19 @@
 //! Which pages were used last in each set of the first level: what tells lookups that need not be made, whatever sizes the pages have.
 
+mod making_up;
+mod places;
 mod strict;
 
 use crate::index::Compiled;
 use crate::{Design, Structure};
 use broadleaf_units::{PageNumber, PageSize};
+pub use places::Place;
+use places::{PLACES, Places};
 use strict::Strict;
 
 /// How many sets of a structure are told apart. Where it has more, several are taken for one: what is known of all of them together holds for
 /// each.
-const SETS: usize = 64;
-const _: () = assert!(SETS <= u64::BITS as usize);
+const SETS: usize = 16;
 
 /// How many pages of a set are kept in order at most.
 const DEPTH: usize = 4;
@@ -26,10 +29,6 @@ struct Pages {
     number: [u64; DEPTH],
     /// The larger page around each, by its stay in its own set.
     stamp: [u64; DEPTH],
-    /// When each was looked up last, but for lookups of what was the newest in both its sets.
-    when: [u64; DEPTH],
-    /// A bit for each whose last lookup was left out and not made up for.
-    left_out: u8,
 }
 
 /// The larger pages that were looked up last in a set.
@@ -40,7 +39,10 @@ struct LargerPages {
     number: [u64; DEPTH],
     /// Each time that one comes it has another.
     stay: [u64; DEPTH],
+    /// When one of its pages was looked up last, but for lookups that were left out by place and not made up for.
     when: [u64; DEPTH],
+    /// The last of these times that was made or made up for.
+    made: [u64; DEPTH],
 }
 
 const NO_PAGES: Pages = Pages {
@@ -48,8 +50,6 @@ const NO_PAGES: Pages = Pages {
     newest_stamp: 0,
     number: [NOTHING; DEPTH],
     stamp: [0; DEPTH],
-    when: [0; DEPTH],
-    left_out: 0,
 };
 
 const NO_LARGER_PAGES: LargerPages = LargerPages {
@@ -58,6 +58,7 @@ const NO_LARGER_PAGES: LargerPages = LargerPages {
     number: [NOTHING; DEPTH],
     stay: [0; DEPTH],
     when: [0; DEPTH],
+    made: [0; DEPTH],
 };
 
 /// Where a number stands; [`DEPTH`] or more where it does not.
@@ -78,14 +79,38 @@ fn oldest(when: &[u64]) -> usize {
         .map_or(0, |(at, _)| at)
 }
 
-/// A lookup that was left out and has to be made up for.
-#[derive(Clone, Copy, Debug)]
-struct LeftOut {
-    when: u64,
-    page: PageNumber,
-    set: usize,
-    place: usize,
-    larger_set: usize,
+/// What came of noting a lookup that is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Where the page is kept now, in place of another perhaps. What is kept nowhere has none.
+    pub place: Option<Place>,
+    /// Other pages than that may no longer [stand](Recency::stands).
+    pub moved_others: bool,
+}
+
+/// Leaves lookups out, one after the other.
+#[derive(Debug)]
+pub struct LeavingOut<'a> {
+    clock: u64,
+    left_out: Places,
+    recency: &'a mut Recency,
+}
+
+impl LeavingOut<'_> {
+    /// Leaves out a lookup of the page at a place, which has to [stand](Recency::stands).
+    #[inline]
+    pub const fn leave_out(&mut self, place: Place) {
+        self.clock += 1;
+        self.recency.when[place.index()] = self.clock;
+        self.left_out.insert(place);
+    }
+}
+
+impl Drop for LeavingOut<'_> {
+    fn drop(&mut self) {
+        self.recency.clock = self.clock;
+        self.recency.left_out = self.left_out;
+    }
 }
 
 /// Tells lookups that need not be made in any TLB of some designs, without knowing which size each page has.
@@ -110,8 +135,14 @@ struct LeftOut {
 /// for also renews another entry than the one that it is made up for on account of: so what was left out before it in the same set of either
 /// size, which would seem the newer if it were made up for later, goes first.
 ///
+/// *Letting be.* It need not be made up for where it would renew what is the newest anyway: where nothing else was left out in its set, nothing there was made after it, nothing of
+/// other larger pages was left out in its larger page's set, and that was the last one made there.
+///
 /// Where a structure holds both sizes, or there are several for one size, only lookups are left out that change no order: of the page that was the last one
 /// noted in all its sets, while its larger page was.
+///
+/// *Places.* Who looks the same pages up again and again need not ask each time: as long as a page [stands](Recency::stands) at its [`Place`], its lookups need not be made, and
+/// [`LeavingOut`] notes each with a single store. That changes with what [`Recency::note_made`] and [`Recency::remove_larger`] do alone.
 ///
 /// All that holds until entries are removed: those of one larger page are to be told with [`Recency::remove_larger`], and after any other everything has
 /// to be forgotten with [`Recency::forget`], after [`Recency::catch_up`]. It holds in one address space.
@@ -131,12 +162,18 @@ pub struct Recency {
     depth: usize,
     /// Whether only the newest of each set are looked at.
     shallow: bool,
-    /// Sets with pages whose last lookup was left out.
-    behind: u64,
+    /// By place, when each page was looked up last, but for lookups of what was the newest in both its sets.
+    when: [u64; PLACES],
+    /// By place, the last of these times that was made or made up for: it is behind where that is another.
+    made: [u64; PLACES],
+    /// By place, where in which set the larger page around each stands: the same for two pages of one.
+    larger_place: [u8; PLACES],
+    /// By that, which places have such pages.
+    with_larger: [Places; PLACES],
+    /// The places of pages whose last lookups were left out and not made up for.
+    left_out: Places,
     /// Counts lookups that were left out, and stays.
     clock: u64,
-    /// Those that are being made up for; kept for its memory.
-    left_out: Vec<LeftOut>,
 }
 
 impl Recency {
@@ -196,9 +233,12 @@ impl Recency {
             has_strict: false,
             depth: 1,
             shallow: true,
-            behind: 0,
+            when: [0; PLACES],
+            made: [0; PLACES],
+            larger_place: [0; PLACES],
+            with_larger: [Places::NONE; PLACES],
+            left_out: Places::NONE,
             clock: 0,
-            left_out: Vec::new(),
         }
     }
 
@@ -239,12 +279,12 @@ impl Recency {
             let stay = larger.stay[at_larger];
             if pages.stamp[at] == stay {
                 self.clock += 1;
-                pages.when[at] = self.clock;
-                pages.left_out |= 1 << at;
+                let place = Place::of(set, at);
+                self.when[place.index()] = self.clock;
+                self.left_out.insert(place);
                 (pages.newest, pages.newest_stamp) = (page.0, stay);
                 larger.when[at_larger] = self.clock;
                 (larger.newest, larger.newest_stay) = (number, stay);
-                self.behind |= 1 << set;
                 return false;
             }
         }
@@ -253,12 +293,14 @@ impl Recency {
     }
 
     /// Where most lookups have to be made, finding the others costs more than it saves: with `shallow`, none is left out but of the newest in both sets. To be told after
-    /// [`Recency::catch_up`].
-    pub fn be_shallow(&mut self, shallow: bool) {
-        if self.depth > 1 && shallow != self.shallow {
+    /// [`Recency::catch_up`]. Answers whether that is another than before: then everything was forgotten.
+    pub fn be_shallow(&mut self, shallow: bool) -> bool {
+        let changes = self.depth > 1 && shallow != self.shallow;
+        if changes {
             self.shallow = shallow;
             self.forget();
         }
+        changes
     }
 
     #[inline]
@@ -274,96 +316,96 @@ impl Recency {
 
     /// Notes the lookup of a base page that is made in any case. Pages that have to be looked up before it are handed to `look_up`.
     pub fn make(&mut self, page: PageNumber, look_up: &mut impl FnMut(PageNumber)) {
+        self.note_made(page, look_up);
+    }
+
+    /// The same, and says where the page is kept.
+    pub fn note_made(&mut self, page: PageNumber, look_up: &mut impl FnMut(PageNumber)) -> Made {
         let set = self.index.set_of(page) % SETS;
         let larger_set = self.larger_index.set_of(page) % SETS;
-        if self.behind != 0 {
-            self.make_up_for(1 << set, 1 << larger_set, look_up);
-        }
+        self.make_up_for(set, larger_set, look_up);
         let number = page.0 >> self.shift;
         if self.shallow && !self.has_strict {
             self.note_newest(page.0, number, set);
-            return;
+            return Made {
+                place: None,
+                moved_others: false,
+            };
         }
+        let mut at_larger = find(&self.larger[larger_set].number, number);
+        let comes = at_larger >= DEPTH;
         self.clock += 1;
         let larger = &mut self.larger[larger_set];
-        let mut at = find(&larger.number, number);
-        if at >= DEPTH {
-            at = oldest(&larger.when[..self.depth]);
-            larger.number[at] = number;
-            larger.stay[at] = self.clock;
+        if comes {
+            at_larger = oldest(&larger.when[..self.depth]);
+            larger.number[at_larger] = number;
+            larger.stay[at_larger] = self.clock;
         }
-        let stay = larger.stay[at];
-        larger.when[at] = self.clock;
+        let stay = larger.stay[at_larger];
+        larger.when[at_larger] = self.clock;
+        larger.made[at_larger] = self.clock;
         (larger.newest, larger.newest_stay) = (number, stay);
         let stamp = if self.has_strict {
             self.strict.note(page, stay)
         } else {
             stay
         };
-        let pages = &mut self.pages[set];
-        let mut at = find(&pages.number, page.0);
+        let mut at = find(&self.pages[set].number, page.0);
         if at >= DEPTH {
-            at = oldest(&pages.when[..self.depth]);
-            pages.number[at] = page.0;
+            let first = Place::of(set, 0).index();
+            at = oldest(&self.when[first..first + self.depth]);
         }
+        let pages = &mut self.pages[set];
+        pages.number[at] = page.0;
         pages.stamp[at] = stamp;
-        pages.when[at] = self.clock;
-        pages.left_out &= !(1 << at);
         (pages.newest, pages.newest_stamp) = (page.0, stamp);
-    }
-
-    /// Makes up for everything that was left out.
-    pub fn catch_up(&mut self, look_up: &mut impl FnMut(PageNumber)) {
-        if self.behind != 0 {
-            self.make_up_for(u64::MAX, u64::MAX, look_up);
+        let place = Place::of(set, at);
+        self.when[place.index()] = self.clock;
+        self.made[place.index()] = self.clock;
+        self.left_out.remove(place);
+        let larger_place = Place::of(larger_set, at_larger).index() as u8;
+        let before = std::mem::replace(&mut self.larger_place[place.index()], larger_place);
+        self.with_larger[usize::from(before)].remove(place);
+        self.with_larger[usize::from(larger_place)].insert(place);
+        Made {
+            place: Some(place),
+            moved_others: comes,
         }
     }
 
-    /// Makes up for what was left out in some sets of base pages and some of larger ones, and for all that came before any of that in a set that both use:
-    /// where that were made up for later, it would seem the newer.
-    fn make_up_for(
-        &mut self,
-        mut sets: u64,
-        mut larger_sets: u64,
-        look_up: &mut impl FnMut(PageNumber),
-    ) {
-        let mut all = std::mem::take(&mut self.left_out);
-        let mut behind = self.behind;
-        while behind != 0 {
-            let set = behind.trailing_zeros() as usize;
-            behind &= behind - 1;
-            let pages = &self.pages[set];
-            for place in (0..DEPTH).filter(|place| pages.left_out >> place & 1 != 0) {
-                let page = PageNumber(pages.number[place]);
-                all.push(LeftOut {
-                    when: pages.when[place],
-                    page,
-                    set,
-                    place,
-                    larger_set: self.larger_index.set_of(page) % SETS,
-                });
-            }
+    /// How many places there are.
+    pub const PLACES: usize = PLACES;
+
+    /// Whether pages are kept at places where they stand. For some designs, and while it [is shallow](Self::be_shallow), none is.
+    pub const fn keeps_places(&self) -> bool {
+        !self.shallow && !self.has_strict
+    }
+
+    /// Whether the page that is kept at a place stands there: its lookups need not be made.
+    pub fn stands(&self, place: Place) -> bool {
+        let pages = &self.pages[place.set()];
+        let page = PageNumber(pages.number[place.at()]);
+        let larger = &self.larger[self.larger_index.set_of(page) % SETS];
+        let at = find(&larger.number, page.0 >> self.shift);
+        page.0 != NOTHING && at < DEPTH && larger.stay[at] == pages.stamp[place.at()]
+    }
+
+    /// To leave lookups out of pages that stand.
+    pub const fn leaving_out(&mut self) -> LeavingOut<'_> {
+        LeavingOut {
+            clock: self.clock,
+            left_out: self.left_out,
+            recency: self,
         }
-        all.sort_unstable_by_key(|one| std::cmp::Reverse(one.when));
-        all.retain(|one| {
-            let concerned = (sets >> one.set | larger_sets >> one.larger_set) & 1 != 0;
-            if concerned {
-                sets |= 1 << one.set;
-                larger_sets |= 1 << one.larger_set;
-                self.pages[one.set].left_out &= !(1 << one.place);
-            }
-            concerned
-        });
-        for one in all.drain(..).rev() {
-            look_up(one.page);
+    }
+
+    /// Which pages are the newest of their sets is no longer known: to be told between leaving out by place and asking with [`Recency::has_to_be_made`].
+    pub fn lose_newest(&mut self) {
+        for pages in &mut self.pages {
+            pages.newest = NOTHING;
         }
-        self.left_out = all;
-        let mut behind = self.behind & sets;
-        while behind != 0 {
-            let set = behind.trailing_zeros() as usize;
-            behind &= behind - 1;
-            let none = self.pages[set].left_out == 0;
-            self.behind &= !(u64::from(none) << set);
+        for larger in &mut self.larger {
+            larger.newest = NOTHING;
         }
     }
 
@@ -384,109 +426,18 @@ impl Recency {
 
     /// Entries were removed, or another address space's will be looked up.
     pub fn forget(&mut self) {
-        debug_assert_eq!(self.behind, 0, "something was left out and not made up for");
+        debug_assert!(
+            self.left_out.is_empty(),
+            "something was left out and not made up for"
+        );
         self.pages.fill(NO_PAGES);
         self.larger.fill(NO_LARGER_PAGES);
+        self.when.fill(0);
+        self.made.fill(0);
+        self.with_larger.fill(Places::NONE);
         self.strict.forget();
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Lookup, SpaceTag, Tlb};
-
-    /// A TLB, and what it found.
-    struct Counting {
-        tlb: Tlb,
-        found: [u64; 3],
-    }
-
-    impl Counting {
-        fn look_up(&mut self, page: PageNumber, promoted: &[bool; 64]) {
-            let tag = SpaceTag::default();
-            let found = self.tlb.lookup(tag, page);
-            match found {
-                Lookup::First => {}
-                Lookup::Second => self.found[1] += 1,
-                Lookup::Miss => {
-                    let size = if promoted[(page.0 >> 9) as usize] {
-                        PageSize::SIZE_2M
-                    } else {
-                        PageSize::SIZE_4K
-                    };
-                    self.found[2] += 1;
-                    self.tlb.fill(tag, page, size);
-                }
-            }
-        }
-    }
-
-    /// Random pages of a few blocks, of which some are superpages, become such, or are broken: a TLB that is asked for nothing but what has to be made
-    /// misses what one does that is asked for all, and holds the same once it has caught up.
-    #[test]
-    fn what_is_left_out_changes_nothing() {
-        for name in crate::catalogue::names_with_blocks() {
-            let machine = crate::machine(name).unwrap();
-            for (seed, spread) in (1u64..=24).zip([1, 7, 2, 63, 4, 15, 8, 3].into_iter().cycle()) {
-                let mut recency = Recency::new([&machine.design]);
-                let new = || Counting {
-                    tlb: Tlb::new(&machine.design),
-                    found: [0; 3],
-                };
-                let (mut all, mut some, mut left_out) = (new(), new(), 0);
-                let mut promoted = [false; 64];
-                let mut random = 88_172_645_463_325_252u64 * seed;
-                for step in 0..40_000u64 {
-                    random ^= random << 13;
-                    random ^= random >> 7;
-                    random ^= random << 17;
-                    // Most lookups are near one of a few places.
-                    let block = if random.is_multiple_of(16) {
-                        random >> 8 & 63
-                    } else {
-                        (random >> 8 & 3) * spread
-                    };
-                    let within = if step.is_multiple_of(9) { 511 } else { 0x51 };
-                    let page = PageNumber((block & 63) << 9 | (random >> 20 & within));
-                    let mut look_up = |page: PageNumber| some.look_up(page, &promoted);
-                    let breaks = random >> 40 & 63 == 0;
-                    if breaks {
-                        recency.make(page, &mut look_up);
-                        look_up(page);
-                    } else if recency.has_to_be_made(page, &mut look_up) {
-                        look_up(page);
-                    } else {
-                        left_out += 1;
-                    }
-                    all.look_up(page, &promoted);
-                    if breaks {
-                        let state = &mut promoted[block as usize & 63];
-                        *state = !*state;
-                        if !*state {
-                            for tlb in [&mut all.tlb, &mut some.tlb] {
-                                tlb.invalidate(SpaceTag::default(), page, PageSize::SIZE_2M);
-                            }
-                            recency.remove_larger(page);
-                        }
-                    }
-                    assert_eq!(all.found, some.found, "{name}, seed {seed}, step {step}");
-                    if random >> 50 & 255 == 0 {
-                        recency.catch_up(&mut |page| some.look_up(page, &promoted));
-                        assert!(
-                            all.tlb.holds_as(&some.tlb),
-                            "{name}, seed {seed}, step {step}"
-                        );
-                        match random >> 58 {
-                            0 => recency.forget(),
-                            1..8 => recency.be_shallow(true),
-                            8..24 => recency.be_shallow(false),
-                            _ => {}
-                        }
-                    }
-                }
-                assert!(left_out > 500, "{name}, seed {seed}: {left_out}");
-            }
-        }
-    }
-}
+mod tests;

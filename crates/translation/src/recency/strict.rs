@@ -1,9 +1,11 @@
 //! Structures beside the usual two: of those only the newest page of each set is known.
 
-use super::SETS;
 use crate::Structure;
 use crate::index::Compiled;
 use broadleaf_units::{PageNumber, PageSize};
+
+/// How many sets of a structure are told apart.
+const SETS: usize = 64;
 
 /// No page.
 const NOTHING: PageNumber = PageNumber(u64::MAX);

@@ -22,8 +22,8 @@ impl Set {
     /// Makes an entry the newest. Says at which depth it was, [`WAYS`] where it was not there, and which one was pushed out.
     ///
     /// One by one from the top: most are found near there. Comparing all at once and moving what has to move without branches takes more
-    /// time on recordings of programs, since the next reference to the set would wait for all of it.
-    #[inline]
+    /// time on recordings of programs, since the next reference to the set would wait for all of it. In line, since it is done for several numbers of sets each time.
+    #[inline(always)]
     pub(super) fn reference(&mut self, name: Name) -> (usize, Option<Name>) {
         let wanted = name.bits();
         let mut moving = wanted;
