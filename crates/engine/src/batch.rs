@@ -1,5 +1,6 @@
 //! References as the cells take them: visits with everything found out that is the same for every policy.
 
+use crate::trail::Followed;
 use broadleaf_memory::{BlockId, Seen};
 use broadleaf_trace::reduced::{Kept, Manner};
 use broadleaf_translation::PageId;
@@ -22,7 +23,7 @@ pub(crate) struct Incident {
     pub(crate) seen: Seen,
 }
 
-/// Visits in one address space without an event between them that any policy sees the effect of. Each list but the incidents has one entry for each visit.
+/// Visits in one address space without an event between them that any policy sees the effect of. Each list but the incidents and the trail has one entry for each visit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) space: SpaceId,
@@ -31,6 +32,8 @@ pub(crate) struct Batch {
     /// Accesses before the one that is looked up first.
     pub(crate) times: Vec<u64>,
     pub(crate) incidents: Vec<Incident>,
+    /// All pages that were looked up, where somebody follows that.
+    pub(crate) trail: Followed,
 }
 
 impl Batch {
@@ -41,6 +44,7 @@ impl Batch {
         self.ids.clear();
         self.times.clear();
         self.incidents.clear();
+        self.trail.clear();
     }
 
     /// Adds visits, behind `begin` accesses, without their blocks.

@@ -2,10 +2,10 @@
 
 use crate::sieve::Sieve;
 use crate::source::{Part, Piece, Source};
+use crate::trail::Trail;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_trace::Event;
 use broadleaf_trace::reduced::{Kept, Sums};
-use broadleaf_translation::Recency;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
@@ -18,10 +18,26 @@ const STEP_ITEMS: usize = 1 << 12;
 /// How many pieces and visits that were kept may wait in one part, but for what a step adds to the last that fit.
 const MOST_WAITING: usize = 1 << 22;
 
+/// What the sieve makes of visits.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sifted {
+    /// Those that may change something.
+    pub(crate) kept: Vec<Kept>,
+    /// What all look up, where somebody follows that.
+    pub(crate) trail: Trail,
+}
+
+impl Sifted {
+    fn clear(&mut self) {
+        self.kept.clear();
+        self.trail.clear();
+    }
+}
+
 /// A piece of the trace.
 pub(crate) enum Fed {
-    /// Visits that may change something, and what they and those that do not come to.
-    Visits(Vec<Kept>, Sums),
+    /// Visits that were sifted, and what all come to.
+    Visits(Sifted, Sums),
     Event(Event),
 }
 
@@ -33,7 +49,7 @@ struct Ahead<P: Part> {
     waiting: Waiting,
     /// Where its end was found, and how it ended.
     end: Option<Result<(), P::Error>>,
-    spare: Vec<Vec<Kept>>,
+    spare: Vec<Sifted>,
 }
 
 impl<P: Part> Ahead<P> {
@@ -43,7 +59,7 @@ impl<P: Part> Ahead<P> {
 
     /// Decodes a step further.
     fn step(&mut self, most: usize) {
-        let mut kept = self.spare.pop().unwrap_or_default();
+        let mut sifted = self.spare.pop().unwrap_or_default();
         let mut sums = Sums::default();
         let (mut visits, mut items) = (0, 0);
         let waiting = &mut self.waiting;
@@ -52,31 +68,37 @@ impl<P: Part> Ahead<P> {
             match self.part.next() {
                 Ok(Some(Piece::Visits(some))) => {
                     visits += some.len();
-                    self.sieve.sift(some, self.shift, &mut kept, &mut sums);
+                    self.sieve.sift(some, self.shift, &mut sifted, &mut sums);
+                }
+                Ok(Some(Piece::Phrased(some))) => {
+                    visits += some.words.len();
+                    let (sifted, sums) = (&mut sifted, &mut sums);
+                    self.sieve.sift_phrased(&some, self.shift, sifted, sums);
                 }
                 Ok(Some(Piece::Reduced(some, of_piece))) => {
                     // It counts its time from its own beginning, and of what it leaves out nothing is known.
-                    self.sieve.catch_up(&mut kept, &sums);
+                    self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.forget();
-                    waiting.put(std::mem::take(&mut kept), std::mem::take(&mut sums));
+                    waiting.put(std::mem::take(&mut sifted), std::mem::take(&mut sums));
                     visits += some.len();
                     let mut own = self.spare.pop().unwrap_or_default();
-                    own.extend_from_slice(some);
+                    own.kept.extend_from_slice(some);
+                    self.sieve.follow_kept(&mut own);
                     waiting.put(own, of_piece);
                 }
                 Ok(Some(Piece::Event(event))) => {
-                    self.sieve.catch_up(&mut kept, &sums);
+                    self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.pass(event);
-                    waiting.put(std::mem::take(&mut kept), std::mem::take(&mut sums));
+                    waiting.put(std::mem::take(&mut sifted), std::mem::take(&mut sums));
                     waiting.put_event(event.clone());
                 }
                 Ok(None) => self.end = Some(Ok(())),
                 Err(error) => self.end = Some(Err(error)),
             }
         }
-        self.sieve.catch_up(&mut kept, &sums);
-        self.sieve.rest(visits, kept.len());
-        waiting.put(kept, sums);
+        self.sieve.catch_up(&mut sifted, &sums);
+        self.sieve.rest(visits, sifted.kept.len());
+        waiting.put(sifted, sums);
     }
 }
 
@@ -94,45 +116,51 @@ impl Waiting {
         self.pieces.push_back(Fed::Event(event));
     }
 
-    fn put(&mut self, kept: Vec<Kept>, sums: Sums) {
+    fn put(&mut self, sifted: Sifted, sums: Sums) {
         debug_assert!(
-            kept.is_sorted_by_key(|visit| visit.time),
+            sifted.kept.is_sorted_by_key(|visit| visit.time),
             "visits out of order"
         );
         if sums != Sums::default() {
-            self.size += 1 + kept.len();
-            self.pieces.push_back(Fed::Visits(kept, sums));
+            self.size += size(&sifted);
+            self.pieces.push_back(Fed::Visits(sifted, sums));
         }
     }
 
     fn take(&mut self) -> Option<Fed> {
         let piece = self.pieces.pop_front()?;
         self.size -= match &piece {
-            Fed::Visits(kept, _) => 1 + kept.len(),
+            Fed::Visits(sifted, _) => size(sifted),
             Fed::Event(_) => 1,
         };
         Some(piece)
     }
 }
 
+/// How much room sifted visits take: a page of the trail about as much as a visit.
+const fn size(sifted: &Sifted) -> usize {
+    1 + sifted.kept.len() + sifted.trail.pages.len()
+}
+
 /// The trace as a stream of pieces in order.
 pub(crate) struct Feed<'a, S: Source> {
     source: &'a mut S,
-    recency: Recency,
+    /// What the sieve of each part begins as.
+    sieve: Sieve,
     ahead: VecDeque<Ahead<S::Part>>,
     /// How many parts are decoded at a time.
     width: usize,
     /// The source has no more parts, or failed after those that it had.
     end: Option<Option<S::Error>>,
-    spare: Vec<Vec<Kept>>,
+    spare: Vec<Sifted>,
 }
 
 impl<'a, S: Source> Feed<'a, S> {
-    /// The trace of a source, for machines whose lookups that change nothing `recency` tells; `width` parts at a time.
-    pub(crate) fn new(source: &'a mut S, recency: Recency, width: usize) -> Self {
+    /// The trace of a source, sifted; `width` parts at a time.
+    pub(crate) fn new(source: &'a mut S, sieve: Sieve, width: usize) -> Self {
         Self {
             source,
-            recency,
+            sieve,
             ahead: VecDeque::new(),
             width,
             end: None,
@@ -146,7 +174,7 @@ impl<'a, S: Source> Feed<'a, S> {
             match self.source.next_part() {
                 Ok(Some(part)) => self.ahead.push_back(Ahead {
                     part,
-                    sieve: Sieve::new(self.recency.clone()),
+                    sieve: self.sieve.clone(),
                     shift: u32::from(GEOMETRY.base().shift() - self.source.grain().shift()),
                     waiting: Waiting::default(),
                     end: None,
@@ -203,10 +231,10 @@ impl<'a, S: Source> Feed<'a, S> {
     }
 
     /// Takes a list back that is no longer needed.
-    pub(crate) fn give_back(&mut self, mut kept: Vec<Kept>) {
-        kept.clear();
+    pub(crate) fn give_back(&mut self, mut sifted: Sifted) {
+        sifted.clear();
         if let Some(ahead) = self.ahead.front_mut() {
-            ahead.spare.push(kept);
+            ahead.spare.push(sifted);
         }
     }
 }

@@ -44,7 +44,7 @@ impl Keeping {
     pub(crate) fn add(&mut self, piece: &Fed) {
         let Some(writer) = &mut self.0 else { return };
         let written = match piece {
-            Fed::Visits(visits, sums) => writer.visits(visits, sums),
+            Fed::Visits(sifted, sums) => writer.visits(&sifted.kept, sums),
             Fed::Event(event) => writer.event(event),
         };
         if written.is_err() {

@@ -26,6 +26,7 @@ mod sieve;
 mod source;
 mod stream;
 mod team;
+mod trail;
 mod translation;
 
 pub use broadleaf_memory::frames::{Buddyinfo, Start};

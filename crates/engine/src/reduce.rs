@@ -3,6 +3,7 @@
 use crate::feed::{Fed, Feed};
 use crate::plan::MOST_THREADS;
 use crate::pool::Pool;
+use crate::sieve::Sieve;
 use crate::{Error, Piece, Progress, Source};
 use broadleaf_translation::{Machine, Recency};
 use std::ops::ControlFlow;
@@ -22,7 +23,7 @@ pub fn reduce<S: Source>(
     let threads = threads.clamp(1, MOST_THREADS);
     let pool = Pool::new(threads).map_err(|reason| Error::NoThreads { threads, reason })?;
     let recency = Recency::new(machines.iter().map(|machine| &machine.design));
-    let mut feed = Feed::new(source, recency, threads);
+    let mut feed = Feed::new(source, Sieve::new(recency), threads);
     let mut state = Progress {
         pass: 1,
         passes: 1,
@@ -33,10 +34,10 @@ pub fn reduce<S: Source>(
     while !feed.is_at_end() {
         while let Some(fed) = feed.next().map_err(Error::Source)? {
             let stops = match fed {
-                Fed::Visits(visits, sums) => {
+                Fed::Visits(sifted, sums) => {
                     state.accesses += sums.accesses();
-                    let stops = each(Piece::Reduced(&visits, sums));
-                    feed.give_back(visits);
+                    let stops = each(Piece::Reduced(&sifted.kept, sums));
+                    feed.give_back(sifted);
                     stops
                 }
                 Fed::Event(event) => each(Piece::Event(&event)),

@@ -9,8 +9,10 @@ use crate::limited::Sources;
 use crate::members::MOST_MEMBERS;
 use crate::offline::Choice;
 use crate::pool::Pool;
+use crate::sieve::Sieve;
 use crate::stream::{Refused, Stream, TooLate};
 use crate::team::Team;
+use crate::trail::stretches;
 use crate::{Plan, Source, limited, result};
 use broadleaf_memory::{Change, GEOMETRY};
 use broadleaf_metrics::{CellResult, TraceSummary};
@@ -269,18 +271,17 @@ fn foresee<S: Source>(
             .map(|policy| Cell::new(policy.as_ref(), None).remembering())
             .collect();
         let mut teams = vec![Team::new(cells, &[])];
-        let mut keeping = Keeping::new(plan.most_kept());
-        let replayed = passes.replay(source, &mut teams, Some(&mut keeping))?;
+        // Curves follow what is not kept.
+        let mut keeping = (!plan.curves()).then(|| Keeping::new(plan.most_kept()));
+        let replayed = passes.replay(source, &mut teams, keeping.as_mut())?;
         if replayed.is_some() {
             let cells = teams.into_iter().flat_map(Team::into_cells);
             let foresight = cells.map(|cell| (cell.policy.name(), cell.into_promoted()));
-            return Ok((foresight.collect(), keeping.finish()));
+            return Ok((foresight.collect(), keeping.and_then(Keeping::finish)));
         }
     }
 }
 
-/// How many visits are prepared at a time: few enough that they stay in the cache while a team replays them.
-const BATCH: usize = 4096;
 /// How many batches are prepared before the teams begin with them.
 const MOST_BATCHES: usize = 64;
 /// From how many batches on it is worth while to decode more at the same time, where enough is decoded.
@@ -338,13 +339,13 @@ impl Passes<'_> {
         }
         self.state.pass += 1;
         let policies = teams.iter().map(|team| team.cells().len()).sum();
-        let recency = if self.plan.curves() {
-            Recency::for_any_design()
-        } else {
-            Recency::new(self.plan.machines().iter().map(|machine| &machine.design))
-        };
+        let designs = self.plan.machines().iter().map(|machine| &machine.design);
+        let mut sieve = Sieve::new(Recency::new(designs));
+        if self.plan.curves() {
+            sieve = sieve.following();
+        }
         let mut stream = Stream::new(self.told.clone());
-        let mut feed = Feed::new(source, recency, self.plan.threads());
+        let mut feed = Feed::new(source, sieve, self.plan.threads());
         let mut prepared = Prepared::default();
         let mut pending = None;
         loop {
@@ -371,18 +372,18 @@ impl Passes<'_> {
                     teams.iter_mut().for_each(|team| team.pass(&stream));
                 }
                 match piece {
-                    Fed::Visits(visits, sums) => {
+                    Fed::Visits(sifted, sums) => {
                         if sums.data {
                             let changes = stream.end_spaces();
                             apply(&changes, teams, &mut stream);
                         }
-                        for visits in visits.chunks(BATCH) {
+                        for stretch in stretches(&sifted) {
                             stream
-                                .take(visits, prepared.add())
+                                .take(&sifted, stretch, prepared.add())
                                 .map_err(|why| refused(why, policies))?;
                         }
                         stream.pass(&sums);
-                        feed.give_back(visits);
+                        feed.give_back(sifted);
                     }
                     Fed::Event(event) => match stream.event(&event) {
                         Ok(changes) => apply(&changes, teams, &mut stream),
@@ -436,7 +437,7 @@ fn learn<S: Source>(
                     told.insert(running);
                 }
                 Fed::Event(_) => {}
-                Fed::Visits(visits, _) => feed.give_back(visits),
+                Fed::Visits(sifted, _) => feed.give_back(sifted),
             }
         }
         feed.open();

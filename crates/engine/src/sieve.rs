@@ -1,11 +1,15 @@
 //! Visits that change nothing under any policy on any of the machines: found once, and never handed to any.
 
+mod words;
+
 use crate::events::is_seen_by_no_policy;
+use crate::feed::Sifted;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_trace::reduced::{Kept, Manner, Sums};
-use broadleaf_trace::{Event, Lead, Visit};
+use broadleaf_trace::{Event, Lead, Phrased, Visit};
 use broadleaf_translation::Recency;
 use broadleaf_units::{BlockNumber, PageNumber};
+use words::{STRETCH, Slot, Words};
 
 /// How many pages that were stored to are remembered. A power of two.
 const STORED: usize = 256;
@@ -39,6 +43,12 @@ pub(crate) struct Sieve {
     recency: Recency,
     stored: Box<[PageNumber; STORED]>,
     dirty: [BlockNumber; DIRTY],
+    /// What is known of a part that names what repeats.
+    words: Words,
+    /// Visits that are told one by one though their part names what repeats; kept for its memory.
+    unfolded: Vec<Visit>,
+    /// Whether what all visits look up is told too.
+    follows: bool,
     /// For how many more stretches only the newest pages are looked at.
     shallow_for: u32,
 }
@@ -55,7 +65,28 @@ impl Sieve {
             recency,
             stored: Box::new([NO_PAGE; STORED]),
             dirty: [NO_BLOCK; DIRTY],
+            words: Words::default(),
+            unfolded: Vec::new(),
+            follows: false,
             shallow_for: 0,
+        }
+    }
+
+    /// Tells what all visits look up, too.
+    pub(crate) const fn following(mut self) -> Self {
+        self.follows = true;
+        self
+    }
+
+    /// What is kept already is all that there is to follow.
+    pub(crate) fn follow_kept(&self, sifted: &mut Sifted) {
+        if self.follows {
+            let Sifted { kept, trail } = sifted;
+            for (at, visit) in kept.iter().enumerate() {
+                let before = trail.pages.len();
+                trail.add(PageNumber(visit.page), visit.time, visit.manner.leads());
+                trail.keep(at + 1, before);
+            }
         }
     }
 
@@ -65,9 +96,10 @@ impl Sieve {
         &mut self,
         visits: &[Visit],
         shift: u32,
-        kept: &mut Vec<Kept>,
+        sifted: &mut Sifted,
         sums: &mut Sums,
     ) {
+        let Sifted { kept, trail } = sifted;
         let (mut loads, mut stores, mut instructions) =
             (sums.loads, sums.stores, sums.instructions);
         for visit in visits {
@@ -86,6 +118,10 @@ impl Sieve {
             let known = !stores_to | (self.stored[page.0 as usize % STORED] == page);
             // What is caught up with before it comes right before its first access: the one that it leads with, or its own.
             let manner = if leads { Manner::LEAD } else { Manner::LOAD };
+            let before = trail.pages.len();
+            if self.follows && (leads || visit.loads | visit.stores != 0) {
+                trail.add(page, time, leads);
+            }
             let mut look_up = |page| kept.push(made_up(page, time, manner));
             if known & !leads {
                 if visit.loads | visit.stores == 0
@@ -105,28 +141,139 @@ impl Sieve {
                 loads_before_store: visit.loads_before_store.min(visit.loads),
                 manner: Manner::of(visit),
             });
+            if self.follows {
+                trail.keep(kept.len(), before);
+            }
         }
         (sums.loads, sums.stores, sums.instructions) = (loads, stores, instructions);
     }
 
-    /// A page was stored to, by a visit that is kept.
-    fn note_store(&mut self, page: PageNumber) {
+    /// The same for visits that are told by their words, all of one vocabulary as long as the sieve lives. A word whose page stands where it was kept is passed over at
+    /// once, whatever it comes to.
+    pub(crate) fn sift_phrased(
+        &mut self,
+        phrased: &Phrased<'_>,
+        shift: u32,
+        sifted: &mut Sifted,
+        sums: &mut Sums,
+    ) {
+        if !self.recency.keeps_places() {
+            let mut visits = std::mem::take(&mut self.unfolded);
+            visits.extend(phrased.visits());
+            self.sift(&visits, shift, sifted, sums);
+            visits.clear();
+            self.unfolded = visits;
+            return;
+        }
+        self.words.prepare(phrased.vocabulary, shift);
+        for words in phrased.words.chunks(STRETCH) {
+            let mut at = 0;
+            loop {
+                let begin = sums.accesses();
+                let recency = &mut self.recency;
+                let (passed, come_to) = if self.follows {
+                    let trail = &mut sifted.trail;
+                    trail.reserve(words.len() - at);
+                    let follow = |page, before| trail.add(page, begin + before, false);
+                    self.words.pass_followed(&words[at..], recency, follow)
+                } else {
+                    self.words.pass(&words[at..], recency)
+                };
+                at += passed;
+                let [loads, stores, instructions] = come_to.split();
+                sums.loads += loads;
+                sums.stores += stores;
+                sums.instructions += instructions;
+                sums.data |= passed > 0;
+                let Some(&word) = words.get(at) else { break };
+                let visit = &phrased.vocabulary[usize::from(word)];
+                self.sift_word(visit, self.words.slot(word), shift, sifted, sums);
+                at += 1;
+            }
+        }
+        self.recency.lose_newest();
+    }
+
+    /// One visit that may change something.
+    fn sift_word(
+        &mut self,
+        visit: &Visit,
+        slot: Slot,
+        shift: u32,
+        sifted: &mut Sifted,
+        sums: &mut Sums,
+    ) {
+        let Sifted { kept, trail } = sifted;
+        sums.instructions += u64::from(visit.instructions);
+        if visit.fetch {
+            return;
+        }
+        sums.data = true;
+        let time = sums.accesses();
+        sums.loads += u64::from(visit.loads);
+        sums.stores += u64::from(visit.stores);
+        let leads = visit.lead != Lead::None;
+        let stores_to = visit.stores != 0 || visit.lead == Lead::Store;
+        let known = !stores_to || self.words.was_stored_to(slot);
+        let page = PageNumber(visit.unit >> shift);
+        let before = trail.pages.len();
+        if self.follows && (leads || visit.accesses() > 0) {
+            trail.add(page, time, leads);
+        }
+        if known && !leads {
+            if visit.accesses() == 0 {
+                return;
+            }
+            if let Some(place) = self.words.stands(slot) {
+                self.recency.leaving_out().leave_out(place);
+                return;
+            }
+        }
+        let manner = if leads { Manner::LEAD } else { Manner::LOAD };
+        let mut look_up = |page| kept.push(made_up(page, time, manner));
+        let made = self.recency.note_made(page, &mut look_up);
+        self.words.make(slot, made, &self.recency);
+        if !known {
+            self.words.store(slot);
+            if self.note_store(page) {
+                self.words.look_again(&self.recency);
+            }
+        }
+        kept.push(Kept {
+            page: page.0,
+            time,
+            loads_before_store: visit.loads_before_store.min(visit.loads),
+            manner: Manner::of(visit),
+        });
+        if self.follows {
+            trail.keep(kept.len(), before);
+        }
+    }
+
+    /// A page was stored to, by a visit that is kept. Whether the larger pages around it were forgotten.
+    fn note_store(&mut self, page: PageNumber) -> bool {
         self.stored[page.0 as usize % STORED] = page;
         let block = GEOMETRY.block_of(page);
         let dirty = &mut self.dirty[block.0 as usize % DIRTY];
-        if *dirty != block {
+        let is_first = *dirty != block;
+        if is_first {
             *dirty = block;
             self.recency.remove_larger(page);
         }
+        is_first
     }
 
     /// Adds to `kept` what makes up for visits that were left out and only changed an order. To be done at the end of each piece: `sums` is what its
     /// visits come to.
-    pub(crate) fn catch_up(&mut self, kept: &mut Vec<Kept>, sums: &Sums) {
+    pub(crate) fn catch_up(&mut self, sifted: &mut Sifted, sums: &Sums) {
+        let Sifted { kept, trail } = sifted;
         // With the last access, as what follows may come before the next.
         let end = sums.accesses();
         self.recency
             .catch_up(&mut |page| kept.push(made_up(page, end, Manner::LEAD)));
+        if self.follows {
+            trail.keep(kept.len(), trail.pages.len());
+        }
     }
 
     /// A stretch of a trace is done, which has been caught up with, and of whose visits so many were kept.
@@ -135,7 +282,9 @@ impl Sieve {
             0 if 4 * kept > 3 * visits => SHALLOW,
             left => left.saturating_sub(1),
         };
-        self.recency.be_shallow(self.shallow_for > 0);
+        if self.recency.be_shallow(self.shallow_for > 0) {
+            self.words.forget();
+        }
     }
 
     /// An event follows the end of a piece.
@@ -150,7 +299,67 @@ impl Sieve {
     /// What was known does not hold for what follows, which was caught up with.
     pub(crate) fn forget(&mut self) {
         self.recency.forget();
+        self.words.forget();
         self.stored.fill(NO_PAGE);
         self.dirty.fill(NO_BLOCK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn visit(unit: u64, stores: u32) -> Visit {
+        Visit {
+            unit,
+            loads: 1,
+            stores,
+            loads_before_store: 1,
+            ..Visit::default()
+        }
+    }
+
+    /// Which visits are kept of some that are told one by one or by their words.
+    fn kept(words: &[u16], vocabulary: &[Visit], by_word: bool) -> Vec<(u64, u64)> {
+        let machine = broadleaf_translation::machine("skylake").expect("a machine");
+        let mut sieve = Sieve::new(Recency::new([&machine.design]));
+        let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
+        let phrased = Phrased { vocabulary, words };
+        if by_word {
+            sieve.sift_phrased(&phrased, 0, &mut sifted, &mut sums);
+        } else {
+            let visits: Vec<Visit> = phrased.visits().collect();
+            sieve.sift(&visits, 0, &mut sifted, &mut sums);
+        }
+        assert_eq!(sums.loads, words.len() as u64);
+        let kept = sifted.kept.iter();
+        kept.map(|visit| (visit.page, visit.time)).collect()
+    }
+
+    /// The first store to a block may break its superpage under some policy: no page of it is sure to hit then, whichever way it is told.
+    #[test]
+    fn a_first_store_has_all_pages_of_its_block_looked_up_again() {
+        let vocabulary = [visit(3, 0), visit(4, 0), visit(4, 1)];
+        for by_word in [false, true] {
+            let loads = kept(&[0, 1, 0, 1, 0], &vocabulary, by_word);
+            assert_eq!(loads, [(3, 0), (4, 1)], "{by_word}");
+            let stored = kept(&[0, 1, 0, 2, 0, 2, 0], &vocabulary, by_word);
+            assert!(
+                stored.ends_with(&[(4, 3), (3, 5), (4, 6)]),
+                "{by_word}: {stored:?}"
+            );
+        }
+    }
+
+    /// What has too many accesses to be added up beside others is passed over all the same.
+    #[test]
+    fn a_word_of_many_accesses_is_left_out_as_others_are() {
+        let many = Visit {
+            instructions: u32::MAX,
+            ..visit(3, 0)
+        };
+        let vocabulary = [many, visit(4, 0)];
+        let some = kept(&[0, 1, 0, 0, 1, 0], &vocabulary, true);
+        assert_eq!(some, [(3, 0), (4, 1)]);
     }
 }

@@ -1,7 +1,7 @@
 //! Where a trace comes from, as far as the engine cares.
 
 use broadleaf_trace::reduced::{Kept, ReducedItem, Sums};
-use broadleaf_trace::{Event, Grain, Item, Visit};
+use broadleaf_trace::{Event, Grain, Item, PartItem, Phrased, Visit};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -48,6 +48,8 @@ pub trait Source {
 pub enum Piece<'a> {
     /// References, in order, with no event between them.
     Visits(&'a [Visit]),
+    /// The same by their words. All pieces of a part have one vocabulary.
+    Phrased(Phrased<'a>),
     /// Those of them that may change something on the machines of the plan, and what all come to.
     Reduced(&'a [Kept], Sums),
     /// Something that takes effect before the next visit.
@@ -59,6 +61,16 @@ impl<'a> From<Item<'a>> for Piece<'a> {
         match item {
             Item::Visits(visits) => Self::Visits(visits),
             Item::Event(event) => Self::Event(event),
+        }
+    }
+}
+
+impl<'a> From<PartItem<'a>> for Piece<'a> {
+    fn from(item: PartItem<'a>) -> Self {
+        match item {
+            PartItem::Visits(visits) => Self::Visits(visits),
+            PartItem::Phrased(phrased) => Self::Phrased(phrased),
+            PartItem::Event(event) => Self::Event(event),
         }
     }
 }

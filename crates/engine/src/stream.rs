@@ -2,11 +2,12 @@
 
 use crate::batch::Batch;
 use crate::events::is_seen_by_no_policy;
-use crate::feed::Fed;
+use crate::feed::{Fed, Sifted};
+use crate::trail::Stretch;
 use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY, Histories};
 use broadleaf_metrics::TraceSummary;
 use broadleaf_trace::Event;
-use broadleaf_trace::reduced::{Kept, Sums};
+use broadleaf_trace::reduced::Sums;
 use broadleaf_translation::{PageId, Tlb};
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,9 +28,15 @@ const RECENT: usize = 8192;
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     number: BlockNumber,
-    block: BlockId,
     /// In which epoch that was found out.
     epoch: u32,
+    found: Found,
+}
+
+/// A block.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    block: BlockId,
     /// Pages came to it from elsewhere: that a page was referenced does not say that it was here.
     entered: bool,
 }
@@ -37,9 +44,11 @@ struct Recent {
 /// What is in no epoch.
 const NOTHING: Recent = Recent {
     number: BlockNumber(0),
-    block: BlockId(0),
     epoch: 0,
-    entered: false,
+    found: Found {
+        block: BlockId(0),
+        entered: false,
+    },
 };
 
 /// What was replayed before: accesses, and what they touched.
@@ -169,15 +178,22 @@ impl Stream {
         }
     }
 
-    /// Takes visits in: finds their blocks and what was known of their pages, and leaves them in `batch` for the teams. Their times
+    /// Takes a stretch of visits in: finds their blocks and what was known of their pages, and leaves them in `batch` for the teams. Their times
     /// count from what was taken in before; what they come to is to be told with [`Stream::pass`].
-    pub(crate) fn take(&mut self, visits: &[Kept], batch: &mut Batch) -> Result<(), Refused> {
+    pub(crate) fn take(
+        &mut self,
+        sifted: &Sifted,
+        stretch: Stretch,
+        batch: &mut Batch,
+    ) -> Result<(), Refused> {
+        let (from, to) = stretch.kept;
+        let visits = &sifted.kept[from..to];
         batch.begin(self.running);
         let begin = self.now();
         batch.extend(visits, begin);
         for visit in visits {
             let page = PageNumber(visit.page);
-            let Recent { block, entered, .. } = self.block(page)?;
+            let Found { block, entered } = self.block(page)?;
             let offset = GEOMETRY.offset_in_block(page);
             batch.set_block(block, offset as u16);
             let store = visit.manner.any_store();
@@ -191,12 +207,27 @@ impl Stream {
                 batch.add_incident(visit, block, offset as u16, time, seen);
             }
         }
+        let (first, last) = stretch.pages;
+        batch.trail.pages.reserve(last - first);
+        for &page in &sifted.trail.pages[first..last] {
+            let block = self.block(page)?.block;
+            batch.trail.pages.push((page, block));
+        }
+        let times = sifted.trail.times[first..last].iter();
+        batch
+            .trail
+            .times
+            .extend(times.map(|time| begin.saturating_add_signed(*time)));
+        if let Some(before) = sifted.trail.before.get(from..to) {
+            let before = before.iter().map(|before| before - first as u32);
+            batch.trail.before.extend(before);
+        }
         Ok(())
     }
 
     /// Notes that a page is visited, whatever that does to memories that are kept elsewhere.
     pub(crate) fn notice(&mut self, page: PageNumber) -> Result<(), Refused> {
-        let Recent { block, .. } = self.block(page)?;
+        let block = self.block(page)?.block;
         self.spaces.touch(block, GEOMETRY.offset_in_block(page));
         Ok(())
     }
@@ -211,17 +242,19 @@ impl Stream {
         add(&mut self.summary.accesses, sums.accesses());
     }
 
-    #[inline]
-    fn block(&mut self, page: PageNumber) -> Result<Recent, Refused> {
+    /// The block of a page. In line always: what is returned through memory is waited for at each visit.
+    #[inline(always)]
+    fn block(&mut self, page: PageNumber) -> Result<Found, Refused> {
         let number = GEOMETRY.block_of(page);
-        let recent = self.recent[number.0 as usize % RECENT];
+        let recent = &self.recent[number.0 as usize % RECENT];
         if recent.number == number && recent.epoch == self.epoch {
-            return Ok(recent);
+            return Ok(recent.found);
         }
         self.search(page, number)
     }
 
-    fn search(&mut self, page: PageNumber, number: BlockNumber) -> Result<Recent, Refused> {
+    #[cold]
+    fn search(&mut self, page: PageNumber, number: BlockNumber) -> Result<Found, Refused> {
         if !Tlb::can_translate(page) {
             return Err(Refused::Page(page));
         }
@@ -232,13 +265,15 @@ impl Stream {
         }
         self.spaces.prepare(block);
         self.histories.make_room(self.spaces.blocks());
-        let found = Recent {
-            number,
+        let found = Found {
             block,
-            epoch: self.epoch,
             entered: self.spaces.was_entered(block),
         };
-        self.recent[number.0 as usize % RECENT] = found;
+        self.recent[number.0 as usize % RECENT] = Recent {
+            number,
+            epoch: self.epoch,
+            found,
+        };
         Ok(found)
     }
 

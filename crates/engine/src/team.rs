@@ -118,13 +118,25 @@ impl<'a> Team<'a> {
     /// Replays a batch.
     pub(crate) fn replay(&mut self, batch: &Batch, stream: &Stream) {
         self.make_room(stream.spaces.blocks());
-        let mut from = 0;
+        let follows = !self.curves.is_empty();
+        let (mut from, mut page) = (0, 0);
         for incident in &batch.incidents {
-            self.replay_settled(batch, from, incident.at, stream);
+            if follows {
+                let before = batch.trail.before[incident.at] as usize;
+                self.follow(batch, from..incident.at, page..before, stream);
+                page = before;
+            } else {
+                self.replay_settled(batch, from, incident.at, stream);
+            }
             self.visit(batch, incident, stream);
             from = incident.at + 1;
         }
-        self.replay_settled(batch, from, batch.pages.len(), stream);
+        let (end, last) = (batch.pages.len(), batch.trail.pages.len());
+        if follows {
+            self.follow(batch, from..end, page..last, stream);
+        } else {
+            self.replay_settled(batch, from, end, stream);
+        }
         self.translations.iter_mut().for_each(Translation::rest);
     }
 
@@ -150,10 +162,46 @@ impl<'a> Team<'a> {
             for translation in &mut self.translations {
                 translation.look_up(batch, from..end, &self.superpages);
             }
-            if !self.curves.is_empty() {
-                self.look_up_in_curves(batch, from..end);
-            }
             from = end;
+        }
+    }
+
+    /// The same, and shows the curves some of the trail's pages, which come between the visits before and the next that a memory notices.
+    fn follow(
+        &mut self,
+        batch: &Batch,
+        mut visits: Range<usize>,
+        mut pages: Range<usize>,
+        stream: &Stream,
+    ) {
+        let trail = &batch.trail;
+        loop {
+            let visit = batch.times[visits.clone()].first();
+            let page = trail.times[pages.clone()].first();
+            let Some(&next) = visit.into_iter().chain(page).min() else {
+                return;
+            };
+            if self.due <= next {
+                self.ask_due(next, stream);
+                if page != Some(&next) {
+                    // The access at that time went to the page that was looked up last, too.
+                    self.look_last_up();
+                }
+            }
+            // What was decided holds until the next falls due.
+            let due = |time: &u64| *time < self.due;
+            let visit = visits.start + batch.times[visits.clone()].partition_point(due);
+            let page = pages.start + trail.times[pages.clone()].partition_point(due);
+            for translation in &mut self.translations {
+                translation.look_up(batch, visits.start..visit, &self.superpages);
+            }
+            for &(page, block) in &trail.pages[pages.start..page] {
+                look_up(&mut self.curves, &self.superpages, batch.space, page, block);
+            }
+            if let Some(&(last, block)) = trail.pages[pages.start..page].last() {
+                self.last = Some((batch.space, last, block));
+            }
+            (visits.start, pages.start) = (visit, page);
         }
     }
 
@@ -240,14 +288,7 @@ impl<'a> Team<'a> {
         *first = false;
         // What was decided may have changed the size of the page.
         if !self.curves.is_empty() {
-            self.look_up_in_curves(batch, at..at + 1);
-        }
-    }
-
-    fn look_up_in_curves(&mut self, batch: &Batch, which: Range<usize>) {
-        for at in which {
-            let (page, block) = (batch.pages[at], BlockId(batch.ids[at].block()));
-            self.last = Some((batch.space, page, block));
+            self.last = Some((batch.space, batch.pages[at], incident.block));
             self.look_last_up();
         }
     }
@@ -255,10 +296,7 @@ impl<'a> Team<'a> {
     /// Looks up in the TLBs of all geometries what was looked up last.
     fn look_last_up(&mut self) {
         if let Some((space, page, block)) = self.last {
-            let superpage = self.superpages.of(block);
-            for (member, curve) in self.curves.iter_mut().enumerate() {
-                curve.look_up(space, page, superpage >> member & 1 != 0);
-            }
+            look_up(&mut self.curves, &self.superpages, space, page, block);
         }
     }
 
@@ -302,5 +340,20 @@ impl<'a> Team<'a> {
                 );
             }
         }
+    }
+}
+
+/// Looks a page up in the TLBs of all geometries.
+#[inline]
+fn look_up(
+    curves: &mut [Curve],
+    superpages: &Superpages,
+    space: SpaceId,
+    page: PageNumber,
+    block: BlockId,
+) {
+    let superpage = superpages.of(block);
+    for (member, curve) in curves.iter_mut().enumerate() {
+        curve.look_up(space, page, superpage >> member & 1 != 0);
     }
 }

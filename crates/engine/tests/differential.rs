@@ -15,7 +15,10 @@ use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
 use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording};
 use broadleaf_trace::reduced::{ReducedPartReader, ReducedReader};
-use broadleaf_trace::{Backing, Event, Mapping, Visit};
+use broadleaf_trace::{
+    Backing, Encoder, Event, Header, Mapping, Options, PartItem, PartReader, Recoder, TraceReader,
+    Visit,
+};
 use broadleaf_units::{FileId, PageSize, SpaceId};
 
 /// The names of counts, and of refusals with `refused:` before them, with their numbers; zeroes left out.
@@ -90,6 +93,17 @@ fn in_parts(
             OwnedItem::Event(event) => items.event(event.clone()),
         };
     }
+    of_source(&mut items, length, policies, machine, more)
+}
+
+/// What the engine counts of a source, of a trace of so many items.
+fn of_source<S: Source<Error: std::fmt::Debug>>(
+    source: &mut S,
+    length: usize,
+    policies: &[PolicySpec],
+    machine: Machine,
+    more: impl Fn(Plan) -> Plan,
+) -> Vec<Figures> {
     let parse =
         |policy: &PolicySpec| broadleaf_policy::parse(&policy.to_string()).expect("a policy");
     let named: Vec<_> = policies.iter().map(parse).collect();
@@ -100,7 +114,7 @@ fn in_parts(
     // Half of them decode a trace anew where a policy needs to know the future.
     let kept = if length.is_multiple_of(2) { 0 } else { 1 << 20 };
     let plan = more(plan.on_threads(1 + length % 3).keeping_decoded(kept));
-    let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    let outcome = run(source, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
     let trace = &outcome.trace;
     (outcome.results.iter().zip(names))
         .map(|(result, name)| {
@@ -534,13 +548,138 @@ fn long_traces_with_and_without_locality() {
     ];
     for machine in [Machine::ALL[0], Machine::ALL[3]] {
         let right = oracle(&recording, &policies, machine);
-        for parts in [1, 200] {
-            let left = in_parts(&recording, &policies, machine, parts, |plan| plan);
+        for parts in [0, 1, 200] {
+            let left = match parts {
+                0 => of_recoded(&recording, &policies, machine, |plan| plan),
+                parts => in_parts(&recording, &policies, machine, parts, |plan| plan),
+            };
             for ((left, right), policy) in left.iter().zip(&right).zip(&policies) {
                 assert_eq!(differences(left, right), "", "{policy} on {machine}");
             }
         }
     }
+}
+
+/// What the engine counts of a trace that was written and recoded, so that its parts name what repeats.
+fn of_recoded(
+    recording: &Recording,
+    policies: &[PolicySpec],
+    machine: Machine,
+    more: impl Fn(Plan) -> Plan,
+) -> Vec<Figures> {
+    let header = Header {
+        options: Options {
+            instruction_counts: true,
+            events: true,
+            children: true,
+            ..Options::default()
+        },
+        ..Header::new(recording.grain)
+    };
+    let mut encoder = Encoder::new(Vec::new(), &header).expect("a head");
+    for item in &recording.items {
+        match item {
+            OwnedItem::Visits(visits) => {
+                // Nobody counts fetches here.
+                let data: Vec<Visit> = (visits.iter().copied())
+                    .filter(|visit| !visit.fetch)
+                    .collect();
+                encoder.visits(&data).expect("visits");
+            }
+            OwnedItem::Event(event) => encoder.event(event).expect("an event"),
+        }
+    }
+    let bytes = encoder.finish().expect("a trace");
+    let mut reader = TraceReader::new(bytes.as_slice()).expect("a trace");
+    let mut writer = Recoder::writer(Vec::new(), &header).expect("a head");
+    let mut recoder = Recoder::new(&header, 1).expect("a level");
+    while let Some(part) = reader.next_part().expect("a part") {
+        let recoded = recoder.recode(part).expect("a whole part");
+        for chunk in recoded.chunks {
+            writer.write(chunk).expect("a chunk");
+        }
+        reader.close(recoded.closed.expect("a part"));
+    }
+    let bytes = writer.finish().expect("an end");
+    let mut source = RecodedBytes {
+        bytes: &bytes,
+        reader: TraceReader::new(bytes.as_slice()).expect("a trace"),
+    };
+    of_source(&mut source, recording.items.len(), policies, machine, more)
+}
+
+/// A recoded trace in memory.
+struct RecodedBytes<'a> {
+    bytes: &'a [u8],
+    reader: TraceReader<&'a [u8]>,
+}
+
+struct RecodedPart(PartReader);
+
+impl Part for RecodedPart {
+    type Error = String;
+
+    fn next(&mut self) -> Result<Option<Piece<'_>>, String> {
+        let item = self.0.next_part_item().map_err(|error| error.to_string())?;
+        assert!(!matches!(item, Some(PartItem::Visits(_))), "not recoded");
+        Ok(item.map(Piece::from))
+    }
+}
+
+impl Source for RecodedBytes<'_> {
+    type Error = String;
+    type Part = RecodedPart;
+
+    fn grain(&self) -> broadleaf_trace::Grain {
+        self.reader.header().grain
+    }
+
+    fn rewind(&mut self) -> Result<(), String> {
+        self.reader = TraceReader::new(self.bytes).map_err(|error| error.to_string())?;
+        Ok(())
+    }
+
+    fn next_part(&mut self) -> Result<Option<RecodedPart>, String> {
+        let part = self.reader.next_part().map_err(|error| error.to_string())?;
+        Ok(part.map(|part| {
+            let mut reader = PartReader::new(self.grain(), false);
+            reader.begin(part);
+            RecodedPart(reader)
+        }))
+    }
+
+    fn close(&mut self, RecodedPart(mut reader): RecodedPart) -> Result<ControlFlow<()>, String> {
+        self.reader.close(reader.close().expect("a part"));
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Curves and all.
+#[test]
+fn a_recoded_trace_gives_the_counts_of_the_trace() {
+    for_each_seed(cases(300), |seed| {
+        let seed = seed + 6_000_000;
+        let script = Script::from_seed(seed);
+        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
+        let recording = script.recording();
+        let more = |plan: Plan| match seed % 3 {
+            0 => plan.with_curves(),
+            _ => plan,
+        };
+        let both = of_recoded(&recording, &policies, machine, more)
+            .into_iter()
+            .zip(replayed(&recording, &policies, machine, more));
+        for ((left, right), &policy) in both.zip(&policies) {
+            if left != right {
+                report(seed, &script, policy, |recording| {
+                    (
+                        of_recoded(recording, &[policy], machine, more).remove(0),
+                        replayed(recording, &[policy], machine, more).remove(0),
+                    )
+                });
+            }
+        }
+    });
 }
 
 /// What the engine counts of the reduced form of a trace, written and read again.
@@ -561,7 +700,7 @@ fn of_reduced(recording: &Recording, policies: &[PolicySpec], machine: Machine) 
         match piece {
             Piece::Reduced(visits, sums) => writer.visits(visits, &sums).expect("visits"),
             Piece::Event(event) => writer.event(event).expect("an event"),
-            Piece::Visits(_) => unreachable!("it is reduced"),
+            Piece::Visits(_) | Piece::Phrased(_) => unreachable!("it is reduced"),
         }
         ControlFlow::Continue(())
     };

@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
                     writer.visits(visits, &sums)
                 }
                 Piece::Event(event) => writer.event(event),
-                Piece::Visits(_) => Ok(()),
+                Piece::Visits(_) | Piece::Phrased(_) => Ok(()),
             };
             match written {
                 Ok(()) => ControlFlow::Continue(()),

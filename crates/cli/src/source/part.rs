@@ -75,11 +75,14 @@ impl broadleaf_engine::Part for TracePart {
             return Ok(None);
         }
         let (found, stop) = match &mut self.reader {
-            Reader::Recording(reader) => match reader.next_item() {
-                Ok(item) => (item, None),
+            Reader::Recording(reader) => match reader.next_part_item() {
+                Ok(item) => (item.map(Piece::from), None),
                 Err(error) => (None, Some(error.into())),
             },
-            Reader::Lackey(text, visits) => some_lines(text, visits),
+            Reader::Lackey(text, visits) => {
+                let (lines, stop) = some_lines(text, visits);
+                (lines.map(Piece::from), stop)
+            }
             Reader::Reduced(reader) => {
                 let item = reader.next_item();
                 let item = item.map_err(|error| ReadError::reduced(&self.name, error))?;
@@ -91,7 +94,7 @@ impl broadleaf_engine::Part for TracePart {
             Some(Stop::Damage(damage)) if self.keep_going => self.damage = Some(damage),
             Some(stop) => return Err(ReadError::behind_head(&self.name, stop)),
         }
-        Ok(found.map(Piece::from))
+        Ok(found)
     }
 }
 

@@ -148,10 +148,12 @@ impl<'a, 'p> Replay<'a, 'p> {
         while let Some(mut part) = source.next_part().map_err(Error::Source)? {
             while let Some(piece) = part.next().map_err(Error::Source)? {
                 match piece {
-                    Piece::Visits(visits) => {
-                        self.visits(visits)
-                            .map_err(|why| refused(why, self.plan.policies().len()))?;
-                    }
+                    Piece::Visits(visits) => self
+                        .visits(visits.iter().copied())
+                        .map_err(|why| refused(why, self.plan.policies().len()))?,
+                    Piece::Phrased(phrased) => self
+                        .visits(phrased.visits())
+                        .map_err(|why| refused(why, self.plan.policies().len()))?,
                     Piece::Reduced(..) => {
                         let why = "a reduced form leaves out what limited memory notices";
                         return Err(Error::Memory(why.to_string()));
@@ -175,7 +177,10 @@ impl<'a, 'p> Replay<'a, 'p> {
         Ok(Ended::AtItsEnd)
     }
 
-    fn visits(&mut self, visits: &[Visit]) -> Result<(), crate::stream::Refused> {
+    fn visits(
+        &mut self,
+        visits: impl IntoIterator<Item = Visit>,
+    ) -> Result<(), crate::stream::Refused> {
         for visit in visits {
             let mut sums = Sums {
                 instructions: visit.instructions.into(),
@@ -193,7 +198,7 @@ impl<'a, 'p> Replay<'a, 'p> {
                 self.stream.notice(page)?;
                 self.steps.space = self.stream.running;
                 let before = self.stream.summary.instructions;
-                self.steps.add(visit, page, self.stream.now(), before);
+                self.steps.add(&visit, page, self.stream.now(), before);
                 sums.loads = visit.loads.into();
                 sums.stores = visit.stores.into();
             }

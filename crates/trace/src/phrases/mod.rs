@@ -1,7 +1,7 @@
 //! Version 2 of the format: chunks of visits that name what they repeat, laid out to be read quickly.
 //!
 //! Version 1 is written while a program runs, and follows its blocks. This one is made of a trace that is there ([`Recoder`]), and follows its visits. A chunk has a
-//! *vocabulary*, its distinct visits, each a *word* with a number, and *codes* of sixteen bits, each of which stands for a word or for a *phrase*: up to
+//! *vocabulary*, its distinct visits, each a *word* with a number, and *codes* of two bytes, each of which stands for a word or for a *phrase*: up to
 //! [`LONGEST`] words that stood together before. Each code but the first makes a phrase of what it and the one before stand for, so phrases need not be told: they
 //! grow from what repeats (Miller and Wegman 1985, "Variations on a theme by Ziv and Lempel", section 5, names the scheme). Reading a code is copying so many words at once, whatever they are,
 //! without a branch that depends on them.
@@ -22,11 +22,11 @@ pub use recode::{RecodeError, Recoded, Recoder};
 /// Most visits of a chunk. A phrase is looked for among those of its chunk, so a longer one is smaller, up to where what was read before leaves the processor's caches.
 const MOST_VISITS: usize = 1 << 19;
 /// Most words of a chunk: half of the codes are left for phrases.
-const MOST_WORDS: usize = 1 << 15;
+const MOST_WORDS: usize = 1 << 14;
 /// Most words of a phrase: as many as are copied in one go.
 const LONGEST: usize = 32;
-/// How many codes there are.
-const CODES: usize = 1 << 16;
+/// How many codes there are: as many as a reader has at hand in a processor's caches beside the words. More make no recording smaller.
+const CODES: usize = 1 << 15;
 
 /// Visits, in order, each by its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

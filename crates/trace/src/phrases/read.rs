@@ -136,7 +136,7 @@ impl Unfolding {
             let code = usize::from(u16::from_le_bytes([low, high]));
             // What it stood for in another chunk would be read, if it stands for nothing; nothing comes of that.
             is_known &= code < known;
-            let entry = entries[code];
+            let entry = entries[code % CODES];
             let (start, length) = (entry.start(), entry.length());
             // So many in any case: how many are meant cannot be foreseen.
             words.copy_within(start..start + LONGEST, at);
