@@ -15,6 +15,8 @@ pub mod rounds;
 pub mod slow;
 pub mod walk;
 
+use broadleaf_trace::{DEFAULT_LEVEL, Recoder, TraceReader};
+
 /// What goes wrong in a benchmark ends it, with a sentence for whoever runs it.
 pub type Failed = Box<dyn std::error::Error>;
 
@@ -41,4 +43,25 @@ pub fn eighteen() -> Result<Vec<String>, Failed> {
 pub fn nineteen() -> Result<Vec<String>, Failed> {
     let policies = broadleaf_policy::examples()?;
     Ok(policies.iter().map(|policy| policy.name()).collect())
+}
+
+/// A trace in version 2 of the format.
+///
+/// # Errors
+/// Where it is none, or damaged.
+pub fn recoded(trace: &[u8]) -> Result<Vec<u8>, Failed> {
+    let mut reader = TraceReader::new(trace)?;
+    let header = reader.header().clone();
+    let mut writer = Recoder::writer(Vec::new(), &header)?;
+    let mut recoder = Recoder::new(&header, DEFAULT_LEVEL)?;
+    while let Some(part) = reader.next_part()? {
+        let recoded = recoder.recode(part)?;
+        for chunk in recoded.chunks {
+            writer.write(chunk)?;
+        }
+        if let Some(closed) = recoded.closed {
+            reader.close(closed);
+        }
+    }
+    Ok(writer.finish()?)
 }

@@ -24,8 +24,8 @@ struct Arguments {
 enum Command {
     /// Times these traces; prints JSON, an object for each of them to a line
     Measure {
-        /// One that is generated (gups, scan or zipf), or a recording with the name that results give it
-        #[arg(value_name = "NAME|NAME=TRACE", required = true)]
+        /// One that is generated (gups, scan or zipf), or a recording with the name that results give it, and perhaps the same in another version of the format
+        #[arg(value_name = "NAME|NAME=TRACE[,OTHER]", required = true)]
         traces: Vec<String>,
         /// How often each thing is timed
         #[arg(long, default_value_t = 5)]
@@ -81,8 +81,11 @@ fn measure(
     let stored = answers::stored()?;
     let folder = tempfile::tempdir()?;
     for given in traces {
+        let mut other = None;
         let (name, path, right) = match given.split_once('=') {
-            Some((name, path)) => {
+            Some((name, paths)) => {
+                let (path, more) = paths.split_once(',').unwrap_or((paths, ""));
+                other = (!more.is_empty()).then(|| PathBuf::from(more));
                 let path = PathBuf::from(path);
                 let policies = if one.iter().any(|of| of == name) {
                     vec![ONE.to_owned()]
@@ -103,6 +106,7 @@ fn measure(
         };
         let mut trace = Trace::new(name, &path, right, apart, one)?;
         trace.recorded = given.contains('=');
+        trace.other = other;
         trace.reduced = folder.path().join(name).with_extension("reduced");
         let to = BufWriter::new(File::create(&trace.reduced)?);
         reduced::write(|| trace.open(), to)?.flush()?;
@@ -119,6 +123,8 @@ struct Trace<'a> {
     reduced: PathBuf,
     right: Answers,
     seen: walk::Seen,
+    /// The same in another version of the format.
+    other: Option<PathBuf>,
     /// Whether it is of a program: then TLBs of all geometries are timed too.
     recorded: bool,
     /// Whether eighteen policies are timed, and whether that is done one by one too.
@@ -141,6 +147,7 @@ impl<'a> Trace<'a> {
             reduced: PathBuf::new(),
             right,
             seen: walk::walk(File::open(path)?)?,
+            other: None,
             recorded: false,
             eighteen: !named(one),
             apart: named(apart),
@@ -190,8 +197,34 @@ impl<'a> Trace<'a> {
     fn decoding(&self) -> Contestant<'_> {
         Contestant {
             name: "decoding",
+            run: Box::new(|| same(self.seen, walk::decode(self.open()?)?)),
+        }
+    }
+
+    fn walking(&self) -> Contestant<'_> {
+        Contestant {
+            name: "walking",
             run: Box::new(|| same(self.seen, walk::walk(self.open()?)?)),
         }
+    }
+
+    /// The other version of the trace, decoded, and under one policy.
+    fn in_other<'s>(&'s self, other: &'s Path) -> Result<[Contestant<'s>; 2], Failed> {
+        let policies = vec![ONE.to_owned()];
+        let plan = replay::plan(&policies)?;
+        Ok([
+            Contestant {
+                name: "decoding_other",
+                run: Box::new(move || same(self.seen, walk::decode(File::open(other)?)?)),
+            },
+            Contestant {
+                name: "one_other",
+                run: Box::new(move || {
+                    let found = replay::replay(|| File::open(other), &plan)?;
+                    self.agree(&policies, &found)
+                }),
+            },
+        ])
     }
 
     /// The engine, with one policy, and TLBs of every geometry counted beside.
@@ -270,6 +303,7 @@ impl<'a> Trace<'a> {
         same(self.seen.accesses, left.accesses)?;
         let mut contestants = vec![
             self.decoding(),
+            self.walking(),
             self.engine("one", vec![ONE.to_owned()])?,
             self.reading_reduced(left),
             self.engine_reduced()?,
@@ -277,6 +311,9 @@ impl<'a> Trace<'a> {
         ];
         if self.recorded {
             contestants.push(self.curves()?);
+        }
+        if let Some(other) = &self.other {
+            contestants.extend(self.in_other(other)?);
         }
         if self.eighteen {
             contestants.push(self.engine("eighteen", eighteen()?)?);
@@ -295,8 +332,10 @@ impl<'a> Trace<'a> {
             "accesses": self.seen.accesses,
             "visits": self.seen.visits,
             "bytes": std::fs::metadata(self.path)?.len(),
+            "other_bytes": self.other.as_ref().map(std::fs::metadata).transpose()?.map(|other| other.len()),
             "reduced_visits": left.visits,
             "reduced_bytes": std::fs::metadata(&self.reduced)?.len(),
+            "policies": eighteen()?,
             "seconds": times,
         }))
     }

@@ -33,7 +33,7 @@ pub fn write<R: Read, W: Write>(open: impl Fn() -> io::Result<R>, to: W) -> Resu
             written = match piece {
                 Piece::Reduced(visits, sums) => writer.visits(visits, &sums),
                 Piece::Event(event) => writer.event(event),
-                Piece::Visits(_) => Ok(()),
+                Piece::Visits(_) | Piece::Phrased(_) => Ok(()),
             };
             match written {
                 Ok(()) => ControlFlow::Continue(()),

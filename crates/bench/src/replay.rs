@@ -33,7 +33,7 @@ impl Part for Chunk {
     type Error = TraceError;
 
     fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error> {
-        Ok(self.0.next_item()?.map(Piece::from))
+        Ok(self.0.next_part_item()?.map(Piece::from))
     }
 }
 

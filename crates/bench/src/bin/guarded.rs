@@ -1,15 +1,15 @@
-//! Parts of the hot path, to be counted by Callgrind: `broadleaf-guarded decode|one|nineteen TRACE`, where the trace is a file or `zipf`,
-//! which is generated.
+//! Parts of the hot path, to be counted by Callgrind: `broadleaf-guarded [recoded-]decode|one|nineteen TRACE`, where the trace is a file or `zipf`,
+//! which is generated, and recoded before where that is said.
 //!
 //! What happens inside [`collected`] is counted, and nothing else: not the start of the process, nor reading the file and
 //! making the plan. `tests/instructions.rs` runs this and holds the counts against those that are known.
 #![forbid(unsafe_code)]
 
-use broadleaf_bench::{Failed, ONE, generated, nineteen, replay, walk};
+use broadleaf_bench::{Failed, ONE, generated, nineteen, recoded, replay, walk};
 use broadleaf_engine::Plan;
 
 enum Job {
-    /// Decodes the trace and sums its visits up.
+    /// Decodes the trace.
     Decode,
     /// Replays it.
     Replay(Plan),
@@ -27,7 +27,7 @@ fn collected(job: &Job, trace: &[u8]) -> Result<u64, Failed> {
 
 /// How many accesses there are.
 fn decode(trace: &[u8]) -> Result<u64, Failed> {
-    Ok(walk::walk(trace)?.accesses)
+    Ok(walk::decode(trace)?.accesses)
 }
 
 /// How many walks all policies make together.
@@ -40,9 +40,11 @@ fn replay(trace: &[u8], plan: &Plan) -> Result<u64, Failed> {
 fn main() -> Result<(), Failed> {
     let mut arguments = std::env::args().skip(1);
     let (Some(job), Some(trace)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: broadleaf-guarded decode|one|nineteen zipf|FILE".into());
+        return Err("usage: broadleaf-guarded [recoded-]decode|one|nineteen zipf|FILE".into());
     };
-    let job = match job.as_str() {
+    let plain = job.strip_prefix("recoded-");
+    let recodes = plain.is_some();
+    let job = match plain.unwrap_or(&job) {
         "decode" => Job::Decode,
         "one" => Job::Replay(replay::plan(&[ONE.to_owned()])?),
         "nineteen" => Job::Replay(replay::plan(&nineteen()?)?),
@@ -52,6 +54,7 @@ fn main() -> Result<(), Failed> {
         "zipf" => generated::short(Vec::new())?,
         file => std::fs::read(file)?,
     };
+    let trace = if recodes { recoded(&trace)? } else { trace };
     println!("{}", collected(&job, &trace)?);
     Ok(())
 }
