@@ -15,7 +15,7 @@ const STEP: usize = 1 << 16;
 const SHARED_STEP: usize = 1 << 19;
 /// How many items at most, since an item may hold no visit.
 const STEP_ITEMS: usize = 1 << 12;
-/// How many pieces and visits that were kept may wait in one part, but for what a step adds to the last that fit.
+/// How many pieces, visits that were kept and pages of the trail may wait in one part, but for what a step adds to the last that fit.
 const MOST_WAITING: usize = 1 << 22;
 
 /// What the sieve makes of visits.

@@ -1,4 +1,4 @@
-//! Visits that change nothing under any policy on any of the machines: found once, and never handed to any.
+//! Visits that change nothing under any policy on any of the machines: found once, and handed to none.
 
 mod words;
 
@@ -78,7 +78,7 @@ impl Sieve {
         self
     }
 
-    /// What is kept already is all that there is to follow.
+    /// Of a reduced piece, what is kept is all that is known, and so all that is followed.
     pub(crate) fn follow_kept(&self, sifted: &mut Sifted) {
         if self.follows {
             let Sifted { kept, trail } = sifted;
@@ -99,6 +99,12 @@ impl Sieve {
         sifted: &mut Sifted,
         sums: &mut Sums,
     ) {
+        // Where pages stand changes behind the words' back.
+        self.words.forget();
+        self.sift_visits(visits, shift, sifted, sums);
+    }
+
+    fn sift_visits(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
         let Sifted { kept, trail } = sifted;
         let (mut loads, mut stores, mut instructions) =
             (sums.loads, sums.stores, sums.instructions);
@@ -160,7 +166,7 @@ impl Sieve {
         if !self.recency.keeps_places() {
             let mut visits = std::mem::take(&mut self.unfolded);
             visits.extend(phrased.visits());
-            self.sift(&visits, shift, sifted, sums);
+            self.sift_visits(&visits, shift, sifted, sums);
             visits.clear();
             self.unfolded = visits;
             return;

@@ -143,8 +143,14 @@ impl<'a> Team<'a> {
     /// All accesses so far were made, those after the last visit that was replayed with them.
     pub(crate) fn pass(&mut self, stream: &Stream) {
         self.make_room(stream.spaces.blocks());
-        if let Some(last) = stream.now().checked_sub(1) {
+        if let Some(last) = stream.now().checked_sub(1)
+            && self.due <= last
+        {
             self.ask_due(last, stream);
+            if !self.curves.is_empty() {
+                // The last access went to the page that was looked up last, too.
+                self.look_last_up();
+            }
         }
     }
 
@@ -154,7 +160,7 @@ impl<'a> Team<'a> {
             self.ask_due(batch.times[from], stream);
             let rest = &batch.times[from..to];
             let end = match rest.last() {
-                Some(last) if *last >= self.due => {
+                Some(last) if *last >= self.due && !self.never_due() => {
                     from + rest.partition_point(|time| *time < self.due)
                 }
                 _ => to,
@@ -183,13 +189,14 @@ impl<'a> Team<'a> {
             };
             if self.due <= next {
                 self.ask_due(next, stream);
-                if page != Some(&next) {
+                // The page may be one that comes behind these: the next visit that a memory notices, or the next stretch.
+                if trail.times[pages.start] != next {
                     // The access at that time went to the page that was looked up last, too.
                     self.look_last_up();
                 }
             }
             // What was decided holds until the next falls due.
-            let due = |time: &u64| *time < self.due;
+            let due = |time: &u64| self.never_due() || *time < self.due;
             let visit = visits.start + batch.times[visits.clone()].partition_point(due);
             let page = pages.start + trail.times[pages.clone()].partition_point(due);
             for translation in &mut self.translations {
@@ -298,6 +305,11 @@ impl<'a> Team<'a> {
         if let Some((space, page, block)) = self.last {
             look_up(&mut self.curves, &self.superpages, space, page, block);
         }
+    }
+
+    /// Whether no reservation falls due at any time, be it the last that can be told.
+    const fn never_due(&self) -> bool {
+        self.due == u64::MAX
     }
 
     /// Asks about reservations that fall due before the access at that time.

@@ -91,6 +91,7 @@ pub(crate) fn stretches(sifted: &Sifted) -> impl Iterator<Item = Stretch> + '_ {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Followed {
     pub(crate) pages: Vec<(PageNumber, BlockId)>,
+    /// The time of each, and behind them that of the page that comes next, which is in the next stretch; the last time there can be where none does.
     pub(crate) times: Vec<u64>,
     /// For each visit of the batch, how many of these come before it.
     pub(crate) before: Vec<u32>,

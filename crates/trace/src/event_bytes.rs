@@ -24,7 +24,7 @@ const THREAD_START: u8 = 14;
 const THREAD_SWITCH: u8 = 15;
 const THREAD_END: u8 = 16;
 
-/// Puts together the events of a stream chunk.
+/// Puts together the events of a chunk. What is said of heads holds for codes in a chunk of phrases.
 #[derive(Clone, Debug, Default)]
 pub struct EventEncoder {
     bytes: Vec<u8>,
@@ -276,7 +276,7 @@ impl NextEvent {
         let at = at.filter(|&at| at <= heads);
         self.0 = at.ok_or(Bad::new(
             Section::Events,
-            "an event stands behind the last head",
+            "an event stands behind the last head or code",
         ))?;
         Ok(())
     }

@@ -258,8 +258,8 @@ fn phrases_that_give_way_are_read_as_they_are_written() {
         (seed >> 33) % below
     };
     // Half of all codes are words, and most rows of visits are new.
-    let mut units: Vec<u64> = (0..32_000).collect();
-    units.extend((0..400_000).map(|_| random(32_000)));
+    let mut units: Vec<u64> = (0..16_000).collect();
+    units.extend((0..400_000).map(|_| random(16_000)));
     for _ in 0..500 {
         let from = random(units.len() as u64 - 100) as usize;
         units.extend_from_within(from..from + 100);

@@ -62,6 +62,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Words {
     words: Vec<Word>,
+    /// Where the vocabulary that they are of stands in memory.
+    of: usize,
     /// The pages that words go to, and the state of each.
     pages: Vec<PageNumber>,
     states: Vec<u32>,
@@ -76,9 +78,11 @@ pub(super) struct Slot(u32);
 impl Words {
     /// Takes the vocabulary of a part in, if that was not done. `shift` is how many low bits of a unit lie inside a base page.
     pub(super) fn prepare(&mut self, vocabulary: &[Visit], shift: u32) {
-        if self.words.len() == vocabulary.len() {
+        let of = vocabulary.as_ptr().addr();
+        if (self.of, self.words.len()) == (of, vocabulary.len()) {
             return;
         }
+        self.of = of;
         self.words.clear();
         self.pages.clear();
         self.states.clear();

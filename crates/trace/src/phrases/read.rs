@@ -8,6 +8,7 @@ use crate::error::{Bad, Section};
 use crate::event::Event;
 use crate::event_bytes::NextEvent;
 use crate::visit::{Grain, Visit};
+use pulp::{Arch, NullaryFnOnce};
 
 /// Most words that are read at a time: few enough that they are still at hand when they are used.
 const STEP: usize = 2048;
@@ -77,6 +78,26 @@ struct Unfolding {
     next: usize,
     /// How many codes stand for something.
     known: usize,
+    /// Which vector instructions the processor has.
+    vectors: Arch,
+}
+
+/// What [`Unfolding::read`] is asked. It is compiled several times over, and what runs is what was compiled for the widest vectors that the processor has, which is found out when
+/// the program runs: a phrase is one of them, or two, or four of those that every processor has.
+struct Reading<'a> {
+    unfolding: &'a mut Unfolding,
+    low: &'a [u8],
+    high: &'a [u8],
+    made: &'a mut Totals,
+}
+
+impl NullaryFnOnce for Reading<'_> {
+    type Output = Result<usize, Bad>;
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        self.unfolding.read_in_line(self.low, self.high, self.made)
+    }
 }
 
 impl Unfolding {
@@ -93,6 +114,7 @@ impl Unfolding {
             before: NOTHING_BEFORE,
             next: 0,
             known: 0,
+            vectors: Arch::new(),
         }
     }
 
@@ -123,6 +145,16 @@ impl Unfolding {
     /// Reads codes, whose low and high bytes are given, until there are none left or a step is made. Answers how many were read, and adds to `made` what their words
     /// come to. Of a step with a code that stands for nothing, nothing is.
     fn read(&mut self, low: &[u8], high: &[u8], made: &mut Totals) -> Result<usize, Bad> {
+        self.vectors.dispatch(Reading {
+            unfolding: self,
+            low,
+            high,
+            made,
+        })
+    }
+
+    #[inline(always)]
+    fn read_in_line(&mut self, low: &[u8], high: &[u8], made: &mut Totals) -> Result<usize, Bad> {
         let limit = self.at + STEP - LONGEST;
         let (mut at, mut before, mut next) = (self.at, self.before, self.next);
         let (words, entries) = (self.words.as_mut_slice(), &mut *self.entries);
@@ -408,15 +440,21 @@ impl PhraseReader {
 /// The words that codes stand for, of which there are so many.
 #[cfg(test)]
 pub(super) fn unfolded(codes: &[u16], vocabulary: usize, words: usize) -> Vec<u16> {
-    let mut unfolding = Unfolding::new();
-    unfolding.begin(&vec![Visit::default(); vocabulary], words);
     let low: Vec<u8> = codes.iter().map(|code| *code as u8).collect();
     let high: Vec<u8> = codes.iter().map(|code| (code >> 8) as u8).collect();
-    let mut read = 0;
-    while read < codes.len() {
-        let (low, high) = (&low[read..], &high[read..]);
-        let known = unfolding.read(low, high, &mut Totals::default());
-        read += known.expect("codes that stand for something");
-    }
-    unfolding.words[vocabulary..unfolding.at].to_vec()
+    // With what the processor has, and as if it had nothing.
+    let [some, portable] = [Arch::new(), Arch::Scalar].map(|vectors| {
+        let mut unfolding = Unfolding::new();
+        unfolding.vectors = vectors;
+        unfolding.begin(&vec![Visit::default(); vocabulary], words);
+        let mut read = 0;
+        while read < codes.len() {
+            let (low, high) = (&low[read..], &high[read..]);
+            let known = unfolding.read(low, high, &mut Totals::default());
+            read += known.expect("codes that stand for something");
+        }
+        unfolding.words[vocabulary..unfolding.at].to_vec()
+    });
+    assert_eq!(some, portable);
+    some
 }
