@@ -26,6 +26,17 @@ fn made_up(page: PageNumber, time: u64, manner: Manner) -> Kept {
     }
 }
 
+/// A visit that is kept, as it is.
+#[inline(always)]
+fn own(visit: &Visit, page: PageNumber, time: u64) -> Kept {
+    Kept {
+        page: page.0,
+        time,
+        loads_before_store: visit.loads_before_store.min(visit.loads),
+        manner: Manner::of(visit),
+    }
+}
+
 /// Finds visits that change nothing.
 ///
 /// Such a visit is to a page that was visited before, so it faults under no policy; stores to it only where it was stored to
@@ -90,7 +101,7 @@ impl Sieve {
         }
     }
 
-    /// Adds to `kept` those of some visits that may change something, and to `sums` what all come to. `shift` is how many low bits of a
+    /// Adds to `sifted` those of some visits that may change something, and to `sums` what all come to. `shift` is how many low bits of a
     /// unit lie inside a base page.
     pub(crate) fn sift(
         &mut self,
@@ -141,12 +152,7 @@ impl Sieve {
                     self.note_store(page);
                 }
             }
-            kept.push(Kept {
-                page: page.0,
-                time,
-                loads_before_store: visit.loads_before_store.min(visit.loads),
-                manner: Manner::of(visit),
-            });
+            kept.push(own(visit, page, time));
             if self.follows {
                 trail.keep(kept.len(), before);
             }
@@ -245,12 +251,7 @@ impl Sieve {
                 self.words.look_again(&self.recency);
             }
         }
-        kept.push(Kept {
-            page: page.0,
-            time,
-            loads_before_store: visit.loads_before_store.min(visit.loads),
-            manner: Manner::of(visit),
-        });
+        kept.push(own(visit, page, time));
         if self.follows {
             trail.keep(kept.len(), before);
         }
@@ -269,7 +270,7 @@ impl Sieve {
         is_first
     }
 
-    /// Adds to `kept` what makes up for visits that were left out and only changed an order. To be done at the end of each piece: `sums` is what its
+    /// Adds to `sifted` what makes up for visits that were left out and only changed an order. To be done at the end of each piece: `sums` is what its
     /// visits come to.
     pub(crate) fn catch_up(&mut self, sifted: &mut Sifted, sums: &Sums) {
         let Sifted { kept, trail } = sifted;

@@ -1,6 +1,7 @@
 //! Chunks: what every part of a file after its head is wrapped in.
 
 use crate::error::{Bad, Section};
+use crate::varint;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The highest version of the format that is read.
@@ -94,6 +95,19 @@ impl Totals {
     /// Loads and stores.
     pub const fn accesses(&self) -> u64 {
         self.loads.saturating_add(self.stores)
+    }
+
+    /// What the body of a chunk of visits begins with: these, and when it was finished.
+    pub(crate) fn put(&self, out: &mut Vec<u8>, clock: u64) {
+        for number in [
+            self.executions,
+            self.loads,
+            self.stores,
+            self.instructions,
+            clock,
+        ] {
+            varint::put(out, number);
+        }
     }
 
     /// What is left of these behind `other`.

@@ -68,16 +68,7 @@ impl StreamChunk<'_> {
             ));
         }
         let mut bytes = chunk::open(ChunkKind::Stream, process);
-        let totals = &self.totals;
-        for number in [
-            totals.executions,
-            totals.loads,
-            totals.stores,
-            totals.instructions,
-            self.clock,
-        ] {
-            varint::put(&mut bytes, number);
-        }
+        self.totals.put(&mut bytes, self.clock);
         for raw in sections {
             section::put(&mut bytes, raw, 0, packer)?;
         }

@@ -9,7 +9,6 @@ use crate::compress::Packer;
 use crate::error::WriteError;
 use crate::event::Event;
 use crate::event_bytes::EventEncoder;
-use crate::varint;
 use crate::visit::Visit;
 use crate::write::PackedChunk;
 
@@ -115,16 +114,8 @@ impl PhrasePacker {
         self.totals.executions = self.words.len() as u64;
         let totals = self.totals;
         let mut bytes = chunk::open(ChunkKind::Phrases, process);
-        let clock = 0;
-        for number in [
-            totals.executions,
-            totals.loads,
-            totals.stores,
-            totals.instructions,
-            clock,
-        ] {
-            varint::put(&mut bytes, number);
-        }
+        // When it was finished is not known.
+        totals.put(&mut bytes, 0);
         sections.pack(&mut bytes, &mut self.packer)?;
         self.packed
             .push(PackedChunk::new(ChunkKind::Phrases, process, totals, bytes));

@@ -222,7 +222,7 @@ impl Recency {
     }
 
     /// Nothing noted yet, for TLBs of any design: only a lookup of the page that was looked up last is sure to change nothing in all of them.
-    pub fn for_any_design() -> Self {
+    fn for_any_design() -> Self {
         Self {
             index: Compiled::default(),
             pages: [NO_PAGES; SETS],
