@@ -7,7 +7,7 @@ use crate::feed::Sifted;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_trace::reduced::{Kept, Manner, Sums};
 use broadleaf_trace::{Event, Lead, Phrased, Visit};
-use broadleaf_translation::Recency;
+use broadleaf_translation::{Places, Recency};
 use broadleaf_units::{BlockNumber, PageNumber};
 use words::{STRETCH, Slot, Words};
 
@@ -244,11 +244,11 @@ impl Sieve {
         let manner = if leads { Manner::LEAD } else { Manner::LOAD };
         let mut look_up = |page| kept.push(made_up(page, time, manner));
         let made = self.recency.note_made(page, &mut look_up);
-        self.words.make(slot, made, &self.recency);
+        self.words.make(slot, made);
         if !known {
             self.words.store(slot);
-            if self.note_store(page) {
-                self.words.look_again(&self.recency);
+            if let Some(fallen) = self.note_store(page) {
+                self.words.fall(fallen);
             }
         }
         kept.push(own(visit, page, time));
@@ -257,17 +257,16 @@ impl Sieve {
         }
     }
 
-    /// A page was stored to, by a visit that is kept. Whether the larger pages around it were forgotten.
-    fn note_store(&mut self, page: PageNumber) -> bool {
+    /// A page was stored to, by a visit that is kept. Where pages no longer stand: the larger pages around it may have been forgotten.
+    fn note_store(&mut self, page: PageNumber) -> Option<Places> {
         self.stored[page.0 as usize % STORED] = page;
         let block = GEOMETRY.block_of(page);
         let dirty = &mut self.dirty[block.0 as usize % DIRTY];
         let is_first = *dirty != block;
-        if is_first {
+        is_first.then(|| {
             *dirty = block;
-            self.recency.remove_larger(page);
-        }
-        is_first
+            self.recency.remove_larger(page)
+        })
     }
 
     /// Adds to `sifted` what makes up for visits that were left out and only changed an order. To be done at the end of each piece: `sums` is what its

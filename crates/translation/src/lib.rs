@@ -27,6 +27,6 @@ pub use family::Family;
 pub use index::{BitField, IndexFunction};
 pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
 pub use machine::{Machine, WalkCosts};
-pub use recency::{LeavingOut, Made, Place, Recency};
+pub use recency::{LeavingOut, Made, Place, Places, Recency};
 pub use stacks::{GeometryMisses, Stacks};
 pub use tlb::{Evicted, Lookup, SpaceTag, Tlb};

@@ -1,7 +1,7 @@
 //! What is known of the words of a part: which of them change nothing now.
 
 use broadleaf_trace::Visit;
-use broadleaf_translation::{Made, Place, Recency};
+use broadleaf_translation::{Made, Place, Places, Recency};
 use broadleaf_units::PageNumber;
 
 /// Most words that are gone through at a time, so that what they come to fits in [`Sums`].
@@ -171,7 +171,7 @@ impl Words {
     }
 
     /// A lookup of the page was made.
-    pub(super) fn make(&mut self, slot: Slot, made: Made, recency: &Recency) {
+    pub(super) fn make(&mut self, slot: Slot, made: Made) {
         let Some(place) = made.place else { return };
         let before = std::mem::replace(&mut self.owners[place.index()], slot.0);
         if before != slot.0 && before != NONE {
@@ -179,15 +179,14 @@ impl Words {
         }
         let state = &mut self.states[slot.0 as usize];
         *state = *state & STORED | STANDS | place.index() as u32;
-        if made.moved_others {
-            self.look_again(recency);
-        }
+        self.fall(made.fallen);
     }
 
-    /// Pages may no longer stand where they are kept.
-    pub(super) fn look_again(&mut self, recency: &Recency) {
-        for (index, &owner) in self.owners.iter().enumerate() {
-            if owner != NONE && !recency.stands(Place::from_index(index)) {
+    /// Pages no longer stand where they are kept.
+    pub(super) fn fall(&mut self, fallen: Places) {
+        for place in fallen {
+            let owner = self.owners[place.index()];
+            if owner != NONE {
                 self.states[owner as usize] &= !STANDS;
             }
         }

@@ -1,7 +1,11 @@
 //! Making up for what was left out.
 
+use super::in_order::InOrder;
 use super::{DEPTH, PLACES, Place, Places, Recency};
 use broadleaf_units::PageNumber;
+
+/// How many places are put in order the quick way.
+const FEW: usize = 8;
 
 impl Recency {
     /// Makes up for everything that was left out.
@@ -19,7 +23,8 @@ impl Recency {
         look_up: &mut impl FnMut(PageNumber),
     ) {
         let concerned = Places::of_set(set).or(self.using_larger(larger_set));
-        if !self.left_out.and(concerned).is_empty() {
+        let concerned = concerned.and(self.left_out);
+        if !concerned.is_empty() {
             self.make_up(concerned, look_up);
         }
     }
@@ -32,68 +37,88 @@ impl Recency {
         })
     }
 
-    /// Makes up for what was left out and is `concerned`, and what has to go before.
-    fn make_up(&mut self, mut concerned: Places, look_up: &mut impl FnMut(PageNumber)) {
-        // The time, and behind it the place: numbers are sorted the fastest.
-        let mut order = [0u64; PLACES];
-        let mut count = 0;
-        for place in self.left_out {
-            order[count] = self.when[place.index()] * PLACES as u64 + place.index() as u64;
-            count += 1;
+    /// Makes up for some of what was left out, and what has to go before.
+    fn make_up(&mut self, some: Places, look_up: &mut impl FnMut(PageNumber)) {
+        let all = self.with_what_goes_before(some);
+        self.left_out = self.left_out.without(all);
+        if all.count() <= FEW {
+            self.make_up_in_order::<FEW>(all, look_up);
+        } else {
+            self.make_up_in_order::<PLACES>(all, look_up);
         }
-        order[..count].sort_unstable();
-        let mut all = Places::NONE;
-        let mut first = count;
-        for at in (0..count).rev() {
-            let place = Place::from_index(order[at] as usize);
-            if concerned.has(place) {
-                let larger = Place::from_index(self.larger_place[place.index()].into());
-                let using = self.using_larger(larger.set());
-                concerned = concerned.or(Places::of_set(place.set())).or(using);
-                all.insert(place);
-                if !self.is_newest(place, larger, using) {
-                    first -= 1;
-                    order[first] = order[at];
-                }
-            }
-        }
+    }
+
+    fn make_up_in_order<const MOST: usize>(
+        &mut self,
+        all: Places,
+        look_up: &mut impl FnMut(PageNumber),
+    ) {
+        let mut order = InOrder::<MOST>::new();
         for place in all {
-            self.is_made(place);
+            order.add(self.when[place.index()], place);
         }
-        for &one in &order[first..count] {
-            let place = Place::from_index(one as usize);
-            look_up(PageNumber(self.pages[place.set()].number[place.at()]));
+        // What comes and goes is no branch.
+        let mut pages = [0; MOST];
+        let mut count = 0;
+        for place in order.sorted() {
+            let set = place.set();
+            let larger = self.larger_of(place);
+            let around = &mut self.larger[larger.set()];
+            around.when[larger.at()] = around.when[larger.at()].max(self.when[place.index()]);
+            pages[count] = self.pages[set].number[place.at()];
+            let is_newest = (self.made[place.index()] == self.made_last[set])
+                & (around.made[larger.at()] == around.made_last);
+            count += usize::from(!is_newest);
+            self.clock += u64::from(!is_newest);
+            let made = if is_newest {
+                self.made_last[set]
+            } else {
+                self.clock
+            };
+            let made_around = if is_newest {
+                around.made_last
+            } else {
+                self.clock
+            };
+            self.made[place.index()] = made;
+            self.made_last[set] = made;
+            around.made[larger.at()] = made_around;
+            around.made_last = made_around;
+        }
+        for &page in &pages[..count] {
+            look_up(PageNumber(page));
         }
     }
 
-    /// Whether a lookup that was left out would renew what is the newest of its sets anyway.
+    /// Where the larger page around the page at a place stands.
     #[inline]
-    fn is_newest(&self, place: Place, larger: Place, using: Places) -> bool {
-        let set = place.set();
-        let made = self.made[place.index()];
-        let pages = &self.larger[larger.set()];
-        self.left_out.and(Places::of_set(set)).has_one()
-            && self
-                .left_out
-                .and(using)
-                .without(self.with_larger[larger.index()])
-                .is_empty()
-            && (0..DEPTH).all(|at| self.made[Place::of(set, at).index()] <= made)
-            && pages
-                .made
-                .iter()
-                .all(|&other| other <= pages.made[larger.at()])
+    fn larger_of(&self, place: Place) -> Place {
+        Place::from_index(self.larger_place[place.index()].into())
     }
 
-    /// What was left out was made up for, or need not be.
+    /// Adds to some places of pages that were left out those that were left out before one of these in the same set of either size.
     #[inline]
-    fn is_made(&mut self, place: Place) {
-        let when = self.when[place.index()];
-        self.made[place.index()] = when;
-        self.left_out.remove(place);
-        let larger = Place::from_index(self.larger_place[place.index()].into());
-        let pages = &mut self.larger[larger.set()];
-        pages.when[larger.at()] = pages.when[larger.at()].max(when);
-        pages.made[larger.at()] = pages.made[larger.at()].max(when);
+    fn with_what_goes_before(&self, some: Places) -> Places {
+        let mut all = some;
+        let mut left = some;
+        while let Some(place) = left.next() {
+            let larger = self.larger_of(place);
+            let when = self.when[place.index()];
+            let mut before = Places::NONE;
+            for at in 0..DEPTH {
+                let other = Place::of(place.set(), at);
+                before.set(other, self.when[other.index()] < when);
+            }
+            // Whichever page renews the entry of a larger page, and however often, where that stands among others is the same.
+            let others = self.using_larger(larger.set());
+            let others = others.without(self.with_larger[larger.index()]);
+            for other in others.and(self.left_out).without(all) {
+                before.set(other, self.when[other.index()] < when);
+            }
+            let new = before.and(self.left_out).without(all);
+            all = all.or(new);
+            left = left.or(new);
+        }
+        all
     }
 }

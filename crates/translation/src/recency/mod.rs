@@ -1,5 +1,6 @@
 //! Which pages were used last in each set of the first level: what tells lookups that need not be made, whatever sizes the pages have.
 
+mod in_order;
 mod making_up;
 mod places;
 mod strict;
@@ -7,8 +8,8 @@ mod strict;
 use crate::index::Compiled;
 use crate::{Design, Structure};
 use broadleaf_units::{PageNumber, PageSize};
-pub use places::Place;
-use places::{PLACES, Places};
+use places::PLACES;
+pub use places::{Place, Places};
 use strict::Strict;
 
 /// How many sets of a structure are told apart. Where it has more, several are taken for one: what is known of all of them together holds for
@@ -41,8 +42,10 @@ struct LargerPages {
     stay: [u64; DEPTH],
     /// When one of its pages was looked up last, but for lookups that were left out by place and not made up for.
     when: [u64; DEPTH],
-    /// The last of these times that was made or made up for.
+    /// When the last lookup of one of its pages was made, or made up for: in this order the entries stand.
     made: [u64; DEPTH],
+    /// The last of these times.
+    made_last: u64,
 }
 
 const NO_PAGES: Pages = Pages {
@@ -59,6 +62,7 @@ const NO_LARGER_PAGES: LargerPages = LargerPages {
     stay: [0; DEPTH],
     when: [0; DEPTH],
     made: [0; DEPTH],
+    made_last: 0,
 };
 
 /// Where a number stands; [`DEPTH`] or more where it does not.
@@ -71,12 +75,15 @@ fn find(numbers: &[u64; DEPTH], wanted: u64) -> usize {
     found.trailing_zeros() as usize
 }
 
-/// Where the oldest of the first few stands.
-fn oldest(when: &[u64]) -> usize {
-    let places = when.iter().enumerate();
-    places
-        .min_by_key(|(_, when)| **when)
-        .map_or(0, |(at, _)| at)
+/// Where the oldest of the first `depth` stands.
+#[inline]
+fn oldest(when: &[u64; DEPTH], depth: usize) -> usize {
+    let mut first = u64::MAX;
+    for (at, when) in when.iter().enumerate() {
+        let this = when * DEPTH as u64 + at as u64;
+        first = first.min(if at < depth { this } else { u64::MAX });
+    }
+    first as usize % DEPTH
 }
 
 /// What came of noting a lookup that is made.
@@ -84,8 +91,8 @@ fn oldest(when: &[u64]) -> usize {
 pub struct Made {
     /// Where the page is kept now, in place of another perhaps. What is kept nowhere has none.
     pub place: Option<Place>,
-    /// Other pages than that may no longer [stand](Recency::stands).
-    pub moved_others: bool,
+    /// Pages at these places [stand](Recency::stands) no longer; that was not so of all of them before.
+    pub fallen: Places,
 }
 
 /// Leaves lookups out, one after the other.
@@ -135,8 +142,11 @@ impl Drop for LeavingOut<'_> {
 /// for also renews another entry than the one that it is made up for on account of: so what was left out before it in the same set of either
 /// size, which would seem the newer if it were made up for later, goes first.
 ///
-/// *Letting be.* It need not be made up for where it would renew what is the newest anyway: where nothing else was left out in its set, nothing there was made after it, nothing of
-/// other larger pages was left out in its larger page's set, and that was the last one made there.
+/// Of what was left out before it in its larger page's set, lookups of other pages of the same larger page may stay left out: whichever of them renews that entry, and
+/// however often, it stands where it stood among others.
+///
+/// *Letting be.* It need not be made up for where it would renew what is the newest anyway: where of what is there of its set nothing was made after it, and
+/// of its larger page's set nothing after that. (That something was looked up later which its larger page's entry answered does not say that its own entry stands above.)
 ///
 /// Where a structure holds both sizes, or there are several for one size, only lookups are left out that change no order: of the page that was the last one
 /// noted in all its sets, while its larger page was.
@@ -164,8 +174,10 @@ pub struct Recency {
     shallow: bool,
     /// By place, when each page was looked up last, but for lookups of what was the newest in both its sets.
     when: [u64; PLACES],
-    /// By place, the last of these times that was made or made up for: it is behind where that is another.
+    /// By place, when the last lookup of each page was made, or made up for: in this order the entries of a set stand.
     made: [u64; PLACES],
+    /// By set, the last of these times.
+    made_last: [u64; SETS],
     /// By place, where in which set the larger page around each stands: the same for two pages of one.
     larger_place: [u8; PLACES],
     /// By that, which places have such pages.
@@ -235,6 +247,7 @@ impl Recency {
             shallow: true,
             when: [0; PLACES],
             made: [0; PLACES],
+            made_last: [0; SETS],
             larger_place: [0; PLACES],
             with_larger: [Places::NONE; PLACES],
             left_out: Places::NONE,
@@ -329,47 +342,51 @@ impl Recency {
             self.note_newest(page.0, number, set);
             return Made {
                 place: None,
-                moved_others: false,
+                fallen: Places::NONE,
             };
         }
-        let mut at_larger = find(&self.larger[larger_set].number, number);
-        let comes = at_larger >= DEPTH;
         self.clock += 1;
         let larger = &mut self.larger[larger_set];
-        if comes {
-            at_larger = oldest(&larger.when[..self.depth]);
+        let mut at_larger = find(&larger.number, number);
+        let mut fallen = Places::NONE;
+        if at_larger >= DEPTH {
+            at_larger = oldest(&larger.when, self.depth);
             larger.number[at_larger] = number;
             larger.stay[at_larger] = self.clock;
+            fallen = self.with_larger[Place::of(larger_set, at_larger).index()];
         }
         let stay = larger.stay[at_larger];
         larger.when[at_larger] = self.clock;
         larger.made[at_larger] = self.clock;
+        larger.made_last = self.clock;
         (larger.newest, larger.newest_stay) = (number, stay);
         let stamp = if self.has_strict {
             self.strict.note(page, stay)
         } else {
             stay
         };
-        let mut at = find(&self.pages[set].number, page.0);
-        if at >= DEPTH {
-            let first = Place::of(set, 0).index();
-            at = oldest(&self.when[first..first + self.depth]);
-        }
         let pages = &mut self.pages[set];
+        let found = find(&pages.number, page.0);
+        let first = Place::of(set, 0).index();
+        let when = std::array::from_fn(|at| self.when[first + at]);
+        let oldest = oldest(&when, self.depth);
+        let at = if found < DEPTH { found } else { oldest };
         pages.number[at] = page.0;
         pages.stamp[at] = stamp;
         (pages.newest, pages.newest_stamp) = (page.0, stamp);
         let place = Place::of(set, at);
         self.when[place.index()] = self.clock;
         self.made[place.index()] = self.clock;
+        self.made_last[set] = self.clock;
         self.left_out.remove(place);
         let larger_place = Place::of(larger_set, at_larger).index() as u8;
         let before = std::mem::replace(&mut self.larger_place[place.index()], larger_place);
         self.with_larger[usize::from(before)].remove(place);
         self.with_larger[usize::from(larger_place)].insert(place);
+        fallen.remove(place);
         Made {
             place: Some(place),
-            moved_others: comes,
+            fallen,
         }
     }
 
@@ -409,19 +426,24 @@ impl Recency {
         }
     }
 
-    /// The entries of the larger pages around a base page were removed, and no others. That page was just looked up.
-    pub fn remove_larger(&mut self, page: PageNumber) {
+    /// The entries of the larger pages around a base page were removed, and no others. That page was just looked up. Pages at the places that are answered [stand](Recency::stands)
+    /// no longer.
+    pub fn remove_larger(&mut self, page: PageNumber) -> Places {
         let number = page.0 >> self.shift;
-        let larger = &mut self.larger[self.larger_index.set_of(page) % SETS];
+        let set = self.larger_index.set_of(page) % SETS;
+        let larger = &mut self.larger[set];
         self.clock += 1;
         let at = find(&larger.number, number);
+        let mut fallen = Places::NONE;
         if at < DEPTH {
             larger.stay[at] = self.clock;
+            fallen = self.with_larger[Place::of(set, at).index()];
         }
         if larger.newest == number {
             larger.newest_stay = self.clock;
         }
         self.strict.remove_larger(page);
+        fallen
     }
 
     /// Entries were removed, or another address space's will be looked up.
@@ -434,6 +456,7 @@ impl Recency {
         self.larger.fill(NO_LARGER_PAGES);
         self.when.fill(0);
         self.made.fill(0);
+        self.made_last.fill(0);
         self.with_larger.fill(Places::NONE);
         self.strict.forget();
     }

@@ -41,7 +41,7 @@ impl Place {
 
 /// Some places: a bit for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Places(u64);
+pub struct Places(u64);
 
 impl Places {
     pub(super) const NONE: Self = Self(0);
@@ -62,8 +62,9 @@ impl Places {
         self.0 &= !(1 << place.index());
     }
 
+    /// Whether a place is among them.
     #[inline]
-    pub(super) const fn has(self, place: Place) -> bool {
+    pub const fn has(self, place: Place) -> bool {
         self.0 >> place.index() & 1 != 0
     }
 
@@ -72,10 +73,15 @@ impl Places {
         self.0 == 0
     }
 
-    /// Whether it has one at most.
     #[inline]
-    pub(super) const fn has_one(self) -> bool {
-        self.0 & self.0.wrapping_sub(1) == 0
+    pub(super) const fn count(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Puts a place in, or does not.
+    #[inline]
+    pub(super) const fn set(&mut self, place: Place, is_in: bool) {
+        self.0 |= (is_in as u64) << place.index();
     }
 
     #[inline]
