@@ -1,22 +1,27 @@
 //! The trace as a stream of pieces in order, decoded and sieved ahead of their use, several parts at a time.
 
+mod ahead;
+mod lists;
+mod slot;
+
+use crate::pool::Crew;
 use crate::sieve::Sieve;
-use crate::source::{Part, Piece, Source};
+use crate::source::{Part, Source};
 use crate::trail::Trail;
+use ahead::Ahead;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_trace::Event;
 use broadleaf_trace::reduced::{Kept, Sums};
+pub(crate) use lists::Lists;
+use slot::Slot;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-/// How many visits are decoded in one go: enough that sharing them out costs nothing beside.
+/// How many visits are decoded in one go: so few that what is kept of them stays in the cache.
 const STEP: usize = 1 << 16;
-/// The same where several threads share the work: waking one costs as much as decoding a thousand visits.
-const SHARED_STEP: usize = 1 << 19;
-/// How many items at most, since an item may hold no visit.
-const STEP_ITEMS: usize = 1 << 12;
-/// How many pieces, visits that were kept and pages of the trail may wait in one part, but for what a step adds to the last that fit.
-const MOST_WAITING: usize = 1 << 22;
+/// The same where somebody else decodes them: more than a part of a recording has, so that its end is found.
+const SHARED_STEP: usize = (1 << 19) + 1;
 
 /// What the sieve makes of visits.
 #[derive(Clone, Debug, Default)]
@@ -41,200 +46,157 @@ pub(crate) enum Fed {
     Event(Event),
 }
 
-/// A part that is decoded ahead.
-struct Ahead<P: Part> {
-    part: P,
-    sieve: Sieve,
-    shift: u32,
-    waiting: Waiting,
-    /// Where its end was found, and how it ended.
-    end: Option<Result<(), P::Error>>,
-    spare: Vec<Sifted>,
-}
-
-impl<P: Part> Ahead<P> {
-    const fn has_room(&self) -> bool {
-        self.end.is_none() && self.waiting.size < MOST_WAITING
-    }
-
-    /// Decodes a step further.
-    fn step(&mut self, most: usize) {
-        let mut sifted = self.spare.pop().unwrap_or_default();
-        let mut sums = Sums::default();
-        let (mut visits, mut items) = (0, 0);
-        let waiting = &mut self.waiting;
-        while visits < most && items < STEP_ITEMS && self.end.is_none() {
-            items += 1;
-            match self.part.next() {
-                Ok(Some(Piece::Visits(some))) => {
-                    visits += some.len();
-                    self.sieve.sift(some, self.shift, &mut sifted, &mut sums);
-                }
-                Ok(Some(Piece::Phrased(some))) => {
-                    visits += some.words.len();
-                    let (sifted, sums) = (&mut sifted, &mut sums);
-                    self.sieve.sift_phrased(&some, self.shift, sifted, sums);
-                }
-                Ok(Some(Piece::Reduced(some, of_piece))) => {
-                    // It counts its time from its own beginning, and of what it leaves out nothing is known.
-                    self.sieve.catch_up(&mut sifted, &sums);
-                    self.sieve.forget();
-                    waiting.put(std::mem::take(&mut sifted), std::mem::take(&mut sums));
-                    visits += some.len();
-                    let mut own = self.spare.pop().unwrap_or_default();
-                    own.kept.extend_from_slice(some);
-                    self.sieve.follow_kept(&mut own);
-                    waiting.put(own, of_piece);
-                }
-                Ok(Some(Piece::Event(event))) => {
-                    self.sieve.catch_up(&mut sifted, &sums);
-                    self.sieve.pass(event);
-                    waiting.put(std::mem::take(&mut sifted), std::mem::take(&mut sums));
-                    waiting.put_event(event.clone());
-                }
-                Ok(None) => self.end = Some(Ok(())),
-                Err(error) => self.end = Some(Err(error)),
-            }
-        }
-        self.sieve.catch_up(&mut sifted, &sums);
-        self.sieve.rest(visits, sifted.kept.len());
-        waiting.put(sifted, sums);
-    }
-}
-
-/// What was decoded and not used yet.
-#[derive(Default)]
-struct Waiting {
-    pieces: VecDeque<Fed>,
-    /// Pieces, and visits in them.
-    size: usize,
-}
-
-impl Waiting {
-    fn put_event(&mut self, event: Event) {
-        self.size += 1;
-        self.pieces.push_back(Fed::Event(event));
-    }
-
-    fn put(&mut self, sifted: Sifted, sums: Sums) {
-        debug_assert!(
-            sifted.kept.is_sorted_by_key(|visit| visit.time),
-            "visits out of order"
-        );
-        if sums != Sums::default() {
-            self.size += size(&sifted);
-            self.pieces.push_back(Fed::Visits(sifted, sums));
-        }
-    }
-
-    fn take(&mut self) -> Option<Fed> {
-        let piece = self.pieces.pop_front()?;
-        self.size -= match &piece {
-            Fed::Visits(sifted, _) => size(sifted),
-            Fed::Event(_) => 1,
-        };
-        Some(piece)
-    }
-}
-
-/// How much room sifted visits take: a page of the trail about as much as a visit.
-const fn size(sifted: &Sifted) -> usize {
-    1 + sifted.kept.len() + sifted.trail.pages.len()
-}
+/// A part, and how it ended.
+type Ended<P> = (P, Result<(), <P as Part>::Error>);
 
 /// The trace as a stream of pieces in order.
 pub(crate) struct Feed<'a, S: Source> {
     source: &'a mut S,
     /// What the sieve of each part begins as.
     sieve: Sieve,
-    ahead: VecDeque<Ahead<S::Part>>,
-    /// How many parts are decoded at a time.
-    width: usize,
+    /// Parts that are decoded, in order.
+    ahead: VecDeque<Arc<Slot<S::Part>>>,
+    /// How many of them there are at most.
+    most: usize,
+    /// What was decoded and comes before them.
+    pieces: VecDeque<Fed>,
+    /// The part whose last pieces those are, and how it ended.
+    ended: Option<Ended<S::Part>>,
     /// The source has no more parts, or failed after those that it had.
     end: Option<Option<S::Error>>,
-    spare: Vec<Sifted>,
+    /// Lists that are used again.
+    lists: Lists,
+    sieves: Vec<Sieve>,
 }
 
 impl<'a, S: Source> Feed<'a, S> {
-    /// The trace of a source, sifted; `width` parts at a time.
-    pub(crate) fn new(source: &'a mut S, sieve: Sieve, width: usize) -> Self {
+    /// The trace of a source, sifted; so many parts at a time at most, with a crew.
+    pub(crate) fn new(source: &'a mut S, sieve: Sieve, most: usize) -> Self {
         Self {
             source,
             sieve,
             ahead: VecDeque::new(),
-            width,
+            most,
+            pieces: VecDeque::new(),
+            ended: None,
             end: None,
-            spare: Vec::new(),
+            lists: Lists::default(),
+            sieves: Vec::new(),
         }
     }
 
-    /// Opens as many parts as are decoded at a time.
-    pub(crate) fn open(&mut self) {
-        while self.end.is_none() && self.ahead.len() < self.width {
+    /// Opens as many parts as are decoded at a time, and hands them to the crew.
+    fn open<'scope>(&mut self, crew: Crew<'_, 'scope>)
+    where
+        S::Part: 'scope,
+        S::Error: 'scope,
+    {
+        let most = if crew.is_nobody() { 1 } else { self.most };
+        while self.end.is_none() && self.ahead.len() < most {
             match self.source.next_part() {
-                Ok(Some(part)) => self.ahead.push_back(Ahead {
-                    part,
-                    sieve: self.sieve.clone(),
-                    shift: u32::from(GEOMETRY.base().shift() - self.source.grain().shift()),
-                    waiting: Waiting::default(),
-                    end: None,
-                    spare: std::mem::take(&mut self.spare),
-                }),
+                Ok(Some(part)) => {
+                    let sieve = match self.sieves.pop() {
+                        Some(mut sieve) => {
+                            sieve.renew(&self.sieve);
+                            sieve
+                        }
+                        None => self.sieve.clone(),
+                    };
+                    let slot = Arc::new(Slot::new(Box::new(Ahead {
+                        part,
+                        sieve,
+                        shift: u32::from(GEOMETRY.base().shift() - self.source.grain().shift()),
+                        pieces: VecDeque::new(),
+                        end: None,
+                        lists: self.lists.clone(),
+                    })));
+                    hand(&slot, crew);
+                    self.ahead.push_back(slot);
+                }
                 Ok(None) => self.end = Some(None),
                 Err(error) => self.end = Some(Some(error)),
             }
         }
     }
 
-    /// What can be done at the same time to have more of the trace decoded: one step of each part that has room.
-    pub(crate) fn steps(&mut self) -> impl Iterator<Item = impl FnOnce() + Send> {
-        let with_room = self.ahead.iter_mut().filter(|ahead| ahead.has_room());
-        let most = if self.width > 1 { SHARED_STEP } else { STEP };
-        with_room.map(move |ahead| move || ahead.step(most))
-    }
-
-    /// The next piece, as far as it was decoded. `Ok(None)` where it was not, or the trace is at its end.
+    /// The next piece, as far as it was decoded. `Ok(None)` where it was not, or the trace is at its end. What follows is decoded by the crew meanwhile.
     ///
     /// # Errors
     /// Where the trace is damaged here.
-    pub(crate) fn next(&mut self) -> Result<Option<Fed>, S::Error> {
+    pub(crate) fn next<'scope>(&mut self, crew: Crew<'_, 'scope>) -> Result<Option<Fed>, S::Error>
+    where
+        S::Part: 'scope,
+        S::Error: 'scope,
+    {
         loop {
-            let Some(ahead) = self.ahead.front_mut() else {
+            if let Some(piece) = self.pieces.pop_front() {
+                return Ok(Some(piece));
+            }
+            if let Some((part, ended)) = self.ended.take() {
+                ended?;
+                if self.source.close(part)? == ControlFlow::Break(()) {
+                    self.ahead.clear();
+                    self.end = Some(None);
+                }
+            }
+            self.open(crew);
+            let Some(slot) = self.ahead.front().cloned() else {
                 // An error of the source stands behind all that it handed out.
                 return match self.end.as_mut().and_then(Option::take) {
                     Some(error) => Err(error),
                     None => Ok(None),
                 };
             };
-            if let Some(piece) = ahead.waiting.take() {
-                return Ok(Some(piece));
-            }
-            match ahead.end.take() {
-                None => return Ok(None),
-                Some(Err(error)) => return Err(error),
-                Some(Ok(())) => {}
-            }
-            let Some(done) = self.ahead.pop_front() else {
+            let Some(mut ahead) = slot.take() else {
                 return Ok(None);
             };
-            self.spare = done.spare;
-            if self.source.close(done.part)? == ControlFlow::Break(()) {
-                self.ahead.clear();
-                self.end = Some(None);
+            std::mem::swap(&mut self.pieces, &mut ahead.pieces);
+            if let Some(ended) = ahead.end.take() {
+                self.ended = Some((ahead.part, ended));
+                self.sieves.push(ahead.sieve);
+                self.ahead.pop_front();
+                // Alone, the part's reader is used again for the next, when it was closed.
+                if !crew.is_nobody() {
+                    self.open(crew);
+                }
+            } else {
+                slot.put(ahead);
+                hand(&slot, crew);
             }
+        }
+    }
+
+    /// Sees to it that more is decoded, where [`Feed::next`] has nothing yet: a step of the first part that nobody decodes, or the one that the crew is at.
+    pub(crate) fn advance(&self, crew: Crew<'_, '_>) {
+        let most = if crew.is_nobody() { STEP } else { SHARED_STEP };
+        if let Some(first) = self.ahead.front()
+            && !self.ahead.iter().any(|slot| slot.work(most))
+        {
+            first.wait();
         }
     }
 
     /// Whether all was handed out.
     pub(crate) fn is_at_end(&self) -> bool {
-        self.ahead.is_empty() && matches!(self.end, Some(None))
+        self.pieces.is_empty()
+            && self.ended.is_none()
+            && self.ahead.is_empty()
+            && matches!(self.end, Some(None))
     }
 
-    /// Takes a list back that is no longer needed.
-    pub(crate) fn give_back(&mut self, mut sifted: Sifted) {
-        sifted.clear();
-        if let Some(ahead) = self.ahead.front_mut() {
-            ahead.spare.push(sifted);
-        }
+    /// Where the lists of pieces go that are no longer needed.
+    pub(crate) const fn lists(&self) -> &Lists {
+        &self.lists
     }
+}
+
+/// Has the crew decode a part a step further, if nobody else does before.
+fn hand<'scope, P: Part + 'scope>(slot: &Arc<Slot<P>>, crew: Crew<'_, 'scope>)
+where
+    P::Error: Send + 'scope,
+{
+    let slot = Arc::clone(slot);
+    crew.hand(move || {
+        slot.work(SHARED_STEP);
+    });
 }

@@ -1,11 +1,13 @@
 //! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need not be decoded again.
 
-use crate::feed::Fed;
+use crate::feed::{Fed, Lists};
 use crate::source::{Part, Piece, Source};
 use broadleaf_trace::reduced::{ReducedHeader, ReducedPartReader, ReducedReader, ReducedWriter};
 use broadleaf_trace::{Grain, TraceError};
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes, up to a bound.
 struct Bounded {
@@ -28,11 +30,11 @@ impl Write for Bounded {
 }
 
 /// A reduced form that is being kept.
-pub(crate) struct Keeping(Option<ReducedWriter<Bounded>>);
+struct Keeping(Option<ReducedWriter<Bounded>>);
 
 impl Keeping {
     /// Keeps nothing yet, and no more than so many bytes.
-    pub(crate) fn new(most: usize) -> Self {
+    fn new(most: usize) -> Self {
         let bounded = Bounded {
             bytes: Vec::new(),
             most,
@@ -41,7 +43,7 @@ impl Keeping {
     }
 
     /// Keeps a piece. Where there are too many of them, nothing is kept at all.
-    pub(crate) fn add(&mut self, piece: &Fed) {
+    fn add(&mut self, piece: &Fed) {
         let Some(writer) = &mut self.0 else { return };
         let written = match piece {
             Fed::Visits(sifted, sums) => writer.visits(&sifted.kept, sums),
@@ -53,9 +55,62 @@ impl Keeping {
     }
 
     /// All that was kept; `None` where it was too much.
-    pub(crate) fn finish(self) -> Option<Kept> {
+    fn finish(self) -> Option<Kept> {
         let (bounded, _) = self.0?.finish().ok()?;
         Some(Kept(bounded.bytes))
+    }
+}
+
+/// How many pieces may wait to be kept.
+const MOST_WAITING: usize = 64;
+
+/// Keeps pieces in their order, whoever has time to do so.
+pub(crate) struct Keeper {
+    waiting: Mutex<VecDeque<Fed>>,
+    keeping: Mutex<Keeping>,
+}
+
+impl Keeper {
+    /// Keeps nothing yet, and no more than so many bytes.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            waiting: Mutex::default(),
+            keeping: Mutex::new(Keeping::new(most)),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Fed>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A piece waits to be kept.
+    pub(crate) fn put(&self, piece: Fed) {
+        self.waiting().push_back(piece);
+    }
+
+    /// Whether no more should wait.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting().len() >= MOST_WAITING
+    }
+
+    /// Keeps what waits, unless somebody does already, and gives the lists back.
+    pub(crate) fn work(&self, lists: &Lists) {
+        let Ok(mut keeping) = self.keeping.try_lock() else {
+            return;
+        };
+        loop {
+            let piece = self.waiting().pop_front();
+            let Some(piece) = piece else { return };
+            keeping.add(&piece);
+            lists.give_back(piece);
+        }
+    }
+
+    /// All that was put here; `None` where it was too much. Nobody else is at work any more.
+    pub(crate) fn finish(&self) -> Option<Kept> {
+        self.work(&Lists::default());
+        let mut keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *keeping, Keeping(None)).finish()
     }
 }
 
@@ -71,6 +126,7 @@ impl Kept {
         Ok(KeptSource {
             kept: self,
             reader: ReducedReader::new(self.0.as_slice())?,
+            idle: Vec::new(),
         })
     }
 }
@@ -79,6 +135,8 @@ impl Kept {
 pub(crate) struct KeptSource<'a> {
     kept: &'a Kept,
     reader: ReducedReader<&'a [u8]>,
+    /// Readers of parts that are not in use.
+    idle: Vec<ReducedPartReader>,
 }
 
 impl Source for KeptSource<'_> {
@@ -96,7 +154,7 @@ impl Source for KeptSource<'_> {
 
     fn next_part(&mut self) -> Result<Option<KeptPart>, TraceError> {
         Ok(self.reader.next_part()?.map(|part| {
-            let mut reader = ReducedPartReader::new();
+            let mut reader = self.idle.pop().unwrap_or_default();
             reader.begin(part);
             KeptPart(reader)
         }))
@@ -104,6 +162,7 @@ impl Source for KeptSource<'_> {
 
     fn close(&mut self, KeptPart(part): KeptPart) -> Result<ControlFlow<()>, TraceError> {
         self.reader.close(&part);
+        self.idle.push(part);
         Ok(ControlFlow::Continue(()))
     }
 }

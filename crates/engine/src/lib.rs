@@ -17,6 +17,7 @@ mod kept;
 mod limited;
 mod members;
 mod offline;
+mod passes;
 mod plan;
 mod pool;
 mod reduce;

@@ -23,7 +23,7 @@ pub fn reduce<S: Source>(
     let threads = threads.clamp(1, MOST_THREADS);
     let pool = Pool::new(threads).map_err(|reason| Error::NoThreads { threads, reason })?;
     let recency = Recency::new(machines.iter().map(|machine| &machine.design));
-    let mut feed = Feed::new(source, Sieve::new(recency), threads);
+    let mut feed = Feed::new(source, Sieve::new(recency), threads + 2);
     let mut state = Progress {
         pass: 1,
         passes: 1,
@@ -31,26 +31,26 @@ pub fn reduce<S: Source>(
         trial: None,
         accesses: 0,
     };
-    while !feed.is_at_end() {
-        while let Some(fed) = feed.next().map_err(Error::Source)? {
-            let stops = match fed {
-                Fed::Visits(sifted, sums) => {
-                    state.accesses += sums.accesses();
-                    let stops = each(Piece::Reduced(&sifted.kept, sums));
-                    feed.give_back(sifted);
-                    stops
+    pool.with(|crew| {
+        while !feed.is_at_end() {
+            while let Some(fed) = feed.next(crew).map_err(Error::Source)? {
+                let stops = match &fed {
+                    Fed::Visits(sifted, sums) => {
+                        state.accesses += sums.accesses();
+                        each(Piece::Reduced(&sifted.kept, *sums))
+                    }
+                    Fed::Event(event) => each(Piece::Event(event)),
+                };
+                feed.lists().give_back(fed);
+                if stops.is_break() {
+                    return Err(Error::Stopped);
                 }
-                Fed::Event(event) => each(Piece::Event(&event)),
-            };
-            if stops.is_break() {
+            }
+            feed.advance(crew);
+            if progress(state).is_break() {
                 return Err(Error::Stopped);
             }
         }
-        feed.open();
-        pool.run(std::iter::empty::<fn()>(), feed.steps());
-        if progress(state).is_break() {
-            return Err(Error::Stopped);
-        }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -1,37 +1,48 @@
 //! From what was counted to results and notes.
 
+use crate::Outcome;
 use crate::cell::Cell;
 use crate::curve::Curve;
 use crate::limited::is_earlier;
 use crate::stream::Stream;
 use crate::team::Team;
 use crate::translation::Misses;
-use crate::{Outcome, Plan};
 use broadleaf_memory::{Counters, Totals};
 use broadleaf_metrics::{CellResult, TraceSummary, Walks};
 use broadleaf_policy::{Refusal, Refusals};
 use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
 
-/// What a replay found. The teams have the policies of the plan in its order, and `4k` somewhere.
-pub(crate) fn outcome(teams: &[Team<'_>], stream: &Stream, plan: &Plan) -> Outcome {
-    let cells = || teams.iter().flat_map(Team::cells);
-    let baseline = cells().find(|cell| cell.policy.name() == plan.baseline().name());
-    let base_faults = baseline.map_or(0, |cell| cell.memory.counters().page_faults);
-    let results = teams.iter().flat_map(|team| {
-        (team.cells().iter().enumerate())
-            .flat_map(move |(member, cell)| results(team, member, cell, stream, base_faults))
-    });
+/// What a replay found, without results.
+pub(crate) fn outcome(stream: &Stream) -> Outcome {
     Outcome {
-        interim: Vec::new(),
         trace: TraceSummary {
             pages: stream.touched_pages(),
             ..stream.summary.clone()
         },
-        results: results.collect(),
         notes: notes(stream),
-        choices: Vec::new(),
+        ..Outcome::default()
     }
+}
+
+/// The page faults of the policy of that name; none where no team has it.
+pub(crate) fn faults_of(policy: &str, teams: &[Team<'_>]) -> u64 {
+    let mut cells = teams.iter().flat_map(Team::cells);
+    let cell = cells.find(|cell| cell.policy.name() == policy);
+    cell.map_or(0, |cell| cell.memory.counters().page_faults)
+}
+
+/// The results of each policy of some teams, in their order; `base_faults` are the page faults of the policy `4k`.
+pub(crate) fn of_policies(
+    teams: &[Team<'_>],
+    stream: &Stream,
+    base_faults: u64,
+) -> Vec<Vec<CellResult>> {
+    let results = teams.iter().flat_map(|team| {
+        (team.cells().iter().enumerate())
+            .map(move |(member, cell)| results(team, member, cell, stream, base_faults))
+    });
+    results.collect()
 }
 
 /// The results of a member of a team, one for each machine; `base_faults` are the page faults of the policy `4k`.

@@ -1,26 +1,21 @@
 //! The passes over a trace.
 
-use crate::batch::Batch;
 use crate::cell::{Cell, Promoted};
-use crate::events::tells_a_mapping;
-use crate::feed::{Fed, Feed};
-use crate::kept::{Keeping, Kept};
+use crate::kept::{Keeper, Kept};
 use crate::limited::Sources;
 use crate::members::MOST_MEMBERS;
 use crate::offline::Choice;
+use crate::passes::Passes;
 use crate::pool::Pool;
-use crate::sieve::Sieve;
-use crate::stream::{Refused, Stream, TooLate};
+use crate::stream::Stream;
 use crate::team::Team;
-use crate::trail::stretches;
 use crate::{Plan, Source, limited, result};
-use broadleaf_memory::{Change, GEOMETRY};
 use broadleaf_metrics::{CellResult, TraceSummary};
-use broadleaf_trace::Event;
-use broadleaf_translation::{PageId, Recency};
-use broadleaf_units::SpaceId;
+use broadleaf_policy::Policy;
+use broadleaf_trace::TraceError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Why a replay failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -157,81 +152,127 @@ pub fn run_after<S: Source>(
             reason,
         })?,
     };
+    let Some(limits) = plan.limits() else {
+        return run_unlimited(&mut passes, source, plan);
+    };
     let mut before = Foresight::new();
     for (number, source) in earlier.iter_mut().enumerate() {
         passes.state.earlier = Some(number);
-        let (foresight, _) = foresee(&mut passes, source, plan)?;
+        let foresight = foresee(&mut passes, source, plan)?;
         for (policy, promoted) in foresight {
             let named = limited::named(promoted, number)?;
             before.entry(policy).or_default().extend(named);
         }
     }
     passes.state.earlier = None;
-    let (mut foresight, kept) = foresee(&mut passes, source, plan)?;
+    let mut foresight = foresee(&mut passes, source, plan)?;
     for (policy, promoted) in before {
         foresight.entry(policy).or_default().extend(promoted);
     }
-    if let Some(limits) = plan.limits() {
-        let Passes {
-            progress,
-            state,
-            pool,
-            ..
-        } = passes;
-        let sources = Sources {
-            read: state.pass > 0,
-            earlier,
-            last: source,
-        };
-        return limited::run(sources, plan, limits, &foresight, &pool, state, progress);
-    }
+    let Passes {
+        progress,
+        state,
+        pool,
+        ..
+    } = passes;
+    let sources = Sources {
+        read: state.pass > 0,
+        earlier,
+        last: source,
+    };
+    limited::run(sources, plan, limits, &foresight, &pool, state, progress)
+}
+
+/// The same where memory never runs short. Policies that foresee nothing are replayed in the pass that finds out what others foresee.
+fn run_unlimited<S: Source>(
+    passes: &mut Passes<'_>,
+    source: &mut S,
+    plan: &Plan,
+) -> Result<Outcome, Error<S::Error>> {
+    let foresees = |policy: &dyn Policy| policy.needs().foresight.policy();
     let baseline = plan.baseline().name();
-    let extra = (plan.policies().iter()).all(|policy| policy.name() != baseline);
-    loop {
-        let mut cells = Vec::new();
-        for policy in plan.policies() {
-            let name = policy.needs().foresight.policy();
-            let foreseen = name.and_then(|name| foresight.get(name));
-            cells.push(Cell::new(policy.as_ref(), foreseen));
-        }
-        let mut teams = teams(cells, plan);
-        if plan.curves() {
-            teams = teams.into_iter().map(Team::with_curves).collect();
-        }
-        if extra {
+    let has_baseline = (plan.policies().iter()).any(|policy| policy.name() == baseline);
+    let (mut outcome, results, beside, kept) = loop {
+        let cells = (plan.policies().iter())
+            .filter(|policy| foresees(policy.as_ref()).is_none())
+            .map(|policy| Cell::new(policy.as_ref(), None));
+        let mut teams = teams(cells.collect(), plan);
+        let mut beside = remembering(plan);
+        if !has_baseline {
             // Only its faults are wanted.
-            teams.push(Team::new(vec![Cell::new(plan.baseline(), None)], &[]));
+            beside.push(Cell::new(plan.baseline(), None));
         }
-        let replayed = match &kept {
-            None => passes.replay(source, &mut teams, None)?,
-            Some(kept) => {
-                let mut source = kept
-                    .source()
-                    .map_err(|error| Error::Kept(error.to_string()))?;
-                let replayed = passes.replay(&mut source, &mut teams, None);
-                replayed.map_err(|error| match error {
-                    Error::Source(error) => Error::Kept(error.to_string()),
-                    Error::Kept(why) => Error::Kept(why),
-                    Error::Address { address } => Error::Address { address },
-                    Error::TooManyBlocks {
-                        blocks,
-                        policies,
-                        limit,
-                    } => Error::TooManyBlocks {
-                        blocks,
-                        policies,
-                        limit,
-                    },
-                    Error::NoThreads { threads, reason } => Error::NoThreads { threads, reason },
-                    Error::Memory(why) => Error::Memory(why),
-                    Error::Stopped => Error::Stopped,
-                })?
+        let count = teams.len();
+        if !beside.is_empty() {
+            teams.push(Team::new(beside, &[]));
+        }
+        // Curves follow what is not kept.
+        let keeps = !plan.foreseen().is_empty() && !plan.curves();
+        let keeper = keeps.then(|| Arc::new(Keeper::new(plan.most_kept())));
+        if let Some(stream) = passes.replay(source, &mut teams, keeper.as_ref())? {
+            let faults = result::faults_of(&baseline, &teams);
+            let beside = teams.split_off(count);
+            let results = result::of_policies(&teams, &stream, faults);
+            let kept = keeper.and_then(|keeper| keeper.finish());
+            break (result::outcome(&stream), (results, faults), beside, kept);
+        }
+    };
+    let (at_once, faults) = results;
+    let mut at_once = at_once.into_iter();
+    let mut later = Vec::new().into_iter();
+    if !plan.foreseen().is_empty() {
+        let foresight = promoted(beside);
+        later = loop {
+            let cells = plan.policies().iter().filter_map(|policy| {
+                let name = foresees(policy.as_ref())?;
+                Some(Cell::new(policy.as_ref(), foresight.get(name)))
+            });
+            let mut teams = teams(cells.collect(), plan);
+            let replayed = match &kept {
+                None => passes.replay(source, &mut teams, None)?,
+                Some(kept) => replay_kept(passes, kept, &mut teams)?,
+            };
+            if let Some(stream) = replayed {
+                break result::of_policies(&teams, &stream, faults).into_iter();
             }
         };
-        if let Some(stream) = replayed {
-            return Ok(result::outcome(&teams, &stream, plan));
-        }
     }
+    for policy in plan.policies() {
+        let found = match foresees(policy.as_ref()) {
+            None => at_once.next(),
+            Some(_) => later.next(),
+        };
+        outcome.results.extend(found.into_iter().flatten());
+    }
+    Ok(outcome)
+}
+
+/// Takes teams through what an earlier pass kept.
+fn replay_kept<E>(
+    passes: &mut Passes<'_>,
+    kept: &Kept,
+    teams: &mut [Team<'_>],
+) -> Result<Option<Stream>, Error<E>> {
+    let unreadable = |error: TraceError| Error::Kept(error.to_string());
+    let mut source = kept.source().map_err(unreadable)?;
+    let replayed = passes.replay(&mut source, teams, None);
+    replayed.map_err(|error| match error {
+        Error::Source(error) => Error::Kept(error.to_string()),
+        Error::Kept(why) => Error::Kept(why),
+        Error::Address { address } => Error::Address { address },
+        Error::TooManyBlocks {
+            blocks,
+            policies,
+            limit,
+        } => Error::TooManyBlocks {
+            blocks,
+            policies,
+            limit,
+        },
+        Error::NoThreads { threads, reason } => Error::NoThreads { threads, reason },
+        Error::Memory(why) => Error::Memory(why),
+        Error::Stopped => Error::Stopped,
+    })
 }
 
 /// How many policies a team has at least, where there are threads for another: what they look up in common they look up once.
@@ -246,7 +287,12 @@ fn teams<'a>(mut cells: Vec<Cell<'a>>, plan: &'a Plan) -> Vec<Team<'a>> {
     let mut teams = Vec::new();
     for left in (1..=count).rev() {
         let rest = cells.split_off(cells.len().div_ceil(left));
-        teams.push(Team::new(cells, plan.machines()));
+        let team = Team::new(cells, plan.machines());
+        teams.push(if plan.curves() {
+            team.with_curves()
+        } else {
+            team
+        });
         cells = rest;
     }
     teams
@@ -255,230 +301,35 @@ fn teams<'a>(mut cells: Vec<Cell<'a>>, plan: &'a Plan) -> Vec<Team<'a>> {
 /// What policies foresee: what each promotes, by its name.
 pub(crate) type Foresight = BTreeMap<String, Promoted>;
 
-/// What each policy that others foresee promotes, and the reduced form of the trace, where that is small enough to be kept for the pass to come.
+/// The policies that others foresee.
+fn remembering(plan: &Plan) -> Vec<Cell<'_>> {
+    let foreseen = plan.foreseen().iter();
+    let cells = foreseen.map(|policy| Cell::new(policy.as_ref(), None).remembering());
+    cells.collect()
+}
+
+/// What each policy of some teams promoted.
+fn promoted(teams: Vec<Team<'_>>) -> Foresight {
+    let cells = teams.into_iter().flat_map(Team::into_cells);
+    let promoted = cells.map(|cell| (cell.policy.name(), cell.into_promoted()));
+    promoted.collect()
+}
+
+/// What each policy that others foresee promotes, by a pass over the trace for that alone.
 fn foresee<S: Source>(
     passes: &mut Passes<'_>,
     source: &mut S,
     plan: &Plan,
-) -> Result<(Foresight, Option<Kept>), Error<S::Error>> {
+) -> Result<Foresight, Error<S::Error>> {
     if plan.foreseen().is_empty() {
-        return Ok((Foresight::new(), None));
+        return Ok(Foresight::new());
     }
     // Spaces of other traces have the same names.
     passes.told.clear();
     loop {
-        let cells = (plan.foreseen().iter())
-            .map(|policy| Cell::new(policy.as_ref(), None).remembering())
-            .collect();
-        let mut teams = vec![Team::new(cells, &[])];
-        // Curves follow what is not kept.
-        let mut keeping = (!plan.curves()).then(|| Keeping::new(plan.most_kept()));
-        let replayed = passes.replay(source, &mut teams, keeping.as_mut())?;
-        if replayed.is_some() {
-            let cells = teams.into_iter().flat_map(Team::into_cells);
-            let foresight = cells.map(|cell| (cell.policy.name(), cell.into_promoted()));
-            return Ok((foresight.collect(), keeping.and_then(Keeping::finish)));
+        let mut teams = vec![Team::new(remembering(plan), &[])];
+        if passes.replay(source, &mut teams, None)?.is_some() {
+            return Ok(promoted(teams));
         }
-    }
-}
-
-/// How many batches are prepared before the teams begin with them.
-const MOST_BATCHES: usize = 64;
-/// From how many batches on it is worth while to decode more at the same time, where enough is decoded.
-const WORTH_SHARING: usize = 4;
-
-/// What the passes over a trace share.
-struct Passes<'a> {
-    progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
-    state: Progress,
-    /// Address spaces that are known to have their mappings told.
-    told: BTreeSet<SpaceId>,
-    plan: &'a Plan,
-    pool: Pool,
-}
-
-/// Batches that are prepared, and old ones whose memory is used again.
-#[derive(Default)]
-struct Prepared {
-    batches: Vec<Batch>,
-    used: usize,
-}
-
-impl Prepared {
-    fn clear(&mut self) {
-        self.used = 0;
-    }
-
-    fn add(&mut self) -> &mut Batch {
-        if self.used == self.batches.len() {
-            self.batches.push(Batch::default());
-        }
-        self.used += 1;
-        &mut self.batches[self.used - 1]
-    }
-
-    fn get(&self) -> &[Batch] {
-        &self.batches[..self.used]
-    }
-}
-
-impl Passes<'_> {
-    /// Takes the teams through the trace. `None` where it has to be done again with new ones: what a space's mappings are
-    /// was told too late, and is known now.
-    ///
-    /// In turns: what was decoded is prepared, up to an event that changes what policies see; then the teams replay it while more is
-    /// decoded. `keeping` is handed all that the teams are.
-    fn replay<S: Source>(
-        &mut self,
-        source: &mut S,
-        teams: &mut [Team<'_>],
-        mut keeping: Option<&mut Keeping>,
-    ) -> Result<Option<Stream>, Error<S::Error>> {
-        if self.state.pass > 0 {
-            source.rewind().map_err(Error::Source)?;
-        }
-        self.state.pass += 1;
-        let policies = teams.iter().map(|team| team.cells().len()).sum();
-        let designs = self.plan.machines().iter().map(|machine| &machine.design);
-        let mut sieve = Sieve::new(Recency::new(designs));
-        if self.plan.curves() {
-            sieve = sieve.following();
-        }
-        let mut stream = Stream::new(self.told.clone());
-        let mut feed = Feed::new(source, sieve, self.plan.threads());
-        let mut prepared = Prepared::default();
-        let mut pending = None;
-        loop {
-            prepared.clear();
-            let mut decodes = true;
-            loop {
-                let piece = match pending.take() {
-                    Some(piece) => piece,
-                    None => match feed.next().map_err(Error::Source)? {
-                        Some(piece) => piece,
-                        None => break,
-                    },
-                };
-                if prepared.used > 0 && stream.is_changed_by(&piece) {
-                    // The teams have to come as far first. More is decoded already.
-                    pending = Some(piece);
-                    decodes = prepared.used >= WORTH_SHARING;
-                    break;
-                }
-                if let Some(keeping) = &mut keeping {
-                    keeping.add(&piece);
-                }
-                if stream.is_changed_by(&piece) {
-                    teams.iter_mut().for_each(|team| team.pass(&stream));
-                }
-                match piece {
-                    Fed::Visits(sifted, sums) => {
-                        if sums.data {
-                            let changes = stream.end_spaces();
-                            apply(&changes, teams, &mut stream);
-                        }
-                        for stretch in stretches(&sifted) {
-                            stream
-                                .take(&sifted, stretch, prepared.add())
-                                .map_err(|why| refused(why, policies))?;
-                        }
-                        stream.pass(&sums);
-                        feed.give_back(sifted);
-                    }
-                    Fed::Event(event) => match stream.event(&event) {
-                        Ok(changes) => apply(&changes, teams, &mut stream),
-                        Err(TooLate) => {
-                            learn(&mut self.told, &mut feed, stream.running, &self.pool)?;
-                            self.state.passes += 1;
-                            return Ok(None);
-                        }
-                    },
-                }
-                has_room(&stream, policies, self.plan.most_blocks())?;
-                if prepared.used >= MOST_BATCHES {
-                    break;
-                }
-            }
-            if prepared.used == 0 && pending.is_none() && feed.is_at_end() {
-                teams.iter_mut().for_each(|team| team.pass(&stream));
-                return Ok(Some(stream));
-            }
-            if decodes {
-                feed.open();
-            }
-            let replays = teams.iter_mut().map(|team| {
-                let (batches, stream) = (prepared.get(), &stream);
-                move || batches.iter().for_each(|batch| team.replay(batch, stream))
-            });
-            self.pool.run(replays, feed.steps().filter(|_| decodes));
-            #[cfg(test)]
-            teams.iter().for_each(|team| team.check(&stream));
-            self.state.accesses = stream.now();
-            if (self.progress)(self.state).is_break() {
-                return Err(Error::Stopped);
-            }
-        }
-    }
-}
-
-/// Reads the rest of the trace for the spaces whose mappings it tells; the running one is known to be such.
-fn learn<S: Source>(
-    told: &mut BTreeSet<SpaceId>,
-    feed: &mut Feed<'_, S>,
-    mut running: SpaceId,
-    pool: &Pool,
-) -> Result<(), Error<S::Error>> {
-    told.insert(running);
-    while !feed.is_at_end() {
-        while let Some(piece) = feed.next().map_err(Error::Source)? {
-            match piece {
-                Fed::Event(Event::SpaceSwitch(space)) => running = space,
-                Fed::Event(event) if tells_a_mapping(&event) => {
-                    told.insert(running);
-                }
-                Fed::Event(_) => {}
-                Fed::Visits(sifted, _) => feed.give_back(sifted),
-            }
-        }
-        feed.open();
-        pool.run(std::iter::empty::<fn()>(), feed.steps());
-    }
-    Ok(())
-}
-
-/// Tells all teams what changes, which have replayed all that comes before.
-fn apply(changes: &[Change], teams: &mut [Team<'_>], stream: &mut Stream) {
-    for change in changes {
-        stream.histories.make_room(stream.spaces.blocks());
-        for team in &mut *teams {
-            team.apply(change, stream);
-        }
-        stream.histories.apply(change);
-    }
-}
-
-/// Whether every policy may keep all blocks that are known.
-fn has_room<E>(stream: &Stream, policies: usize, limit: usize) -> Result<(), Error<E>> {
-    let blocks = stream.spaces.blocks();
-    if blocks.saturating_mul(policies) <= limit {
-        return Ok(());
-    }
-    Err(Error::TooManyBlocks {
-        blocks,
-        policies,
-        limit,
-    })
-}
-
-pub(crate) fn refused<E>(refused: Refused, policies: usize) -> Error<E> {
-    match refused {
-        Refused::Page(page) => Error::Address {
-            address: page.0 << GEOMETRY.base().shift(),
-        },
-        Refused::Block => Error::TooManyBlocks {
-            blocks: PageId::MOST_BLOCKS + 1,
-            policies,
-            limit: PageId::MOST_BLOCKS,
-        },
     }
 }

@@ -83,6 +83,16 @@ impl Sieve {
         }
     }
 
+    /// Becomes as new as another, and keeps its memory.
+    pub(crate) fn renew(&mut self, new: &Self) {
+        self.recency.clone_from(&new.recency);
+        self.stored.fill(NO_PAGE);
+        self.dirty.fill(NO_BLOCK);
+        self.words.clear();
+        self.follows = new.follows;
+        self.shallow_for = new.shallow_for;
+    }
+
     /// Tells what all visits look up, too.
     pub(crate) const fn following(mut self) -> Self {
         self.follows = true;

@@ -47,6 +47,11 @@ impl<'a> Team<'a> {
         self
     }
 
+    /// Whether nothing is looked up: then a replay is so little work that nobody else need be woken for it.
+    pub(crate) const fn is_light(&self) -> bool {
+        self.translations.is_empty() && self.curves.is_empty()
+    }
+
     /// What TLBs of every geometry missed under one member, where somebody asked.
     pub(crate) fn curve(&self, member: usize) -> Option<&Curve> {
         self.curves.get(member)

@@ -6,8 +6,8 @@ use super::earlier::Names;
 use super::result;
 use super::steps::Steps;
 use crate::events::tells_a_mapping;
+use crate::passes::refused;
 use crate::pool::Pool;
-use crate::run::refused;
 use crate::stream::{Stream, TooLate};
 use crate::{Error, Part, Piece, Plan, Progress, Source};
 use broadleaf_memory::GEOMETRY;
@@ -242,7 +242,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             .cells
             .iter_mut()
             .map(|cell| move || cell.replay(steps, stream));
-        self.pool.run(replays, std::iter::empty::<fn()>());
+        self.pool.run(replays);
         self.steps.steps.clear();
     }
 

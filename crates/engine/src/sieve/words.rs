@@ -82,11 +82,8 @@ impl Words {
         if (self.of, self.words.len()) == (of, vocabulary.len()) {
             return;
         }
+        self.clear();
         self.of = of;
-        self.words.clear();
-        self.pages.clear();
-        self.states.clear();
-        self.owners.clear();
         self.owners.resize(Recency::PLACES, NONE);
         for visit in vocabulary {
             // Units ascend, so those of a page stand side by side.
@@ -108,6 +105,15 @@ impl Words {
                 },
             });
         }
+    }
+
+    /// Knows no part.
+    pub(super) fn clear(&mut self) {
+        self.of = 0;
+        self.words.clear();
+        self.pages.clear();
+        self.states.clear();
+        self.owners.clear();
     }
 
     /// Goes through words up to the first that may change something. Answers how many there are before it, and what those come to.
