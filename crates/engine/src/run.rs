@@ -183,18 +183,25 @@ pub fn run_after<S: Source>(
     limited::run(sources, plan, limits, &foresight, &pool, state, progress)
 }
 
-/// The same where memory never runs short. Policies that foresee nothing are replayed in the pass that finds out what others foresee.
+/// The same where memory never runs short. With several threads, policies that foresee nothing are replayed in the pass that finds out what others foresee.
 fn run_unlimited<S: Source>(
     passes: &mut Passes<'_>,
     source: &mut S,
     plan: &Plan,
 ) -> Result<Outcome, Error<S::Error>> {
+    // One team of all is less work than two, but while it is at work other threads would have nothing to do.
+    let together = !plan.foreseen().is_empty() && plan.threads() == 1;
     let foresees = |policy: &dyn Policy| policy.needs().foresight.policy();
+    let waits = |policy: &dyn Policy| together || foresees(policy).is_some();
     let baseline = plan.baseline().name();
-    let has_baseline = (plan.policies().iter()).any(|policy| policy.name() == baseline);
+    let mut at_once = plan
+        .policies()
+        .iter()
+        .filter(|policy| !waits(policy.as_ref()));
+    let has_baseline = at_once.any(|policy| policy.name() == baseline);
     let (mut outcome, results, beside, kept) = loop {
         let cells = (plan.policies().iter())
-            .filter(|policy| foresees(policy.as_ref()).is_none())
+            .filter(|policy| !waits(policy.as_ref()))
             .map(|policy| Cell::new(policy.as_ref(), None));
         let mut teams = teams(cells.collect(), plan);
         let mut beside = remembering(plan);
@@ -223,9 +230,10 @@ fn run_unlimited<S: Source>(
     if !plan.foreseen().is_empty() {
         let foresight = promoted(beside);
         later = loop {
-            let cells = plan.policies().iter().filter_map(|policy| {
-                let name = foresees(policy.as_ref())?;
-                Some(Cell::new(policy.as_ref(), foresight.get(name)))
+            let waiting = (plan.policies().iter()).filter(|policy| waits(policy.as_ref()));
+            let cells = waiting.map(|policy| {
+                let name = foresees(policy.as_ref());
+                Cell::new(policy.as_ref(), name.and_then(|name| foresight.get(name)))
             });
             let mut teams = teams(cells.collect(), plan);
             let replayed = match &kept {
@@ -238,9 +246,10 @@ fn run_unlimited<S: Source>(
         };
     }
     for policy in plan.policies() {
-        let found = match foresees(policy.as_ref()) {
-            None => at_once.next(),
-            Some(_) => later.next(),
+        let found = if waits(policy.as_ref()) {
+            later.next()
+        } else {
+            at_once.next()
         };
         outcome.results.extend(found.into_iter().flatten());
     }
