@@ -8,7 +8,7 @@ use crate::pool::{Crew, Pool};
 use crate::sieve::Sieve;
 use crate::stream::{Refused, Stream, TooLate};
 use crate::team::Team;
-use crate::trail::stretches;
+use crate::trail::{Follows, stretches};
 use crate::{Error, Plan, Progress, Source};
 use broadleaf_memory::{Change, GEOMETRY};
 use broadleaf_trace::Event;
@@ -76,7 +76,15 @@ impl Passes<'_> {
         let designs = self.plan.machines().iter().map(|machine| &machine.design);
         let mut sieve = Sieve::new(Recency::new(designs));
         if self.plan.curves() {
-            sieve = sieve.following();
+            // Between two lookups only reservations that fall due are decided about.
+            let policies = self.plan.policies().iter().map(AsRef::as_ref);
+            let mut all = policies.chain([self.plan.baseline()]);
+            let timed = all.any(|policy| policy.needs().asked_at_age.is_some());
+            sieve = sieve.following(if timed {
+                Follows::Times
+            } else {
+                Follows::Pages
+            });
         }
         let mut stream = Stream::new(self.told.clone());
         let heavy = teams.iter().filter(|team| !team.is_light()).count();

@@ -4,6 +4,7 @@ mod words;
 
 use crate::events::is_seen_by_no_policy;
 use crate::feed::Sifted;
+use crate::trail::{Follows, Trail};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_trace::reduced::{Kept, Manner, Sums};
 use broadleaf_trace::{Event, Lead, Phrased, Visit};
@@ -59,7 +60,7 @@ pub(crate) struct Sieve {
     /// Visits that are told one by one though their part names what repeats; kept for its memory.
     unfolded: Vec<Visit>,
     /// Whether what all visits look up is told too.
-    follows: bool,
+    follows: Follows,
     /// For how many more stretches only the newest pages are looked at.
     shallow_for: u32,
 }
@@ -78,7 +79,7 @@ impl Sieve {
             dirty: [NO_BLOCK; DIRTY],
             words: Words::default(),
             unfolded: Vec::new(),
-            follows: false,
+            follows: Follows::Nothing,
             shallow_for: 0,
         }
     }
@@ -94,20 +95,33 @@ impl Sieve {
     }
 
     /// Tells what all visits look up, too.
-    pub(crate) const fn following(mut self) -> Self {
-        self.follows = true;
+    pub(crate) const fn following(mut self, follows: Follows) -> Self {
+        self.follows = follows;
         self
     }
 
     /// Of a reduced piece, what is kept is all that is known, and so all that is followed.
     pub(crate) fn follow_kept(&self, sifted: &mut Sifted) {
-        if self.follows {
+        if self.follows != Follows::Nothing {
             let Sifted { kept, trail } = sifted;
             for (at, visit) in kept.iter().enumerate() {
                 let before = trail.pages.len();
-                trail.add(PageNumber(visit.page), visit.time, visit.manner.leads());
+                let page = PageNumber(visit.page);
+                self.follow(trail, page, visit.time, visit.manner.leads());
                 trail.keep(at + 1, before);
             }
+        }
+    }
+
+    /// Tells a page that is looked up, if somebody follows.
+    #[inline(always)]
+    fn follow(&self, trail: &mut Trail, page: PageNumber, time: u64, leads: bool) {
+        match self.follows {
+            Follows::Nothing => {}
+            Follows::Pages => {
+                trail.add(page);
+            }
+            Follows::Times => trail.add_at(page, time, leads),
         }
     }
 
@@ -146,8 +160,8 @@ impl Sieve {
             // What is caught up with before it comes right before its first access: the one that it leads with, or its own.
             let manner = if leads { Manner::LEAD } else { Manner::LOAD };
             let before = trail.pages.len();
-            if self.follows && (leads || visit.loads | visit.stores != 0) {
-                trail.add(page, time, leads);
+            if leads || visit.loads | visit.stores != 0 {
+                self.follow(trail, page, time, leads);
             }
             let mut look_up = |page| kept.push(made_up(page, time, manner));
             if known & !leads {
@@ -163,7 +177,7 @@ impl Sieve {
                 }
             }
             kept.push(own(visit, page, time));
-            if self.follows {
+            if self.follows != Follows::Nothing {
                 trail.keep(kept.len(), before);
             }
         }
@@ -193,13 +207,19 @@ impl Sieve {
             loop {
                 let begin = sums.accesses();
                 let recency = &mut self.recency;
-                let (passed, come_to) = if self.follows {
-                    let trail = &mut sifted.trail;
-                    trail.reserve(words.len() - at);
-                    let follow = |page, before| trail.add(page, begin + before, false);
-                    self.words.pass_followed(&words[at..], recency, follow)
-                } else {
-                    self.words.pass(&words[at..], recency)
+                let (words, of_words, trail) = (&words[at..], &self.words, &mut sifted.trail);
+                let (passed, come_to) = match self.follows {
+                    Follows::Nothing => of_words.pass(words, recency),
+                    Follows::Pages => {
+                        trail.pages.reserve(words.len());
+                        of_words.pass_followed(words, recency, |page, _| {
+                            trail.add(page);
+                        })
+                    }
+                    Follows::Times => {
+                        let follow = |page, before| trail.add_at(page, begin + before, false);
+                        of_words.pass_followed(words, recency, follow)
+                    }
                 };
                 at += passed;
                 let [loads, stores, instructions] = come_to.split();
@@ -239,8 +259,8 @@ impl Sieve {
         let known = !stores_to || self.words.was_stored_to(slot);
         let page = PageNumber(visit.unit >> shift);
         let before = trail.pages.len();
-        if self.follows && (leads || visit.accesses() > 0) {
-            trail.add(page, time, leads);
+        if leads || visit.accesses() > 0 {
+            self.follow(trail, page, time, leads);
         }
         if known && !leads {
             if visit.accesses() == 0 {
@@ -262,7 +282,7 @@ impl Sieve {
             }
         }
         kept.push(own(visit, page, time));
-        if self.follows {
+        if self.follows != Follows::Nothing {
             trail.keep(kept.len(), before);
         }
     }
@@ -287,7 +307,7 @@ impl Sieve {
         let end = sums.accesses();
         self.recency
             .catch_up(&mut |page| kept.push(made_up(page, end, Manner::LEAD)));
-        if self.follows {
+        if self.follows != Follows::Nothing {
             trail.keep(kept.len(), trail.pages.len());
         }
     }

@@ -213,10 +213,14 @@ impl Stream {
             let block = self.block(page)?.block;
             batch.trail.pages.push((page, block));
         }
-        let times = sifted.trail.times[first..].iter().take(last + 1 - first);
-        let times = times.map(|time| begin.saturating_add_signed(*time));
-        batch.trail.times.extend(times);
-        batch.trail.times.resize(last + 1 - first, u64::MAX);
+        if let Some(times) = sifted.trail.times.get(first..)
+            && !sifted.trail.times.is_empty()
+        {
+            let times = times.iter().take(last + 1 - first);
+            let times = times.map(|time| begin.saturating_add_signed(*time));
+            batch.trail.times.extend(times);
+            batch.trail.times.resize(last + 1 - first, u64::MAX);
+        }
         if let Some(before) = sifted.trail.before.get(from..to) {
             let before = before.iter().map(|before| before - first as u32);
             batch.trail.before.extend(before);

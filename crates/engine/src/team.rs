@@ -187,6 +187,10 @@ impl<'a> Team<'a> {
     ) {
         let trail = &batch.trail;
         loop {
+            if self.never_due() {
+                self.follow_all(batch, visits, pages);
+                return;
+            }
             let visit = batch.times[visits.clone()].first();
             let page = trail.times[pages.clone()].first();
             let Some(&next) = visit.into_iter().chain(page).min() else {
@@ -204,16 +208,22 @@ impl<'a> Team<'a> {
             let due = |time: &u64| self.never_due() || *time < self.due;
             let visit = visits.start + batch.times[visits.clone()].partition_point(due);
             let page = pages.start + trail.times[pages.clone()].partition_point(due);
-            for translation in &mut self.translations {
-                translation.look_up(batch, visits.start..visit, &self.superpages);
-            }
-            for &(page, block) in &trail.pages[pages.start..page] {
-                look_up(&mut self.curves, &self.superpages, batch.space, page, block);
-            }
-            if let Some(&(last, block)) = trail.pages[pages.start..page].last() {
-                self.last = Some((batch.space, last, block));
-            }
+            self.follow_all(batch, visits.start..visit, pages.start..page);
             (visits.start, pages.start) = (visit, page);
+        }
+    }
+
+    /// The same, between two times at which something falls due.
+    fn follow_all(&mut self, batch: &Batch, visits: Range<usize>, pages: Range<usize>) {
+        for translation in &mut self.translations {
+            translation.look_up(batch, visits.clone(), &self.superpages);
+        }
+        let pages = &batch.trail.pages[pages];
+        for &(page, block) in pages {
+            look_up(&mut self.curves, &self.superpages, batch.space, page, block);
+        }
+        if let Some(&(page, block)) = pages.last() {
+            self.last = Some((batch.space, page, block));
         }
     }
 

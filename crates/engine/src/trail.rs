@@ -6,11 +6,20 @@ use crate::feed::Sifted;
 use broadleaf_memory::BlockId;
 use broadleaf_units::PageNumber;
 
+/// Whether somebody follows what all visits look up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Follows {
+    Nothing,
+    Pages,
+    /// Pages and their times: something may be decided between two lookups.
+    Times,
+}
+
 /// Pages that were looked up, none twice in a row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
     pub(crate) pages: Vec<PageNumber>,
-    /// How many accesses were made before each lookup's own, since the piece began: one before it where the piece begins with the rest of an access.
+    /// How many accesses were made before each lookup's own, since the piece began: one before it where the piece begins with the rest of an access. None where nobody asks.
     pub(crate) times: Vec<i64>,
     /// For each visit that is kept, how many of these come before it.
     pub(crate) before: Vec<u32>,
@@ -18,19 +27,23 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
+    /// A page is looked up; says whether it is another than the last.
     #[inline]
-    pub(crate) fn add(&mut self, page: PageNumber, time: u64, leads: bool) {
-        if self.last != Some(page) {
+    pub(crate) fn add(&mut self, page: PageNumber) -> bool {
+        let is_other = self.last != Some(page);
+        if is_other {
             self.last = Some(page);
             self.pages.push(page);
-            self.times.push(time as i64 - i64::from(leads));
         }
+        is_other
     }
 
-    /// So many may be added.
-    pub(crate) fn reserve(&mut self, more: usize) {
-        self.pages.reserve(more);
-        self.times.reserve(more);
+    /// The same, behind so many accesses, of which the last is its own where it leads.
+    #[inline]
+    pub(crate) fn add_at(&mut self, page: PageNumber, time: u64, leads: bool) {
+        if self.add(page) {
+            self.times.push(time as i64 - i64::from(leads));
+        }
     }
 
     /// So many visits are kept now; those that are new come behind `before` pages.
@@ -91,7 +104,8 @@ pub(crate) fn stretches(sifted: &Sifted) -> impl Iterator<Item = Stretch> + '_ {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Followed {
     pub(crate) pages: Vec<(PageNumber, BlockId)>,
-    /// The time of each, and behind them that of the page that comes next, which is in the next stretch; the last time there can be where none does.
+    /// The time of each, and behind them that of the page that comes next, which is in the next stretch; the last time there can be where none does. None where nobody
+    /// asks.
     pub(crate) times: Vec<u64>,
     /// For each visit of the batch, how many of these come before it.
     pub(crate) before: Vec<u32>,
@@ -131,7 +145,7 @@ mod tests {
                     let before = sifted.trail.pages.len();
                     for _ in 0..random.below(each * 4) / 3 % 40_000 {
                         let page = sifted.trail.pages.len() as u64;
-                        sifted.trail.add(PageNumber(page), page, false);
+                        sifted.trail.add_at(PageNumber(page), page, false);
                     }
                     sifted.trail.keep(number as usize + 1, before);
                 }

@@ -25,11 +25,13 @@
 
 mod deep;
 mod names;
+mod pair;
 mod set;
 
 use broadleaf_units::SpaceId;
 use deep::Deep;
 use names::{Name, Names};
+use pair::{Pair, set_of};
 use set::{Set, WAYS};
 
 /// How many numbers of sets there are: 1, 2, 4 and so on.
@@ -69,13 +71,12 @@ pub struct GeometryMisses {
 #[derive(Clone, Debug)]
 pub struct Stacks {
     names: Names,
-    /// What was referenced last, where it was not removed since.
-    newest: Option<(SpaceId, u64)>,
+    pair: Pair,
     /// The upper part of each list, one set beside the other: the one of one set first, then those of two, and so on.
     sets: Vec<Set>,
     /// The lower part of the list of one set.
     deep: Deep,
-    /// For each number of sets, how many references were found at which depth; behind those, what was found deeper or nowhere.
+    /// For each number of sets, how many references were found at which depth, but for those that the pair counts; behind those, what was found deeper or nowhere.
     found: [[u64; WAYS + 1]; LEVELS],
     /// How many were found in which part of the lower list; behind those, what was not found.
     found_deep: [u64; deep::PARTS + 1],
@@ -100,7 +101,7 @@ impl Stacks {
     pub fn new() -> Self {
         Self {
             names: Names::new(),
-            newest: None,
+            pair: Pair::new(),
             sets: vec![Set::EMPTY; first_set(LEVELS)],
             deep: Deep::new(),
             found: [[0; WAYS + 1]; LEVELS],
@@ -111,10 +112,11 @@ impl Stacks {
     /// A page is looked up; where that misses, a walk brings it in. `page` is the page's number in pages of this size.
     #[inline]
     pub fn reference(&mut self, space: SpaceId, page: u64) {
-        if self.newest == Some((space, page)) {
+        if self.pair.is_newest(space, page) || self.pair.turn(space, page) {
             return;
         }
-        self.newest = Some((space, page));
+        self.pair.settle(&mut self.sets);
+        self.pair.put(space, page);
         let name = match self.names.name(space, page) {
             Some(name) => name,
             None => self.new_name(space, page),
@@ -129,8 +131,7 @@ impl Stacks {
             self.found_deep[part] += 1;
         }
         for (level, found) in self.found.iter_mut().enumerate().skip(1) {
-            let number = first_set(level) + (page as usize & ((1 << level) - 1));
-            let set = &mut self.sets[number];
+            let set = &mut self.sets[set_of(page, level)];
             if set.newest() == Some(name) {
                 return;
             }
@@ -140,15 +141,14 @@ impl Stacks {
 
     /// Removes the entry of one page.
     pub fn remove(&mut self, space: SpaceId, page: u64) {
-        self.newest = None;
+        self.pair.forget(&mut self.sets);
         let Some(name) = self.names.name(space, page) else {
             return;
         };
         // A set of a coarser division holds no more of a set's pages than the finer set of as many ways does: what is not in the finest is in none.
         // Only the fully associative ones are larger than that.
         for level in (0..LEVELS).rev() {
-            let number = first_set(level) + (page as usize & ((1 << level) - 1));
-            if !self.sets[number].remove(name) {
+            if !self.sets[set_of(page, level)].remove(name) {
                 break;
             }
         }
@@ -173,7 +173,6 @@ impl Stacks {
             }
             page = next;
         }
-        self.newest = None;
     }
 
     /// Removes the entries of a space.
@@ -182,7 +181,7 @@ impl Stacks {
     }
 
     fn remove_where(&mut self, unwanted: impl Fn(SpaceId, u64) -> bool) {
-        self.newest = None;
+        self.pair.forget(&mut self.sets);
         let names = &self.names;
         let goes = |name: Name| {
             let (space, page) = names.page(name);
@@ -201,7 +200,8 @@ impl Stacks {
             let of = move |ways: usize| GeometryMisses {
                 sets: 1 << level,
                 ways,
-                misses: self.found[level][ways..].iter().sum(),
+                misses: self.found[level][ways..].iter().sum::<u64>()
+                    + if ways == 1 { self.pair.turns(level) } else { 0 },
             };
             let deep = (1..=deep::PARTS).map(|part| GeometryMisses {
                 sets: 1,
@@ -247,11 +247,7 @@ impl Stacks {
             for (at, name) in names.iter().enumerate() {
                 assert!(!names[..at].contains(name), "one page twice in a set");
                 let (_, page) = self.names.page(*name);
-                assert_eq!(
-                    first_set(level) + page as usize % (1 << level),
-                    number,
-                    "a page in another's set"
-                );
+                assert_eq!(set_of(page, level), number, "a page in another's set");
             }
         }
         self.deep.check();

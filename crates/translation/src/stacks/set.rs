@@ -19,6 +19,12 @@ impl Set {
         Name::from_bits(self.0[0])
     }
 
+    /// The newest and the one behind it change places.
+    #[inline]
+    pub(super) const fn turn(&mut self) {
+        self.0.swap(0, 1);
+    }
+
     /// Makes an entry the newest. Says at which depth it was, [`WAYS`] where it was not there, and which one was pushed out.
     ///
     /// One by one from the top: most are found near there. Comparing all at once and moving what has to move without branches takes more
