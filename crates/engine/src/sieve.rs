@@ -207,18 +207,18 @@ impl Sieve {
             loop {
                 let begin = sums.accesses();
                 let recency = &mut self.recency;
-                let (words, of_words, trail) = (&words[at..], &self.words, &mut sifted.trail);
+                let (left, of_words, trail) = (&words[at..], &self.words, &mut sifted.trail);
                 let (passed, come_to) = match self.follows {
-                    Follows::Nothing => of_words.pass(words, recency),
+                    Follows::Nothing => of_words.pass(left, recency),
                     Follows::Pages => {
-                        trail.pages.reserve(words.len());
-                        of_words.pass_followed(words, recency, |page, _| {
+                        trail.pages.reserve(left.len());
+                        of_words.pass_followed(left, recency, |page, _| {
                             trail.add(page);
                         })
                     }
                     Follows::Times => {
                         let follow = |page, before| trail.add_at(page, begin + before, false);
-                        of_words.pass_followed(words, recency, follow)
+                        of_words.pass_followed(left, recency, follow)
                     }
                 };
                 at += passed;
