@@ -6,12 +6,10 @@ mod slot;
 
 use crate::pool::Crew;
 use crate::sieve::Sieve;
+use crate::sifted::Fed;
 use crate::source::{Part, Source};
-use crate::trail::Trail;
 use ahead::Ahead;
 use broadleaf_memory::GEOMETRY;
-use broadleaf_trace::Event;
-use broadleaf_trace::reduced::{Kept, Sums};
 pub(crate) use lists::Lists;
 use slot::Slot;
 use std::collections::VecDeque;
@@ -22,29 +20,6 @@ use std::sync::Arc;
 const STEP: usize = 1 << 16;
 /// The same where somebody else decodes them: more than a part of a recording has, so that its end is found.
 const SHARED_STEP: usize = (1 << 19) + 1;
-
-/// What the sieve makes of visits.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sifted {
-    /// Those that may change something.
-    pub(crate) kept: Vec<Kept>,
-    /// What all look up, where somebody follows that.
-    pub(crate) trail: Trail,
-}
-
-impl Sifted {
-    fn clear(&mut self) {
-        self.kept.clear();
-        self.trail.clear();
-    }
-}
-
-/// A piece of the trace.
-pub(crate) enum Fed {
-    /// Visits that were sifted, and what all come to.
-    Visits(Sifted, Sums),
-    Event(Event),
-}
 
 /// A part, and how it ended.
 type Ended<P> = (P, Result<(), <P as Part>::Error>);

@@ -1,6 +1,7 @@
 //! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need not be decoded again.
 
-use crate::feed::{Fed, Lists};
+use crate::feed::Lists;
+use crate::sifted::Fed;
 use crate::source::{Part, Piece, Source};
 use broadleaf_trace::reduced::{ReducedHeader, ReducedPartReader, ReducedReader, ReducedWriter};
 use broadleaf_trace::{Grain, TraceError};

@@ -24,6 +24,7 @@ mod reduce;
 mod result;
 mod run;
 mod sieve;
+mod sifted;
 mod source;
 mod stream;
 mod team;

@@ -2,13 +2,14 @@
 
 use crate::batch::Batch;
 use crate::events::tells_a_mapping;
-use crate::feed::{Fed, Feed};
+use crate::feed::Feed;
 use crate::kept::Keeper;
 use crate::pool::{Crew, Pool};
 use crate::sieve::Sieve;
+use crate::sifted::{Fed, stretches};
 use crate::stream::{Refused, Stream, TooLate};
 use crate::team::Team;
-use crate::trail::{Follows, stretches};
+use crate::trail::Follows;
 use crate::{Error, Plan, Progress, Source};
 use broadleaf_memory::{Change, GEOMETRY};
 use broadleaf_trace::Event;

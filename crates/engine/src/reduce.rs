@@ -1,9 +1,10 @@
 //! Reducing a trace: what a replay would be handed, handed out.
 
-use crate::feed::{Fed, Feed};
+use crate::feed::Feed;
 use crate::plan::MOST_THREADS;
 use crate::pool::Pool;
 use crate::sieve::Sieve;
+use crate::sifted::Fed;
 use crate::{Error, Piece, Progress, Source};
 use broadleaf_translation::{Machine, Recency};
 use std::ops::ControlFlow;

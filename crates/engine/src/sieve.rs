@@ -3,7 +3,7 @@
 mod words;
 
 use crate::events::is_seen_by_no_policy;
-use crate::feed::Sifted;
+use crate::sifted::Sifted;
 use crate::trail::{Follows, Trail};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_trace::reduced::{Kept, Manner, Sums};

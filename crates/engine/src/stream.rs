@@ -2,8 +2,8 @@
 
 use crate::batch::Batch;
 use crate::events::is_seen_by_no_policy;
-use crate::feed::{Fed, Sifted};
-use crate::trail::Stretch;
+use crate::sifted::{Fed, Sifted, Stretch};
+
 use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY, Histories};
 use broadleaf_metrics::TraceSummary;
 use broadleaf_trace::Event;

@@ -1,7 +1,8 @@
 //! A part of the trace that is decoded and sieved ahead of its use.
 
-use super::{Fed, Lists, Sifted};
+use super::Lists;
 use crate::sieve::Sieve;
+use crate::sifted::{Fed, Sifted};
 use crate::source::{Part, Piece};
 use broadleaf_trace::reduced::Sums;
 use std::collections::VecDeque;

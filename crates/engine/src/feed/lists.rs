@@ -1,6 +1,6 @@
 //! Lists that are used again, so that their memory need not be asked for again.
 
-use super::{Fed, Sifted};
+use crate::sifted::{Fed, Sifted};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many are kept at most.
