@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// How many visits are decoded in one go: so few that what is kept of them stays in the cache.
 const STEP: usize = 1 << 16;
-/// The same where somebody else decodes them: more than a part of a recording has, so that its end is found.
+/// The same where somebody else decodes them: more than a part of a recording has, so that its end is found at once where few are kept.
 const SHARED_STEP: usize = (1 << 19) + 1;
 
 /// A part, and how it ended.
@@ -174,4 +174,50 @@ where
     crew.hand(move || {
         slot.work(SHARED_STEP);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::Pool;
+    use crate::source::Items;
+    use broadleaf_trace::{Event, Grain, Visit};
+    use broadleaf_translation::Recency;
+    use broadleaf_units::SpaceId;
+
+    /// Parts of several short steps go to and fro between all who decode, and come in their order.
+    #[test]
+    fn pieces_come_in_order_whoever_decodes() {
+        let mut items = Items::new(Grain::Page);
+        let spaces = 30_000;
+        for space in 0..spaces {
+            items.event(Event::SpaceSwitch(SpaceId(space)));
+            items.visits([Visit {
+                unit: u64::from(space),
+                loads: 1,
+                ..Visit::default()
+            }]);
+        }
+        let machine = broadleaf_translation::machine("skylake").expect("a machine");
+        let sieve = Sieve::new(Recency::new([&machine.design]));
+        for threads in [1, 2, 3, 4].into_iter().cycle().take(24) {
+            let mut source = items.clone().in_parts_of(20_000);
+            let mut feed = Feed::new(&mut source, sieve.clone(), threads + 2);
+            let mut next = 0;
+            Pool::new(threads).expect("threads").with(|crew| {
+                while !feed.is_at_end() {
+                    while let Some(piece) = feed.next(crew).expect("no error") {
+                        if let Fed::Visits(sifted, _) = &piece {
+                            assert_eq!(sifted.kept.len(), 1);
+                            assert_eq!(sifted.kept[0].page, next);
+                            next += 1;
+                        }
+                        feed.lists().give_back(piece);
+                    }
+                    feed.advance(crew);
+                }
+            });
+            assert_eq!(next, u64::from(spaces), "{threads} threads");
+        }
+    }
 }

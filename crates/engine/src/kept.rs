@@ -8,7 +8,7 @@ use broadleaf_trace::{Grain, TraceError};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Bytes, up to a bound.
 struct Bounded {
@@ -62,7 +62,7 @@ impl Keeping {
     }
 }
 
-/// How many pieces may wait to be kept.
+/// How many pieces wait to be kept before whoever has another waits too.
 const MOST_WAITING: usize = 64;
 
 /// Keeps pieces in their order, whoever has time to do so.
@@ -94,11 +94,18 @@ impl Keeper {
         self.waiting().len() >= MOST_WAITING
     }
 
-    /// Keeps what waits, unless somebody does already, and gives the lists back.
+    /// Keeps what waits, unless somebody does already, and gives the lists back. Where too much waits, it is waited for.
     pub(crate) fn work(&self, lists: &Lists) {
-        let Ok(mut keeping) = self.keeping.try_lock() else {
-            return;
+        let keeping = if self.is_full() {
+            self.keeping.lock()
+        } else {
+            match self.keeping.try_lock() {
+                Err(TryLockError::WouldBlock) => return,
+                Err(TryLockError::Poisoned(poisoned)) => Err(poisoned),
+                Ok(keeping) => Ok(keeping),
+            }
         };
+        let mut keeping = keeping.unwrap_or_else(PoisonError::into_inner);
         loop {
             let piece = self.waiting().pop_front();
             let Some(piece) = piece else { return };

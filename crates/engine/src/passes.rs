@@ -73,7 +73,8 @@ impl Passes<'_> {
             source.rewind().map_err(Error::Source)?;
         }
         self.state.pass += 1;
-        let policies = teams.iter().map(|team| team.cells().len()).sum();
+        // Of all passes together, so that no refusal depends on which policy has its turn when.
+        let policies = self.plan.policies_and_baseline();
         let designs = self.plan.machines().iter().map(|machine| &machine.design);
         let mut sieve = Sieve::new(Recency::new(designs));
         if self.plan.curves() {

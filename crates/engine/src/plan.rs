@@ -236,6 +236,13 @@ impl Plan {
         &self.foreseen
     }
 
+    /// How many policies there are, `4k` always among them.
+    pub(crate) fn policies_and_baseline(&self) -> usize {
+        let baseline = self.baseline.name();
+        let mut policies = self.policies.iter();
+        self.policies.len() + usize::from(policies.all(|policy| policy.name() != baseline))
+    }
+
     pub(crate) fn baseline(&self) -> &dyn Policy {
         self.baseline.as_ref()
     }

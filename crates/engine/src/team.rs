@@ -199,7 +199,7 @@ impl<'a> Team<'a> {
             if self.due <= next {
                 self.ask_due(next, stream);
                 // The page may be one that comes behind these: the next visit that a memory notices, or the next stretch.
-                if trail.times[pages.start] != next {
+                if trail.times.get(pages.start) != Some(&next) {
                     // The access at that time went to the page that was looked up last, too.
                     self.look_last_up();
                 }

@@ -86,5 +86,8 @@ fn put(pieces: &mut VecDeque<Fed>, sifted: &mut Sifted, sums: &mut Sums, lists: 
         let next = lists.take();
         let before = std::mem::replace(sifted, next);
         pieces.push_back(Fed::Visits(before, std::mem::take(sums)));
+    } else {
+        // A file may hold visits that come to nothing.
+        sifted.clear();
     }
 }

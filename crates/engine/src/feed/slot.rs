@@ -22,15 +22,12 @@ pub(super) struct Slot<P: Part> {
     came_back: Condvar,
 }
 
-/// Says that a part is lost, unless it came back.
+/// Says that a part is lost, where decoding it panics.
 struct Returning<'a, P: Part>(&'a Slot<P>);
 
 impl<P: Part> Drop for Returning<'_, P> {
     fn drop(&mut self) {
-        let mut place = self.0.place();
-        if matches!(*place, Place::Away) {
-            *place = Place::Lost;
-        }
+        *self.0.place() = Place::Lost;
         self.0.came_back.notify_all();
     }
 }
@@ -61,8 +58,10 @@ impl<P: Part> Slot<P> {
         };
         let returning = Returning(self);
         ahead.step(most);
+        // Once it is done, somebody else may have it: who is away then is nobody's business here.
+        std::mem::forget(returning);
         *self.place() = Place::Done(ahead);
-        drop(returning);
+        self.came_back.notify_all();
         true
     }
 

@@ -196,7 +196,14 @@ fn what_is_let_be_changes_no_order() {
                     for tlb in [&mut all.tlb, &mut some.tlb] {
                         tlb.invalidate(SpaceTag::default(), page, PageSize::SIZE_2M);
                     }
-                    recency.remove_larger(page);
+                    let stood: Vec<_> = (places.values())
+                        .map(|&place| (place, recency.stands(place)))
+                        .collect();
+                    let fallen = recency.remove_larger(page);
+                    for (other, stood) in stood {
+                        let stands = stood && !fallen.has(other);
+                        assert_eq!(recency.stands(other), stands, "seed {seed}, step {step}");
+                    }
                 }
             }
             assert_eq!(all.found, some.found, "seed {seed}, step {step}");
