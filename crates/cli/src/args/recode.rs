@@ -8,14 +8,14 @@ use clap::Args;
 /// Write a recording anew in version 2 of the format, which is read several times as fast
 ///
 /// `record` and `import` write version 1, which can be written while a program runs. Version 2 is made of it afterwards, and holds the same: every visit, every event
-/// and what the recording says about itself, so that every command answers the same, but for the hash of the file. Long recordings may become larger. It pays for those
-/// that are compared often, above all where all of a trace is needed: with --curve, with --memory, for several machines, or for `advise`. Where machines with the same
+/// and what the recording says about itself, so that every command answers the same, but for the hash of the file. Long recordings become larger, often by half. It pays for those
+/// that are compared often, above all on several machines. With --curve, with --memory and for `advise`, most of the time goes elsewhere. Where machines with the same
 /// first level are all that is asked for, `broadleaf reduce` is quicker still; a recoded trace can be reduced as well. The recording itself is left as it is.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   broadleaf recode gzip.bl                        writes gzip.2.bl
-  broadleaf compare gzip.2.bl --curve
+  broadleaf compare gzip.2.bl --machine skylake --machine skylake-unified-96
   broadleaf recode gzip.bl -o /archive/gzip.bl    writes it there")]
 pub(crate) struct Recode {
     /// The recording, a file, or - for standard input
