@@ -61,12 +61,24 @@ pub(crate) struct Sieve {
     unfolded: Vec<Visit>,
     /// Whether what all visits look up is told too.
     follows: Follows,
-    /// For how many more stretches only the newest pages are looked at.
-    shallow_for: u32,
+    /// How closely visits are looked at, and for how many more stretches.
+    looks: Looks,
+    looks_so_for: u32,
+}
+
+/// How closely visits are looked at: no more than it saves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looks {
+    /// At all that is known.
+    Closely,
+    /// At the newest pages alone, where most visits are let through.
+    AtNewest,
+    /// Not at all, where nearly all are.
+    Away,
 }
 
 /// For how many stretches, where one let most of its visits through.
-const SHALLOW: u32 = 15;
+const LOOKS_SO_FOR: u32 = 15;
 
 const NO_PAGE: PageNumber = PageNumber(u64::MAX);
 const NO_BLOCK: BlockNumber = BlockNumber(u64::MAX);
@@ -80,7 +92,8 @@ impl Sieve {
             words: Words::default(),
             unfolded: Vec::new(),
             follows: Follows::Nothing,
-            shallow_for: 0,
+            looks: Looks::Closely,
+            looks_so_for: 0,
         }
     }
 
@@ -91,7 +104,7 @@ impl Sieve {
         self.dirty.fill(NO_BLOCK);
         self.words.clear();
         self.follows = new.follows;
-        self.shallow_for = new.shallow_for;
+        (self.looks, self.looks_so_for) = (new.looks, new.looks_so_for);
     }
 
     /// Tells what all visits look up, too.
@@ -140,6 +153,20 @@ impl Sieve {
     }
 
     fn sift_visits(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
+        if self.looks == Looks::Away {
+            self.sift_some::<false>(visits, shift, sifted, sums);
+        } else {
+            self.sift_some::<true>(visits, shift, sifted, sums);
+        }
+    }
+
+    fn sift_some<const LOOKS: bool>(
+        &mut self,
+        visits: &[Visit],
+        shift: u32,
+        sifted: &mut Sifted,
+        sums: &mut Sums,
+    ) {
         let Sifted { kept, trail } = sifted;
         let (mut loads, mut stores, mut instructions) =
             (sums.loads, sums.stores, sums.instructions);
@@ -154,26 +181,27 @@ impl Sieve {
             stores += u64::from(visit.stores);
             let page = PageNumber(visit.unit >> shift);
             let leads = visit.lead != Lead::None;
-            // What comes and goes is no branch.
-            let stores_to = (visit.stores != 0) | (visit.lead == Lead::Store);
-            let known = !stores_to | (self.stored[page.0 as usize % STORED] == page);
-            // What is caught up with before it comes right before its first access: the one that it leads with, or its own.
-            let manner = if leads { Manner::LEAD } else { Manner::LOAD };
-            let before = trail.pages.len();
-            if leads || visit.loads | visit.stores != 0 {
-                self.follow(trail, page, time, leads);
+            if !leads & (visit.loads | visit.stores == 0) {
+                continue;
             }
-            let mut look_up = |page| kept.push(made_up(page, time, manner));
-            if known & !leads {
-                if visit.loads | visit.stores == 0
-                    || !self.recency.has_to_be_made(page, &mut look_up)
-                {
-                    continue;
-                }
-            } else {
-                self.recency.make(page, &mut look_up);
-                if stores_to {
-                    self.note_store(page);
+            let before = trail.pages.len();
+            self.follow(trail, page, time, leads);
+            if LOOKS {
+                // What comes and goes is no branch.
+                let stores_to = (visit.stores != 0) | (visit.lead == Lead::Store);
+                let known = !stores_to | (self.stored[page.0 as usize % STORED] == page);
+                // What is caught up with before it comes right before its first access: the one that it leads with, or its own.
+                let manner = if leads { Manner::LEAD } else { Manner::LOAD };
+                let mut look_up = |page| kept.push(made_up(page, time, manner));
+                if known & !leads {
+                    if !self.recency.has_to_be_made(page, &mut look_up) {
+                        continue;
+                    }
+                } else {
+                    self.recency.make(page, &mut look_up);
+                    if stores_to {
+                        self.note_store(page);
+                    }
                 }
             }
             kept.push(own(visit, page, time));
@@ -314,12 +342,24 @@ impl Sieve {
 
     /// A stretch of a trace is done, which has been caught up with, and of whose visits so many were kept.
     pub(crate) fn rest(&mut self, visits: usize, kept: usize) {
-        self.shallow_for = match self.shallow_for {
-            0 if 4 * kept > 3 * visits => SHALLOW,
-            left => left.saturating_sub(1),
-        };
-        if self.recency.be_shallow(self.shallow_for > 0) {
-            self.words.forget();
+        let looked = self.looks;
+        if self.looks_so_for > 0 {
+            self.looks_so_for -= 1;
+        }
+        if self.looks_so_for == 0 {
+            self.looks = match () {
+                () if looked != Looks::Closely => Looks::Closely,
+                () if 16 * kept > 15 * visits => Looks::Away,
+                () if 4 * kept > 3 * visits => Looks::AtNewest,
+                () => Looks::Closely,
+            };
+            if self.looks != Looks::Closely {
+                self.looks_so_for = LOOKS_SO_FOR;
+            }
+        }
+        if self.looks != looked {
+            self.forget();
+            self.recency.be_shallow(self.looks == Looks::AtNewest);
         }
     }
 
@@ -385,6 +425,29 @@ mod tests {
                 "{by_word}: {stored:?}"
             );
         }
+    }
+
+    /// Where nearly everything is let through, nothing is looked at for a while, and what was known before is known no more.
+    #[test]
+    fn what_was_not_looked_at_is_not_known() {
+        let machine = broadleaf_translation::machine("skylake").expect("a machine");
+        let mut sieve = Sieve::new(Recency::new([&machine.design]));
+        let mut kept = |pages: &[u64]| {
+            let visits: Vec<Visit> = pages.iter().map(|page| visit(*page, 0)).collect();
+            let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
+            sieve.sift(&visits, 0, &mut sifted, &mut sums);
+            sieve.catch_up(&mut sifted, &sums);
+            sieve.rest(visits.len(), sifted.kept.len());
+            sifted.kept.len()
+        };
+        let far: Vec<u64> = (0..1000).map(|page| page << 9).collect();
+        // Pages 1 and 2 are the last of their sets.
+        assert_eq!(kept(&[&far[..], &[1, 2]].concat()), 1002);
+        for _ in 0..LOOKS_SO_FOR {
+            assert_eq!(kept(&[1, 2, 1, 2]), 4);
+        }
+        assert_eq!(kept(&[1, 2, 1, 2, 1, 2]), 2);
+        assert_eq!(kept(&[1, 2]), 0);
     }
 
     /// What has too many accesses to be added up beside others is passed over all the same.

@@ -34,14 +34,21 @@ fn renew_fixed<T: Entry, const WAYS: usize>(set: &mut [T], wanted: T) -> bool {
     let Some(set) = set.first_chunk_mut::<WAYS>() else {
         return false;
     };
-    let mut any = 0;
-    for entry in &*set {
-        any |= u32::from(*entry == wanted);
+    // Where it stands may be anywhere, so that a branch that depends on it would be foretold wrongly most of the time.
+    let mut found = 0;
+    for (way, entry) in set.iter().enumerate() {
+        found |= u32::from(*entry == wanted).wrapping_neg() & (way as u32 + 1);
     }
-    if any == 0 {
+    if found == 0 {
         return false;
     }
-    renew_any(set, wanted)
+    let mut before = wanted;
+    for (way, entry) in set.iter_mut().enumerate() {
+        let old = *entry;
+        *entry = if (way as u32) < found { before } else { old };
+        before = old;
+    }
+    true
 }
 
 fn renew_any<T: Entry>(set: &mut [T], wanted: T) -> bool {

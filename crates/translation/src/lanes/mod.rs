@@ -299,7 +299,7 @@ impl Tlbs {
                 continue;
             }
             for (lane, left) in left.iter().enumerate() {
-                if *left != 0 && !self.miss(lane, *page, *id, at, walks) {
+                if *left != 0 && !self.miss::<LANES>(lane, *page, *id, at, walks) {
                     return Some(at);
                 }
             }
@@ -309,7 +309,7 @@ impl Tlbs {
 
     /// The first level of a lane missed. Answers whether a page was found.
     #[inline(always)]
-    fn miss(
+    fn miss<const LANES: usize>(
         &mut self,
         lane: usize,
         page: PageNumber,
@@ -327,7 +327,7 @@ impl Tlbs {
                 let set = self.second[place.structure].set(lane, set);
                 if set::renew(set, id.entry(size)) {
                     walks.second_hit(lane);
-                    self.insert_first(lane, page, id, size);
+                    self.insert_first::<LANES>(lane, page, id, size);
                     return true;
                 }
             }
@@ -335,7 +335,7 @@ impl Tlbs {
         let Some(size) = walks.walk(lane, at) else {
             return false;
         };
-        self.insert_first(lane, page, id, size);
+        self.insert_first::<LANES>(lane, page, id, size);
         let place = match size {
             Size::Superpage => self.superpages.1,
             Size::Base => self.base_pages.1,
@@ -349,13 +349,19 @@ impl Tlbs {
     }
 
     #[inline(always)]
-    fn insert_first(&mut self, lane: usize, page: PageNumber, id: PageId, size: Size) {
+    fn insert_first<const LANES: usize>(
+        &mut self,
+        lane: usize,
+        page: PageNumber,
+        id: PageId,
+        size: Size,
+    ) {
         let place = match size {
             Size::Superpage => self.superpages.0,
             Size::Base => self.base_pages.0,
         };
         let set = place.index.set_of(page);
-        self.first[place.structure].insert(set, id.entry(size), lane, self.lanes);
+        self.first[place.structure].insert::<LANES>(set, id.entry(size), lane);
     }
 
     /// Asserts what has to hold at any time: no set holds an entry twice, and empty entries stand last.

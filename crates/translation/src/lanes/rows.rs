@@ -68,13 +68,16 @@ impl Rows {
     }
 
     /// Puts an entry into one lane of a set as the newest; the oldest goes.
-    pub(super) fn insert(&mut self, set: usize, entry: u32, lane: usize, lanes: usize) {
+    #[inline(always)]
+    pub(super) fn insert<const LANES: usize>(&mut self, set: usize, entry: u32, lane: usize) {
         self.used = true;
-        let start = set * self.ways * lanes + lane;
-        for way in (1..self.ways).rev() {
-            self.entries[start + way * lanes] = self.entries[start + (way - 1) * lanes];
+        let rows = self.set::<LANES>(set);
+        match rows.len() {
+            4 => insert_fixed::<LANES, 4>(rows, entry, lane),
+            6 => insert_fixed::<LANES, 6>(rows, entry, lane),
+            8 => insert_fixed::<LANES, 8>(rows, entry, lane),
+            _ => insert_into(rows, entry, lane),
         }
-        self.entries[start] = entry;
     }
 
     /// Removes entries of one lane. What stays keeps its order.
@@ -141,6 +144,25 @@ impl Rows {
 #[inline(always)]
 const fn mask(holds: bool) -> u32 {
     (holds as u32).wrapping_neg()
+}
+
+#[inline(always)]
+fn insert_fixed<const LANES: usize, const WAYS: usize>(
+    rows: &mut [[u32; LANES]],
+    entry: u32,
+    lane: usize,
+) {
+    if let Some(rows) = rows.first_chunk_mut::<WAYS>() {
+        insert_into(rows, entry, lane);
+    }
+}
+
+#[inline(always)]
+fn insert_into<const LANES: usize>(rows: &mut [[u32; LANES]], entry: u32, lane: usize) {
+    let mut before = entry;
+    for row in rows {
+        before = std::mem::replace(&mut row[lane], before);
+    }
 }
 
 /// The loops over lanes have no branches, so that they become vector instructions.
