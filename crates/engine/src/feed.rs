@@ -4,11 +4,12 @@ mod ahead;
 mod lists;
 mod slot;
 
+use crate::kept::{Keeper, Kept};
 use crate::pool::Crew;
 use crate::sieve::Sieve;
 use crate::sifted::Fed;
 use crate::source::{Part, Source};
-use ahead::Ahead;
+use ahead::{Ahead, Output};
 use broadleaf_memory::GEOMETRY;
 pub(crate) use lists::Lists;
 use slot::Slot;
@@ -42,11 +43,14 @@ pub(crate) struct Feed<'a, S: Source> {
     /// Lists that are used again.
     lists: Lists,
     sieves: Vec<Sieve>,
+    /// What was handed out, where it is to be kept and is not too much.
+    kept: Option<Kept>,
+    keepers: Vec<Keeper>,
 }
 
 impl<'a, S: Source> Feed<'a, S> {
     /// The trace of a source, sifted; so many parts at a time at most, with a crew.
-    pub(crate) fn new(source: &'a mut S, sieve: Sieve, most: usize) -> Self {
+    pub(crate) fn new(source: &'a mut S, sieve: Sieve, most: usize, lists: Lists) -> Self {
         Self {
             source,
             sieve,
@@ -55,9 +59,28 @@ impl<'a, S: Source> Feed<'a, S> {
             pieces: VecDeque::new(),
             ended: None,
             end: None,
-            lists: Lists::default(),
+            lists,
             sieves: Vec::new(),
+            kept: None,
+            keepers: Vec::new(),
         }
+    }
+
+    /// Keeps what it hands out, if it is no more than so many bytes.
+    pub(crate) fn keeping(mut self, most: Option<usize>) -> Self {
+        self.kept = most.map(Kept::new);
+        self
+    }
+
+    /// All that was handed out; `None` where it was not kept, or was too much.
+    pub(crate) fn into_kept(self) -> Option<Kept> {
+        self.kept
+    }
+
+    /// Who keeps a part, where that is wanted.
+    fn keeper(&mut self) -> Option<Keeper> {
+        let left = self.kept.as_ref()?.left();
+        Some(self.keepers.pop().unwrap_or_else(|| Keeper::new(left)))
     }
 
     /// Opens as many parts as are decoded at a time, and hands them to the crew.
@@ -81,9 +104,12 @@ impl<'a, S: Source> Feed<'a, S> {
                         part,
                         sieve,
                         shift: u32::from(GEOMETRY.base().shift() - self.source.grain().shift()),
-                        pieces: VecDeque::new(),
+                        output: Output {
+                            pieces: VecDeque::new(),
+                            keeper: self.keeper(),
+                            lists: self.lists.clone(),
+                        },
                         end: None,
-                        lists: self.lists.clone(),
                     })));
                     hand(&slot, crew);
                     self.ahead.push_back(slot);
@@ -125,10 +151,15 @@ impl<'a, S: Source> Feed<'a, S> {
             let Some(mut ahead) = slot.take() else {
                 return Ok(None);
             };
-            std::mem::swap(&mut self.pieces, &mut ahead.pieces);
+            std::mem::swap(&mut self.pieces, &mut ahead.output.pieces);
             if let Some(ended) = ahead.end.take() {
                 self.ended = Some((ahead.part, ended));
                 self.sieves.push(ahead.sieve);
+                if let Some(mut keeper) = ahead.output.keeper {
+                    let part = keeper.take_part();
+                    self.kept = self.kept.take().and_then(|kept| kept.with(part));
+                    self.keepers.push(keeper);
+                }
                 self.ahead.pop_front();
                 // Alone, the part's reader is used again for the next, when it was closed.
                 if !crew.is_nobody() {
@@ -202,7 +233,7 @@ mod tests {
         let sieve = Sieve::new(Recency::new([&machine.design]));
         for threads in [1, 2, 3, 4].into_iter().cycle().take(24) {
             let mut source = items.clone().in_parts_of(20_000);
-            let mut feed = Feed::new(&mut source, sieve.clone(), threads + 2);
+            let mut feed = Feed::new(&mut source, sieve.clone(), threads + 2, Lists::default());
             let mut next = 0;
             Pool::new(threads).expect("threads").with(|crew| {
                 while !feed.is_at_end() {

@@ -1,19 +1,25 @@
 //! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need not be decoded again.
 
-use crate::feed::Lists;
 use crate::sifted::Fed;
 use crate::source::{Part, Piece, Source};
 use broadleaf_trace::reduced::{ReducedHeader, ReducedPartReader, ReducedReader, ReducedWriter};
-use broadleaf_trace::{Grain, TraceError};
-use std::collections::VecDeque;
+use broadleaf_trace::{Grain, TraceError, WriteError};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Bytes, up to a bound.
 struct Bounded {
     bytes: Vec<u8>,
     most: usize,
+}
+
+impl Bounded {
+    const fn new(most: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            most,
+        }
+    }
 }
 
 impl Write for Bounded {
@@ -30,119 +36,104 @@ impl Write for Bounded {
     }
 }
 
-/// A reduced form that is being kept.
-struct Keeping(Option<ReducedWriter<Bounded>>);
-
-impl Keeping {
-    /// Keeps nothing yet, and no more than so many bytes.
-    fn new(most: usize) -> Self {
-        let bounded = Bounded {
-            bytes: Vec::new(),
-            most,
-        };
-        Self(ReducedWriter::new(bounded, &ReducedHeader::default()).ok())
-    }
-
-    /// Keeps a piece. Where there are too many of them, nothing is kept at all.
-    fn add(&mut self, piece: &Fed) {
-        let Some(writer) = &mut self.0 else { return };
-        let written = match piece {
-            Fed::Visits(sifted, sums) => writer.visits(&sifted.kept, sums),
-            Fed::Event(event) => writer.event(event),
-        };
-        if written.is_err() {
-            self.0 = None;
-        }
-    }
-
-    /// All that was kept; `None` where it was too much.
-    fn finish(self) -> Option<Kept> {
-        let (bounded, _) = self.0?.finish().ok()?;
-        Some(Kept(bounded.bytes))
-    }
-}
-
-/// How many pieces wait to be kept before whoever has another waits too.
-const MOST_WAITING: usize = 64;
-
-/// Keeps pieces in their order, whoever has time to do so.
+/// Keeps one part of a trace after the other, each by itself, so that several can be kept at the same time.
 pub(crate) struct Keeper {
-    waiting: Mutex<VecDeque<Fed>>,
-    keeping: Mutex<Keeping>,
+    /// None where a part was too much.
+    writer: Option<ReducedWriter<Bounded>>,
+    most: usize,
+    /// The part that was ended last.
+    ended: Option<Vec<u8>>,
 }
 
 impl Keeper {
-    /// Keeps nothing yet, and no more than so many bytes.
+    /// Keeps nothing yet, and no more than so many bytes of a part.
     pub(crate) fn new(most: usize) -> Self {
+        let writer = ReducedWriter::new(Bounded::new(most), &ReducedHeader::default());
         Self {
-            waiting: Mutex::default(),
-            keeping: Mutex::new(Keeping::new(most)),
+            writer: writer.and_then(ReducedWriter::soon_read).ok(),
+            most,
+            ended: None,
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Fed>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Keeps a piece.
+    pub(crate) fn add(&mut self, piece: &Fed) {
+        self.write(|writer| match piece {
+            Fed::Visits(sifted, sums) => writer.visits(&sifted.kept, sums),
+            Fed::Event(event) => writer.event(event),
+        });
     }
 
-    /// A piece waits to be kept.
-    pub(crate) fn put(&self, piece: Fed) {
-        self.waiting().push_back(piece);
+    /// The part ends. What follows belongs to the next.
+    pub(crate) fn end_part(&mut self) {
+        let next = Bounded::new(self.most);
+        let ended = self.write(|writer| writer.finish_and_begin(next, &ReducedHeader::default()));
+        self.ended = ended.map(|(bounded, _)| bounded.bytes);
     }
 
-    /// Whether no more should wait.
-    pub(crate) fn is_full(&self) -> bool {
-        self.waiting().len() >= MOST_WAITING
+    /// The part that was ended last; `None` where it, or one before, was too much.
+    pub(crate) fn take_part(&mut self) -> Option<Vec<u8>> {
+        self.ended.take()
     }
 
-    /// Keeps what waits, unless somebody does already, and gives the lists back. Where too much waits, it is waited for.
-    pub(crate) fn work(&self, lists: &Lists) {
-        let keeping = if self.is_full() {
-            self.keeping.lock()
-        } else {
-            match self.keeping.try_lock() {
-                Err(TryLockError::WouldBlock) => return,
-                Err(TryLockError::Poisoned(poisoned)) => Err(poisoned),
-                Ok(keeping) => Ok(keeping),
-            }
-        };
-        let mut keeping = keeping.unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let piece = self.waiting().pop_front();
-            let Some(piece) = piece else { return };
-            keeping.add(&piece);
-            lists.give_back(piece);
+    fn write<T>(
+        &mut self,
+        write: impl FnOnce(&mut ReducedWriter<Bounded>) -> Result<T, WriteError>,
+    ) -> Option<T> {
+        let written = write(self.writer.as_mut()?).ok();
+        if written.is_none() {
+            self.writer = None;
         }
-    }
-
-    /// All that was put here; `None` where it was too much. Nobody else is at work any more.
-    pub(crate) fn finish(&self) -> Option<Kept> {
-        self.work(&Lists::default());
-        let mut keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *keeping, Keeping(None)).finish()
+        written
     }
 }
 
-/// The reduced form of a trace.
-pub(crate) struct Kept(Vec<u8>);
+/// The reduced form of a trace, part by part.
+pub(crate) struct Kept {
+    parts: Vec<Vec<u8>>,
+    /// How many bytes more may be kept.
+    left: usize,
+}
 
 impl Kept {
+    /// Nothing yet, and no more than so many bytes.
+    pub(crate) const fn new(most: usize) -> Self {
+        Self {
+            parts: Vec::new(),
+            left: most,
+        }
+    }
+
+    /// How many bytes more may be kept.
+    pub(crate) const fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The same with the next part; `None` where that is too much.
+    pub(crate) fn with(mut self, part: Option<Vec<u8>>) -> Option<Self> {
+        let part = part?;
+        self.left = self.left.checked_sub(part.len())?;
+        self.parts.push(part);
+        Some(self)
+    }
+
     /// The trace, from its start.
-    ///
-    /// # Errors
-    /// Where it was not written as it is read.
-    pub(crate) fn source(&self) -> Result<KeptSource<'_>, TraceError> {
-        Ok(KeptSource {
-            kept: self,
-            reader: ReducedReader::new(self.0.as_slice())?,
+    pub(crate) fn source(&self) -> KeptSource<'_> {
+        KeptSource {
+            all: &self.parts,
+            parts: &self.parts,
+            reader: None,
             idle: Vec::new(),
-        })
+        }
     }
 }
 
 /// A kept trace, being read.
 pub(crate) struct KeptSource<'a> {
-    kept: &'a Kept,
-    reader: ReducedReader<&'a [u8]>,
+    all: &'a [Vec<u8>],
+    /// Those that come behind the one that is being read.
+    parts: &'a [Vec<u8>],
+    reader: Option<ReducedReader<&'a [u8]>>,
     /// Readers of parts that are not in use.
     idle: Vec<ReducedPartReader>,
 }
@@ -156,20 +147,28 @@ impl Source for KeptSource<'_> {
     }
 
     fn rewind(&mut self) -> Result<(), TraceError> {
-        *self = self.kept.source()?;
+        (self.parts, self.reader) = (self.all, None);
         Ok(())
     }
 
     fn next_part(&mut self) -> Result<Option<KeptPart>, TraceError> {
-        Ok(self.reader.next_part()?.map(|part| {
-            let mut reader = self.idle.pop().unwrap_or_default();
-            reader.begin(part);
-            KeptPart(reader)
-        }))
+        loop {
+            if let Some(reader) = &mut self.reader
+                && let Some(part) = reader.next_part()?
+            {
+                let mut reader = self.idle.pop().unwrap_or_default();
+                reader.begin(part);
+                return Ok(Some(KeptPart(reader)));
+            }
+            let Some((next, rest)) = self.parts.split_first() else {
+                return Ok(None);
+            };
+            self.parts = rest;
+            self.reader = Some(ReducedReader::new(next.as_slice())?);
+        }
     }
 
     fn close(&mut self, KeptPart(part): KeptPart) -> Result<ControlFlow<()>, TraceError> {
-        self.reader.close(&part);
         self.idle.push(part);
         Ok(ControlFlow::Continue(()))
     }
@@ -183,5 +182,93 @@ impl Part for KeptPart {
 
     fn next(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
         Ok(self.0.next_item()?.map(Piece::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sifted::Sifted;
+    use broadleaf_trace::Event;
+    use broadleaf_trace::reduced::{Kept as Visit, Manner, Sums};
+    use broadleaf_units::SpaceId;
+
+    fn visits(page: u64, count: u64) -> Fed {
+        let visit = |time| Visit {
+            page: page + time,
+            time,
+            loads_before_store: 0,
+            manner: Manner::LOAD,
+        };
+        let sums = Sums {
+            loads: count,
+            data: true,
+            ..Sums::default()
+        };
+        let sifted = Sifted {
+            kept: (0..count).map(visit).collect(),
+            ..Sifted::default()
+        };
+        Fed::Visits(sifted, sums)
+    }
+
+    fn part(keeper: &mut Keeper, page: u64, count: u64) -> Option<Vec<u8>> {
+        keeper.add(&Fed::Event(Event::SpaceSwitch(SpaceId(page as u32))));
+        keeper.add(&visits(page, count));
+        keeper.end_part();
+        keeper.take_part()
+    }
+
+    /// The pages of a source's visits, in order.
+    fn pages(source: &mut KeptSource<'_>) -> Vec<u64> {
+        let mut pages = Vec::new();
+        while let Some(mut part) = source.next_part().expect("no damage") {
+            while let Some(piece) = part.next().expect("no damage") {
+                match piece {
+                    Piece::Reduced(visits, _) => {
+                        pages.extend(visits.iter().map(|visit| visit.page))
+                    }
+                    piece => assert!(matches!(piece, Piece::Event(Event::SpaceSwitch(_)))),
+                }
+            }
+            let end = source.close(part).expect("no damage");
+            assert!(end.is_continue());
+        }
+        pages
+    }
+
+    /// Parts that several keepers kept come in the order in which they were put together, and once more after going back.
+    #[test]
+    fn parts_come_in_their_order() {
+        let mut keepers = [Keeper::new(1 << 20), Keeper::new(1 << 20)];
+        let mut kept = Kept::new(1 << 20);
+        let mut expected = Vec::new();
+        for number in 0..9u64 {
+            // One of them fills several chunks, and one is empty.
+            let count = [100, 0, 70_000][number as usize % 3];
+            let keeper = &mut keepers[number as usize % 2];
+            let part = part(keeper, number << 20, count);
+            expected.extend((0..count).map(|at| (number << 20) + at));
+            kept = kept.with(part).expect("little enough");
+        }
+        let mut source = kept.source();
+        assert!(pages(&mut source) == expected);
+        source.rewind().expect("no damage");
+        assert!(pages(&mut source) == expected);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_may_be() {
+        let one = part(&mut Keeper::new(1 << 20), 1, 10).expect("little enough");
+        let most = 2 * one.len() + 1;
+        let mut keeper = Keeper::new(one.len());
+        let kept = Kept::new(most).with(part(&mut keeper, 1, 10));
+        let kept = kept.and_then(|kept| kept.with(part(&mut keeper, 1, 10)));
+        let kept = kept.expect("little enough");
+        assert_eq!(kept.left(), 1);
+        assert!(kept.with(part(&mut keeper, 1, 10)).is_none());
+        // A keeper that had too much keeps nothing more.
+        assert!(part(&mut keeper, 1, 30_000).is_none());
+        assert!(part(&mut keeper, 1, 1).is_none());
     }
 }

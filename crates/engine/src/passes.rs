@@ -2,8 +2,8 @@
 
 use crate::batch::Batch;
 use crate::events::tells_a_mapping;
-use crate::feed::Feed;
-use crate::kept::Keeper;
+use crate::feed::{Feed, Lists};
+use crate::kept::Kept;
 use crate::pool::{Crew, Pool};
 use crate::sieve::Sieve;
 use crate::sifted::{Fed, stretches};
@@ -17,10 +17,12 @@ use broadleaf_translation::{PageId, Recency};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 /// How many batches are prepared before the teams begin with them.
 const MOST_BATCHES: usize = 64;
+
+/// The trace as a pass saw it, and what of it was kept.
+pub(crate) type Replayed = (Stream, Option<Kept>);
 
 /// What the passes over a trace share.
 pub(crate) struct Passes<'a> {
@@ -30,6 +32,8 @@ pub(crate) struct Passes<'a> {
     pub(crate) told: BTreeSet<SpaceId>,
     pub(crate) plan: &'a Plan,
     pub(crate) pool: Pool,
+    /// Lists that are used again, from pass to pass.
+    pub(crate) lists: Lists,
 }
 
 /// Batches that are prepared, and old ones whose memory is used again.
@@ -62,13 +66,13 @@ impl Passes<'_> {
     /// was told too late, and is known now.
     ///
     /// In turns: what was decoded is prepared, up to an event that changes what policies see; then the teams replay it. More is decoded
-    /// all the time, by the other threads and by this one where it has nothing else to do. `keeper` is handed all that the teams are.
+    /// all the time, by the other threads and by this one where it has nothing else to do. What was replayed is kept, where that is no more than `keeps` bytes.
     pub(crate) fn replay<S: Source>(
         &mut self,
         source: &mut S,
         teams: &mut [Team<'_>],
-        keeper: Option<&Arc<Keeper>>,
-    ) -> Result<Option<Stream>, Error<S::Error>> {
+        keeps: Option<usize>,
+    ) -> Result<Option<Replayed>, Error<S::Error>> {
         if self.state.pass > 0 {
             source.rewind().map_err(Error::Source)?;
         }
@@ -90,7 +94,8 @@ impl Passes<'_> {
         }
         let mut stream = Stream::new(self.told.clone());
         let heavy = teams.iter().filter(|team| !team.is_light()).count();
-        let mut feed = Feed::new(source, sieve, parts_ahead(self.plan.threads(), heavy));
+        let ahead = parts_ahead(self.plan.threads(), heavy);
+        let mut feed = Feed::new(source, sieve, ahead, self.lists.clone()).keeping(keeps);
         let mut prepared = Prepared::default();
         let mut pending = None;
         let Self { pool, plan, .. } = self;
@@ -135,10 +140,7 @@ impl Passes<'_> {
                             }
                         },
                     }
-                    match keeper {
-                        Some(keeper) => keeper.put(piece),
-                        None => feed.lists().give_back(piece),
-                    }
+                    feed.lists().give_back(piece);
                     has_room(&stream, policies, plan.most_blocks())?;
                     if prepared.used >= MOST_BATCHES {
                         break;
@@ -147,17 +149,9 @@ impl Passes<'_> {
                 if prepared.used == 0 && pending.is_none() {
                     if feed.is_at_end() {
                         teams.iter_mut().for_each(|team| team.pass(&stream));
-                        return Ok(Some(stream));
+                        return Ok(Some((stream, feed.into_kept())));
                     }
                     feed.advance(crew);
-                }
-                if let Some(keeper) = keeper {
-                    if crew.is_nobody() || keeper.is_full() {
-                        keeper.work(feed.lists());
-                    } else {
-                        let (keeper, lists) = (Arc::clone(keeper), feed.lists().clone());
-                        crew.hand(move || keeper.work(&lists));
-                    }
                 }
                 let (batches, stream_now) = (prepared.get(), &stream);
                 let replay = |team: &mut Team<'_>| {

@@ -1,6 +1,6 @@
 //! Reducing a trace: what a replay would be handed, handed out.
 
-use crate::feed::Feed;
+use crate::feed::{Feed, Lists};
 use crate::plan::MOST_THREADS;
 use crate::pool::Pool;
 use crate::sieve::Sieve;
@@ -24,7 +24,7 @@ pub fn reduce<S: Source>(
     let threads = threads.clamp(1, MOST_THREADS);
     let pool = Pool::new(threads).map_err(|reason| Error::NoThreads { threads, reason })?;
     let recency = Recency::new(machines.iter().map(|machine| &machine.design));
-    let mut feed = Feed::new(source, Sieve::new(recency), threads + 2);
+    let mut feed = Feed::new(source, Sieve::new(recency), threads + 2, Lists::default());
     let mut state = Progress {
         pass: 1,
         passes: 1,

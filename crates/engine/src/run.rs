@@ -1,21 +1,19 @@
 //! The passes over a trace.
 
 use crate::cell::{Cell, Promoted};
-use crate::kept::{Keeper, Kept};
+use crate::feed::Lists;
+use crate::kept::Kept;
 use crate::limited::Sources;
 use crate::members::MOST_MEMBERS;
 use crate::offline::Choice;
-use crate::passes::Passes;
+use crate::passes::{Passes, Replayed};
 use crate::pool::Pool;
-use crate::stream::Stream;
 use crate::team::Team;
 use crate::{Plan, Source, limited, result};
 use broadleaf_metrics::{CellResult, TraceSummary};
 use broadleaf_policy::Policy;
-use broadleaf_trace::TraceError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 /// Why a replay failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -151,6 +149,7 @@ pub fn run_after<S: Source>(
             threads: plan.threads(),
             reason,
         })?,
+        lists: Lists::default(),
     };
     let Some(limits) = plan.limits() else {
         return run_unlimited(&mut passes, source, plan);
@@ -215,12 +214,11 @@ fn run_unlimited<S: Source>(
         }
         // Curves follow what is not kept.
         let keeps = !plan.foreseen().is_empty() && !plan.curves();
-        let keeper = keeps.then(|| Arc::new(Keeper::new(plan.most_kept())));
-        if let Some(stream) = passes.replay(source, &mut teams, keeper.as_ref())? {
+        let most = keeps.then(|| plan.most_kept());
+        if let Some((stream, kept)) = passes.replay(source, &mut teams, most)? {
             let faults = result::faults_of(&baseline, &teams);
             let beside = teams.split_off(count);
             let results = result::of_policies(&teams, &stream, faults);
-            let kept = keeper.and_then(|keeper| keeper.finish());
             break (result::outcome(&stream), (results, faults), beside, kept);
         }
     };
@@ -240,7 +238,7 @@ fn run_unlimited<S: Source>(
                 None => passes.replay(source, &mut teams, None)?,
                 Some(kept) => replay_kept(passes, kept, &mut teams)?,
             };
-            if let Some(stream) = replayed {
+            if let Some((stream, _)) = replayed {
                 break result::of_policies(&teams, &stream, faults).into_iter();
             }
         };
@@ -261,10 +259,8 @@ fn replay_kept<E>(
     passes: &mut Passes<'_>,
     kept: &Kept,
     teams: &mut [Team<'_>],
-) -> Result<Option<Stream>, Error<E>> {
-    let unreadable = |error: TraceError| Error::Kept(error.to_string());
-    let mut source = kept.source().map_err(unreadable)?;
-    let replayed = passes.replay(&mut source, teams, None);
+) -> Result<Option<Replayed>, Error<E>> {
+    let replayed = passes.replay(&mut kept.source(), teams, None);
     replayed.map_err(|error| match error {
         Error::Source(error) => Error::Kept(error.to_string()),
         Error::Kept(why) => Error::Kept(why),
@@ -289,9 +285,11 @@ const WORTH_A_TEAM: usize = 16;
 
 /// No more teams than there are threads, unless one would be too large, of about the same size.
 fn teams<'a>(mut cells: Vec<Cell<'a>>, plan: &'a Plan) -> Vec<Team<'a>> {
+    // Each policy has curves of its own, which are most of the work.
+    let worth = if plan.curves() { 1 } else { WORTH_A_TEAM };
     let count = plan
         .threads()
-        .min(cells.len() / WORTH_A_TEAM)
+        .min(cells.len() / worth)
         .max(cells.len().div_ceil(MOST_MEMBERS));
     let mut teams = Vec::new();
     for left in (1..=count).rev() {

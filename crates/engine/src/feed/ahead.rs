@@ -1,6 +1,7 @@
 //! A part of the trace that is decoded and sieved ahead of its use.
 
 use super::Lists;
+use crate::kept::Keeper;
 use crate::sieve::Sieve;
 use crate::sifted::{Fed, Sifted};
 use crate::source::{Part, Piece};
@@ -8,7 +9,9 @@ use broadleaf_trace::reduced::Sums;
 use std::collections::VecDeque;
 
 /// How many visits are kept of what is decoded in one go, about: more would not stay in a cache until they are used.
-const STEP_KEPT: usize = 1 << 16;
+pub(super) const STEP_KEPT: usize = 1 << 16;
+/// How many of a piece, about: more would not stay in a cache until they are kept for another pass.
+pub(super) const PIECE_KEPT: usize = 1 << 14;
 /// How many items are decoded in one go at most, since an item may hold no visit.
 const STEP_ITEMS: usize = 1 << 12;
 
@@ -18,26 +21,57 @@ pub(super) struct Ahead<P: Part> {
     pub(super) sieve: Sieve,
     /// How many low bits of a unit lie inside a base page.
     pub(super) shift: u32,
-    /// What was decoded and not taken yet.
-    pub(super) pieces: VecDeque<Fed>,
+    pub(super) output: Output,
     /// Where its end was found, and how it ended.
     pub(super) end: Option<Result<(), P::Error>>,
+}
+
+/// What was made of a part.
+pub(super) struct Output {
+    /// What was not taken yet.
+    pub(super) pieces: VecDeque<Fed>,
+    /// Keeps all of it, where somebody wants it once more.
+    pub(super) keeper: Option<Keeper>,
     pub(super) lists: Lists,
+}
+
+impl Output {
+    fn put(&mut self, piece: Fed) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.add(&piece);
+        }
+        self.pieces.push_back(piece);
+    }
+
+    /// What was sifted is a piece, if there is anything. Nothing is left of it.
+    fn put_visits(&mut self, sifted: &mut Sifted, sums: &mut Sums) {
+        debug_assert!(
+            sifted.kept.is_sorted_by_key(|visit| visit.time),
+            "visits out of order"
+        );
+        if *sums != Sums::default() {
+            let visits = self.lists.cut(sifted);
+            self.put(Fed::Visits(visits, std::mem::take(sums)));
+        } else {
+            // A file may hold visits that come to nothing.
+            sifted.clear();
+        }
+    }
 }
 
 impl<P: Part> Ahead<P> {
     /// Decodes a step further: about so many visits, or up to the end.
     pub(super) fn step(&mut self, most: usize) {
-        let mut sifted = self.lists.take();
+        let mut sifted = self.output.lists.take();
         let mut sums = Sums::default();
-        let (mut visits, mut items, mut kept) = (0, 0, 0);
+        let (mut visits, mut items, mut kept, mut let_through) = (0, 0, 0, 0);
         while visits < most
             && items < STEP_ITEMS
-            && kept + sifted.kept.len() <= STEP_KEPT
+            && kept + let_through + sifted.kept.len() <= STEP_KEPT
             && self.end.is_none()
         {
             items += 1;
-            let (pieces, lists) = (&mut self.pieces, &self.lists);
+            let output = &mut self.output;
             match self.part.next() {
                 Ok(Some(Piece::Visits(some))) => {
                     visits += some.len();
@@ -52,42 +86,36 @@ impl<P: Part> Ahead<P> {
                     // It counts its time from its own beginning, and of what it leaves out nothing is known.
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.forget();
-                    put(pieces, &mut sifted, &mut sums, lists);
+                    output.put_visits(&mut sifted, &mut sums);
                     visits += some.len();
                     kept += some.len();
                     sifted.kept.extend_from_slice(some);
                     self.sieve.follow_kept(&mut sifted);
-                    put(pieces, &mut sifted, &mut of_piece.clone(), lists);
+                    output.put_visits(&mut sifted, &mut of_piece.clone());
                 }
                 Ok(Some(Piece::Event(event))) => {
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.pass(event);
-                    put(pieces, &mut sifted, &mut sums, lists);
-                    pieces.push_back(Fed::Event(event.clone()));
+                    output.put_visits(&mut sifted, &mut sums);
+                    output.put(Fed::Event(event.clone()));
                 }
                 Ok(None) => self.end = Some(Ok(())),
                 Err(error) => self.end = Some(Err(error)),
             }
+            if sifted.kept.len() >= PIECE_KEPT {
+                let_through += sifted.kept.len();
+                self.sieve.catch_up(&mut sifted, &sums);
+                output.put_visits(&mut sifted, &mut sums);
+            }
         }
         self.sieve.catch_up(&mut sifted, &sums);
-        self.sieve.rest(visits, sifted.kept.len());
-        put(&mut self.pieces, &mut sifted, &mut sums, &self.lists);
-        self.lists.put(sifted);
-    }
-}
-
-/// What was sifted is a piece, if there is anything.
-fn put(pieces: &mut VecDeque<Fed>, sifted: &mut Sifted, sums: &mut Sums, lists: &Lists) {
-    debug_assert!(
-        sifted.kept.is_sorted_by_key(|visit| visit.time),
-        "visits out of order"
-    );
-    if *sums != Sums::default() {
-        let next = lists.take();
-        let before = std::mem::replace(sifted, next);
-        pieces.push_back(Fed::Visits(before, std::mem::take(sums)));
-    } else {
-        // A file may hold visits that come to nothing.
-        sifted.clear();
+        self.sieve.rest(visits, let_through + sifted.kept.len());
+        self.output.put_visits(&mut sifted, &mut sums);
+        self.output.lists.put(sifted);
+        if self.end.is_some()
+            && let Some(keeper) = &mut self.output.keeper
+        {
+            keeper.end_part();
+        }
     }
 }

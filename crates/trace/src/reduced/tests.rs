@@ -68,18 +68,25 @@ fn pieces(random: &mut SplitMix64, count: u64) -> Vec<Piece> {
     (0..count).map(|_| one(random)).collect()
 }
 
-fn written(pieces: &[Piece]) -> Vec<u8> {
-    let header = ReducedHeader {
+fn header() -> ReducedHeader {
+    ReducedHeader {
         trace: "blake3:00".to_owned(),
         family: "a family".to_owned(),
-    };
-    let mut writer = ReducedWriter::new(Vec::new(), &header).unwrap();
+    }
+}
+
+fn write(writer: &mut ReducedWriter<Vec<u8>>, pieces: &[Piece]) {
     for piece in pieces {
         match piece {
             Piece::Visits(visits, sums) => writer.visits(visits, sums).unwrap(),
             Piece::Event(event) => writer.event(event).unwrap(),
         }
     }
+}
+
+fn written(pieces: &[Piece]) -> Vec<u8> {
+    let mut writer = ReducedWriter::new(Vec::new(), &header()).unwrap();
+    write(&mut writer, pieces);
     writer.finish().unwrap().0
 }
 
@@ -109,6 +116,29 @@ fn what_is_written_is_read() {
         let count = random.below(60);
         let pieces = pieces(&mut random, count);
         assert_eq!(read(&written(&pieces)).unwrap(), pieces, "seed {seed}");
+    }
+}
+
+#[test]
+fn one_writer_writes_one_trace_after_the_other() {
+    let mut random = SplitMix64::new(5);
+    let new = || ReducedWriter::new(Vec::new(), &header()).unwrap();
+    let mut writer = new().soon_read().unwrap();
+    for _ in 0..20 {
+        let count = random.below(60);
+        let pieces = pieces(&mut random, count);
+        write(&mut writer, &pieces);
+        let (bytes, kept) = writer.finish_and_begin(Vec::new(), &header()).unwrap();
+        let visits = pieces.iter().map(|piece| match piece {
+            Piece::Visits(visits, _) => visits.len() as u64,
+            Piece::Event(_) => 0,
+        });
+        assert_eq!(kept, visits.sum::<u64>());
+        assert_eq!(read(&bytes).unwrap(), pieces);
+        // The traces before left nothing behind.
+        let mut alone = new().soon_read().unwrap();
+        write(&mut alone, &pieces);
+        assert!(bytes == alone.finish().unwrap().0);
     }
 }
 

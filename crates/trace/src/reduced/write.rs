@@ -6,13 +6,15 @@ use std::io::Write;
 use super::columns::{Columns, MOST_OF_A_PIECE, MOST_VISITS};
 use super::{Kept, ReducedHeader, Sums};
 use crate::chunk::{self, ChunkKind};
-use crate::compress::Packer;
+use crate::compress::{DEFAULT_LEVEL, Packer};
 use crate::error::WriteError;
 use crate::event::Event;
 use crate::varint;
 
 /// How many visits a chunk holds, or a few more: few enough that what a reader unpacks stays near.
 const CHUNK_VISITS: usize = 1 << 18;
+/// The same where it is read soon.
+const SHORT_CHUNK_VISITS: usize = 1 << 15;
 /// How many bytes of events and the like a chunk holds.
 const CHUNK_SCRIPT: usize = 1 << 20;
 /// How many recently used pages are found without a search. A power of two.
@@ -25,6 +27,8 @@ pub struct ReducedWriter<W> {
     to: W,
     packer: Packer,
     columns: Columns,
+    /// How many visits a chunk holds, or a few more.
+    chunk_visits: usize,
     /// The chunk's pages and their numbers.
     pages: BTreeMap<u64, u32>,
     recent: Vec<(u64, u32)>,
@@ -46,6 +50,7 @@ impl<W: Write> ReducedWriter<W> {
             to,
             packer: Packer::new(LEVEL)?,
             columns: Columns::default(),
+            chunk_visits: CHUNK_VISITS,
             pages: BTreeMap::new(),
             recent: vec![(u64::MAX, 0); RECENT],
             last_page: 0,
@@ -55,12 +60,23 @@ impl<W: Write> ReducedWriter<W> {
         })
     }
 
+    /// The same for what is soon read again, by this process alone: in shorter chunks, so that little memory is in use at a time and several threads find
+    /// work at once, and packed faster.
+    ///
+    /// # Errors
+    /// Where there is no memory for it.
+    pub fn soon_read(mut self) -> Result<Self, WriteError> {
+        self.chunk_visits = SHORT_CHUNK_VISITS;
+        self.packer.set_level(DEFAULT_LEVEL)?;
+        Ok(self)
+    }
+
     /// Appends visits without an event between them: those that may change something, and what they and those that do not come to.
     ///
     /// # Errors
     /// Where it cannot be written.
     pub fn visits(&mut self, visits: &[Kept], sums: &Sums) -> Result<(), WriteError> {
-        if self.columns.low.len() >= CHUNK_VISITS {
+        if self.columns.low.len() >= self.chunk_visits {
             self.flush()?;
         }
         if visits.len() > MOST_VISITS - CHUNK_VISITS {
@@ -132,6 +148,28 @@ impl<W: Write> ReducedWriter<W> {
     /// # Errors
     /// Where it cannot be written.
     pub fn finish(mut self) -> Result<(W, u64), WriteError> {
+        self.end()?;
+        Ok((self.to, self.kept))
+    }
+
+    /// The same, and begins another reduced trace with the memory of this one.
+    ///
+    /// # Errors
+    /// Where either cannot be written.
+    pub fn finish_and_begin(
+        &mut self,
+        mut to: W,
+        header: &ReducedHeader,
+    ) -> Result<(W, u64), WriteError> {
+        self.end()?;
+        to.write_all(&header.to_bytes())?;
+        self.totals = Sums::default();
+        self.chunks = 0;
+        let kept = std::mem::take(&mut self.kept);
+        Ok((std::mem::replace(&mut self.to, to), kept))
+    }
+
+    fn end(&mut self) -> Result<(), WriteError> {
         self.flush()?;
         let mut bytes = chunk::open(ChunkKind::ReducedEnd, self.chunks);
         for value in [
@@ -144,6 +182,6 @@ impl<W: Write> ReducedWriter<W> {
         }
         chunk::close(&mut bytes).map_err(WriteError::TooLarge)?;
         self.to.write_all(&bytes)?;
-        Ok((self.to, self.kept))
+        Ok(())
     }
 }

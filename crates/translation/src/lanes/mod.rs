@@ -262,42 +262,45 @@ impl Tlbs {
         walks: &mut impl Walks,
     ) -> Option<usize> {
         let ids = &ids[..pages.len()];
+        let mut asked = [0; MOST_LANES];
+        for (lane, asked) in asked.iter_mut().enumerate().take(self.count) {
+            *asked = ((which >> lane & 1) as u32).wrapping_neg();
+        }
         match self.lanes {
-            1 => self.look_up_in::<1>(pages, ids, which, walks),
-            4 => self.look_up_in::<4>(pages, ids, which, walks),
-            8 => self.look_up_in::<8>(pages, ids, which, walks),
-            16 => self.look_up_in::<16>(pages, ids, which, walks),
-            24 => self.look_up_in::<24>(pages, ids, which, walks),
-            _ => self.look_up_in::<MOST_LANES>(pages, ids, which, walks),
+            1 => self.look_up_in::<1>(pages, ids, &asked, walks),
+            4 => self.look_up_in::<4>(pages, ids, &asked, walks),
+            8 => self.look_up_in::<8>(pages, ids, &asked, walks),
+            16 => self.look_up_in::<16>(pages, ids, &asked, walks),
+            24 => self.look_up_in::<24>(pages, ids, &asked, walks),
+            _ => self.look_up_in::<MOST_LANES>(pages, ids, &asked, walks),
         }
     }
 
-    #[inline(always)]
+    /// The same, with which lanes are asked in memory: a compiler that sees them lane by lane keeps them apart, and would put them together for each page.
+    #[inline(never)]
     fn look_up_in<const LANES: usize>(
         &mut self,
         pages: &[PageNumber],
         ids: &[PageId],
-        which: u64,
+        asked: &[u32; MOST_LANES],
         walks: &mut impl Walks,
     ) -> Option<usize> {
-        let mut asked = [0u32; LANES];
-        for (lane, asked) in asked.iter_mut().enumerate().take(self.count) {
-            *asked = ((which >> lane & 1) as u32).wrapping_neg();
-        }
+        let asked: &[u32; LANES] = asked.first_chunk()?;
         for (at, (page, id)) in pages.iter().zip(ids).enumerate() {
-            let mut left = asked;
+            let mut left = *asked;
             let superpages = &mut self.first[self.superpages.0.structure];
             if superpages.used {
                 let set = self.superpages.0.index.set_of(*page);
-                if !superpages.renew(set, id.entry(Size::Superpage), &mut left) {
-                    continue;
+                match superpages.renew(set, id.entry(Size::Superpage), asked) {
+                    None => continue,
+                    Some(lanes) => left = lanes,
                 }
             }
             let set = self.base_pages.0.index.set_of(*page);
             let base_pages = &mut self.first[self.base_pages.0.structure];
-            if !base_pages.renew(set, id.entry(Size::Base), &mut left) {
+            let Some(left) = base_pages.renew(set, id.entry(Size::Base), &left) else {
                 continue;
-            }
+            };
             for (lane, left) in left.iter().enumerate() {
                 if *left != 0 && !self.miss::<LANES>(lane, *page, *id, at, walks) {
                     return Some(at);

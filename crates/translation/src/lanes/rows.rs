@@ -21,15 +21,15 @@ impl Rows {
         }
     }
 
-    /// Looks for an entry in those lanes of a set for which `wanted` is all ones, and makes it the newest where it is there. Those lanes
-    /// of `wanted` become zero. Says whether any lane is left.
+    /// Looks for an entry in those lanes of a set for which `wanted` is all ones, and makes it the newest where it is there. Answers the lanes
+    /// where it is not; `None` where it is in all.
     #[inline(always)]
     pub(super) fn renew<const LANES: usize>(
         &mut self,
         set: usize,
         entry: u32,
-        wanted: &mut [u32; LANES],
-    ) -> bool {
+        wanted: &[u32; LANES],
+    ) -> Option<[u32; LANES]> {
         match self.ways {
             4 => self.renew_fixed::<LANES, 4>(set, entry, wanted),
             6 => self.renew_fixed::<LANES, 6>(set, entry, wanted),
@@ -50,10 +50,10 @@ impl Rows {
         &mut self,
         set: usize,
         entry: u32,
-        wanted: &mut [u32; LANES],
-    ) -> bool {
+        wanted: &[u32; LANES],
+    ) -> Option<[u32; LANES]> {
         let Some(rows) = self.set::<LANES>(set).first_chunk_mut::<WAYS>() else {
-            return true;
+            return Some(*wanted);
         };
         renew_rows(rows, entry, wanted)
     }
@@ -62,8 +62,8 @@ impl Rows {
         &mut self,
         set: usize,
         entry: u32,
-        wanted: &mut [u32; LANES],
-    ) -> bool {
+        wanted: &[u32; LANES],
+    ) -> Option<[u32; LANES]> {
         renew_rows(self.set::<LANES>(set), entry, wanted)
     }
 
@@ -165,16 +165,17 @@ fn insert_into<const LANES: usize>(rows: &mut [[u32; LANES]], entry: u32, lane: 
     }
 }
 
-/// The loops over lanes have no branches, so that they become vector instructions.
+/// The loops over lanes have no branches, so that they become vector instructions. Which lanes are left is answered, not written where it would be read at
+/// once: lane by lane it cannot be forwarded to a load of all.
 #[inline(always)]
 fn renew_rows<const LANES: usize>(
     rows: &mut [[u32; LANES]],
     entry: u32,
-    wanted: &mut [u32; LANES],
-) -> bool {
+    wanted: &[u32; LANES],
+) -> Option<[u32; LANES]> {
     // In most lookups that find anything, it is found as the newest everywhere, or nowhere.
     let Some(first) = rows.first() else {
-        return true;
+        return Some(*wanted);
     };
     let mut left = [0; LANES];
     let mut any_left = 0;
@@ -183,8 +184,7 @@ fn renew_rows<const LANES: usize>(
         any_left |= left[lane];
     }
     if any_left == 0 {
-        *wanted = left;
-        return false;
+        return None;
     }
     // Whether a lane has it further behind.
     let mut moves = [0; LANES];
@@ -215,6 +215,5 @@ fn renew_rows<const LANES: usize>(
             }
         }
     }
-    *wanted = left;
-    any_left != 0
+    (any_left != 0).then_some(left)
 }
