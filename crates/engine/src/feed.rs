@@ -72,6 +72,11 @@ impl<'a, S: Source> Feed<'a, S> {
         self
     }
 
+    /// Keeps nothing of what was handed out, nor of what comes.
+    pub(crate) fn keep_nothing(&mut self) {
+        self.kept = None;
+    }
+
     /// All that was handed out; `None` where it was not kept, or was too much.
     pub(crate) fn into_kept(self) -> Option<Kept> {
         self.kept

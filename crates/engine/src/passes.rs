@@ -190,6 +190,8 @@ fn learn<'scope, S: Source + 'scope>(
     crew: Crew<'_, 'scope>,
 ) -> Result<(), Error<S::Error>> {
     told.insert(running);
+    // The pass begins anew.
+    feed.keep_nothing();
     while !feed.is_at_end() {
         while let Some(piece) = feed.next(crew).map_err(Error::Source)? {
             match piece {

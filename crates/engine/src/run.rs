@@ -172,8 +172,10 @@ pub fn run_after<S: Source>(
         progress,
         state,
         pool,
+        lists,
         ..
     } = passes;
+    drop(lists);
     let sources = Sources {
         read: state.pass > 0,
         earlier,

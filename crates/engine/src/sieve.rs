@@ -221,7 +221,7 @@ impl Sieve {
         sifted: &mut Sifted,
         sums: &mut Sums,
     ) {
-        if !self.recency.keeps_places() {
+        if self.looks == Looks::Away || !self.recency.keeps_places() {
             let mut visits = std::mem::take(&mut self.unfolded);
             visits.extend(phrased.visits());
             self.sift_visits(&visits, shift, sifted, sums);
@@ -358,8 +358,8 @@ impl Sieve {
             }
         }
         if self.looks != looked {
-            self.forget();
             self.recency.be_shallow(self.looks == Looks::AtNewest);
+            self.forget();
         }
     }
 
@@ -448,6 +448,28 @@ mod tests {
         }
         assert_eq!(kept(&[1, 2, 1, 2, 1, 2]), 2);
         assert_eq!(kept(&[1, 2]), 0);
+    }
+
+    /// Nor is it where visits are told by their words.
+    #[test]
+    fn words_are_not_looked_at_either() {
+        let machine = broadleaf_translation::machine("skylake").expect("a machine");
+        let mut sieve = Sieve::new(Recency::new([&machine.design]));
+        sieve.looks = Looks::Away;
+        let vocabulary = [visit(1, 0), visit(2, 1)];
+        let words = [0, 1, 0, 1, 0];
+        let phrased = Phrased {
+            vocabulary: &vocabulary,
+            words: &words,
+        };
+        let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
+        for times in [1, 2] {
+            sieve.sift_phrased(&phrased, 0, &mut sifted, &mut sums);
+            assert_eq!(sifted.kept.len(), times * words.len());
+        }
+        // Nothing was left out that would have to be made up for.
+        sieve.catch_up(&mut sifted, &sums);
+        assert_eq!(sifted.kept.len(), 2 * words.len());
     }
 
     /// What has too many accesses to be added up beside others is passed over all the same.

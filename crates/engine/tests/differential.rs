@@ -540,35 +540,44 @@ fn a_curve_changes_no_other_count() {
     });
 }
 
-/// Long enough that the sieve sees that most of one part gets through it, and little of another.
-#[test]
-fn long_traces_with_and_without_locality() {
-    use broadleaf_trace::synth::{SplitMix64, updates};
+/// Visits with much locality: two places that share sets of the larger page's structure, and now and then another.
+fn near(count: usize) -> Vec<Visit> {
+    use broadleaf_trace::synth::SplitMix64;
     let mut random = SplitMix64::new(7);
-    let mut near = Vec::new();
-    for _ in 0..150_000 {
-        // Two places that share sets of the larger page's structure, and now and then another.
+    let visit = |random: &mut SplitMix64| {
         let block = match random.below(40) {
             0 => random.below(64),
             _ => random.below(2),
         };
-        near.push(Visit {
+        Visit {
             unit: (block << 9) + random.below(12) * 16,
             loads: 1,
             stores: u32::from(random.below(9) == 0),
             loads_before_store: 1,
             ..Visit::default()
-        });
-    }
-    let spread: Vec<Visit> = updates(0, 1 << 15, 150_000, 3).collect();
-    let recording = Recording {
+        }
+    };
+    (0..count).map(|_| visit(&mut random)).collect()
+}
+
+/// Visits in items of 1024.
+fn recording_of(visits: &[&[Visit]]) -> Recording {
+    Recording {
         grain: broadleaf_trace::Grain::Page,
-        items: [&near, &spread, &near, &spread, &near]
-            .into_iter()
+        items: (visits.iter())
             .flat_map(|visits| visits.chunks(1024))
             .map(|visits| OwnedItem::Visits(visits.to_vec()))
             .collect(),
-    };
+    }
+}
+
+/// Long enough that the sieve sees that most of one part gets through it, and little of another.
+#[test]
+fn long_traces_with_and_without_locality() {
+    use broadleaf_trace::synth::updates;
+    let near = near(150_000);
+    let spread: Vec<Visit> = updates(0, 1 << 15, 150_000, 3).collect();
+    let recording = recording_of(&[&near, &spread, &near, &spread, &near]);
     let policies = [
         PolicySpec::FreeBsd,
         PolicySpec::Pop(64),
@@ -584,6 +593,45 @@ fn long_traces_with_and_without_locality() {
             for ((left, right), policy) in left.iter().zip(&right).zip(&policies) {
                 assert_eq!(differences(left, right), "", "{policy} on {machine}");
             }
+        }
+    }
+}
+
+/// The sieve looks away for 15 steps of 2^16 visits, and then again at what it knew nothing of.
+#[test]
+fn what_comes_after_a_long_stretch_without_locality() {
+    use broadleaf_trace::synth::updates;
+    let near = near(100 << 10);
+    for steps in [15, 16] {
+        let spread: Vec<Visit> = updates(0, 1 << 12, steps << 16, 3).collect();
+        let recording = recording_of(&[&spread, &near]);
+        let policies = [PolicySpec::Pop(64)];
+        let right = oracle(&recording, &policies, Machine::ALL[0]);
+        let whole = recording.items.len();
+        let left = in_parts(&recording, &policies, Machine::ALL[0], whole, |plan| {
+            plan.on_threads(1)
+        });
+        assert_eq!(differences(&left[0], &right[0]), "", "{steps} steps");
+    }
+}
+
+/// Where much is kept, pieces are cut, and lists are used again.
+#[test]
+fn curves_do_not_depend_on_how_much_is_kept_at_a_time() {
+    use broadleaf_trace::synth::updates;
+    let near = near(20_000);
+    let spread: Vec<Visit> = updates(0, 1 << 13, 60_000, 3).collect();
+    let recording = recording_of(&[&near, &spread, &near]);
+    let policies = [PolicySpec::Life(30_000), PolicySpec::Pop(64)];
+    for policies in [&policies[..], &policies[1..]] {
+        let curves = |part: usize, threads: usize| {
+            in_parts(&recording, policies, Machine::ALL[0], part, |plan| {
+                plan.with_curves().on_threads(threads)
+            })
+        };
+        let right = curves(1, 1);
+        for (part, threads) in [(1000, 1), (1000, 2), (30, 3)] {
+            assert_eq!(curves(part, threads), right, "{part}, {threads} threads");
         }
     }
 }

@@ -9,7 +9,7 @@ use broadleaf_trace::reduced::Sums;
 use std::collections::VecDeque;
 
 /// How many visits are kept of what is decoded in one go, about: more would not stay in a cache until they are used.
-pub(super) const STEP_KEPT: usize = 1 << 16;
+const STEP_KEPT: usize = 1 << 16;
 /// How many of a piece, about: more would not stay in a cache until they are kept for another pass.
 pub(super) const PIECE_KEPT: usize = 1 << 14;
 /// How many items are decoded in one go at most, since an item may hold no visit.
@@ -43,8 +43,9 @@ impl Output {
         self.pieces.push_back(piece);
     }
 
-    /// What was sifted is a piece, if there is anything. Nothing is left of it.
-    fn put_visits(&mut self, sifted: &mut Sifted, sums: &mut Sums) {
+    /// What was sifted is a piece, if there is anything. Nothing is left of it. Answers how many visits were kept.
+    fn put_visits(&mut self, sifted: &mut Sifted, sums: &mut Sums) -> usize {
+        let kept = sifted.kept.len();
         debug_assert!(
             sifted.kept.is_sorted_by_key(|visit| visit.time),
             "visits out of order"
@@ -56,6 +57,7 @@ impl Output {
             // A file may hold visits that come to nothing.
             sifted.clear();
         }
+        kept
     }
 }
 
@@ -64,10 +66,12 @@ impl<P: Part> Ahead<P> {
     pub(super) fn step(&mut self, most: usize) {
         let mut sifted = self.output.lists.take();
         let mut sums = Sums::default();
-        let (mut visits, mut items, mut kept, mut let_through) = (0, 0, 0, 0);
-        while visits < most
+        let (mut visits, mut items) = (0, 0);
+        // How many were kept of what was sifted here, and of what was before.
+        let (mut kept, mut kept_before) = (0, 0);
+        while visits + kept_before < most
             && items < STEP_ITEMS
-            && kept + let_through + sifted.kept.len() <= STEP_KEPT
+            && kept + kept_before + sifted.kept.len() <= STEP_KEPT
             && self.end.is_none()
         {
             items += 1;
@@ -86,31 +90,28 @@ impl<P: Part> Ahead<P> {
                     // It counts its time from its own beginning, and of what it leaves out nothing is known.
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.forget();
-                    output.put_visits(&mut sifted, &mut sums);
-                    visits += some.len();
-                    kept += some.len();
+                    kept += output.put_visits(&mut sifted, &mut sums);
                     sifted.kept.extend_from_slice(some);
                     self.sieve.follow_kept(&mut sifted);
-                    output.put_visits(&mut sifted, &mut of_piece.clone());
+                    kept_before += output.put_visits(&mut sifted, &mut of_piece.clone());
                 }
                 Ok(Some(Piece::Event(event))) => {
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.pass(event);
-                    output.put_visits(&mut sifted, &mut sums);
+                    kept += output.put_visits(&mut sifted, &mut sums);
                     output.put(Fed::Event(event.clone()));
                 }
                 Ok(None) => self.end = Some(Ok(())),
                 Err(error) => self.end = Some(Err(error)),
             }
             if sifted.kept.len() >= PIECE_KEPT {
-                let_through += sifted.kept.len();
                 self.sieve.catch_up(&mut sifted, &sums);
-                output.put_visits(&mut sifted, &mut sums);
+                kept += output.put_visits(&mut sifted, &mut sums);
             }
         }
         self.sieve.catch_up(&mut sifted, &sums);
-        self.sieve.rest(visits, let_through + sifted.kept.len());
-        self.output.put_visits(&mut sifted, &mut sums);
+        kept += self.output.put_visits(&mut sifted, &mut sums);
+        self.sieve.rest(visits, kept);
         self.output.lists.put(sifted);
         if self.end.is_some()
             && let Some(keeper) = &mut self.output.keeper

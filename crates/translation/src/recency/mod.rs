@@ -306,14 +306,12 @@ impl Recency {
     }
 
     /// Where most lookups have to be made, finding the others costs more than it saves: with `shallow`, none is left out but of the newest in both sets. To be told after
-    /// [`Recency::catch_up`]. Answers whether that is another than before: then everything was forgotten.
-    pub fn be_shallow(&mut self, shallow: bool) -> bool {
-        let changes = self.depth > 1 && shallow != self.shallow;
-        if changes {
+    /// [`Recency::catch_up`]. Where that is another than before, everything is forgotten.
+    pub fn be_shallow(&mut self, shallow: bool) {
+        if self.depth > 1 && shallow != self.shallow {
             self.shallow = shallow;
             self.forget();
         }
-        changes
     }
 
     #[inline]
