@@ -68,15 +68,17 @@ impl Keeper {
     pub(crate) fn end_part(&mut self) {
         let next = Bounded::new(self.most);
         let ended = self.write(|writer| writer.finish_and_begin(next, &ReducedHeader::default()));
-        self.ended = ended.map(|(bounded, _)| bounded.bytes);
+        self.ended = ended.map(|(bounded, _)| {
+            let mut part = bounded.bytes;
+            // What is counted is what it holds.
+            part.shrink_to_fit();
+            part
+        });
     }
 
     /// The part that was ended last; `None` where it, or one before, was too much.
     pub(crate) fn take_part(&mut self) -> Option<Vec<u8>> {
-        let mut part = self.ended.take()?;
-        // What is counted is what it holds.
-        part.shrink_to_fit();
-        Some(part)
+        self.ended.take()
     }
 
     fn write<T>(

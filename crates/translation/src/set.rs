@@ -31,10 +31,13 @@ pub(crate) fn renew<T: Entry>(set: &mut [T], wanted: T) -> bool {
 
 #[inline]
 fn renew_fixed<T: Entry, const WAYS: usize>(set: &mut [T], wanted: T) -> bool {
-    let Some(set) = set.first_chunk_mut::<WAYS>() else {
-        return false;
-    };
-    // Where it stands may be anywhere, so that a branch that depends on it would be foretold wrongly most of the time.
+    set.first_chunk_mut::<WAYS>()
+        .is_some_and(|set| renew_any(set, wanted))
+}
+
+/// Where the entry stands may be anywhere, so that a branch that depends on it would be foretold wrongly most of the time.
+#[inline(always)]
+fn renew_any<T: Entry>(set: &mut [T], wanted: T) -> bool {
     let mut found = 0;
     for (way, entry) in set.iter().enumerate() {
         found |= u32::from(*entry == wanted).wrapping_neg() & (way as u32 + 1);
@@ -49,15 +52,6 @@ fn renew_fixed<T: Entry, const WAYS: usize>(set: &mut [T], wanted: T) -> bool {
         before = old;
     }
     true
-}
-
-fn renew_any<T: Entry>(set: &mut [T], wanted: T) -> bool {
-    let found = set.iter().position(|entry| *entry == wanted);
-    if let Some(at) = found {
-        set.copy_within(..at, 1);
-        set[0] = wanted;
-    }
-    found.is_some()
 }
 
 /// Puts an entry in as the newest; the oldest goes.

@@ -107,13 +107,13 @@ impl Recency {
             let mut before = Places::NONE;
             for at in 0..DEPTH {
                 let other = Place::of(place.set(), at);
-                before.set(other, self.when[other.index()] < when);
+                before.insert_if(self.when[other.index()] < when, other);
             }
             // Whichever page renews the entry of a larger page, and however often, where that stands among others is the same.
             let others = self.using_larger(larger.set());
             let others = others.without(self.with_larger[larger.index()]);
             for other in others.and(self.left_out).without(all) {
-                before.set(other, self.when[other.index()] < when);
+                before.insert_if(self.when[other.index()] < when, other);
             }
             let new = before.and(self.left_out).without(all);
             all = all.or(new);

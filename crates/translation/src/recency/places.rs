@@ -78,10 +78,10 @@ impl Places {
         self.0.count_ones() as usize
     }
 
-    /// Puts a place in, or does not.
+    /// Puts a place in, where that holds.
     #[inline]
-    pub(super) const fn set(&mut self, place: Place, is_in: bool) {
-        self.0 |= (is_in as u64) << place.index();
+    pub(super) const fn insert_if(&mut self, holds: bool, place: Place) {
+        self.0 |= (holds as u64) << place.index();
     }
 
     #[inline]
