@@ -2,8 +2,7 @@
 
 use crate::batch::Incident;
 use crate::deadlines::Deadlines;
-use crate::stream::Stream;
-use broadleaf_memory::{BlockId, Change, Histories, Memory, Shootdown};
+use broadleaf_memory::{AddressSpaces, BlockId, Change, Histories, Memory, Shootdown};
 use broadleaf_policy::{Coverage, Point, Policy, Refusal, Refusals, Verdict, View};
 use broadleaf_units::{BlockNumber, SpaceId};
 use std::collections::BTreeSet;
@@ -70,38 +69,38 @@ impl<'a> Cell<'a> {
         incident: &Incident,
         now: u64,
         store: bool,
-        stream: &Stream,
+        spaces: &AddressSpaces,
     ) -> Shootdown {
         let (block, offset) = (incident.block, usize::from(incident.offset));
         if !self.memory.is_resident(block, offset, incident.seen.used) {
-            let reservable = stream.spaces.facts(block, offset).reservable;
+            let reservable = spaces.facts(block, offset).reservable;
             if self.memory.fault(block, offset, now, reservable) {
                 self.deadlines.add(block, now, now);
             }
-            let _none = self.ask(Point::Fault, block, offset, now, stream);
+            let _none = self.ask(Point::Fault, block, offset, now, spaces);
         }
         let mut shootdown = Shootdown::Nothing;
         if !store || incident.seen.dirty {
             return shootdown;
         }
         if self.memory.is_promoted(block) && self.memory.dirty(block) == 0 {
-            shootdown = self.ask(Point::StoreToCleanSuperpage, block, offset, now, stream);
+            shootdown = self.ask(Point::StoreToCleanSuperpage, block, offset, now, spaces);
         }
         self.memory.store(block);
         if !self.memory.is_promoted(block) {
-            let _none = self.ask(Point::FirstStore, block, offset, now, stream);
+            let _none = self.ask(Point::FirstStore, block, offset, now, spaces);
         }
         shootdown
     }
 
     /// Asks about a reservation that falls due before the access at that time; `None` where there is no more, otherwise its block.
-    pub(crate) fn ask_due(&mut self, time: u64, stream: &Stream) -> Option<BlockId> {
+    pub(crate) fn ask_due(&mut self, time: u64, spaces: &AddressSpaces) -> Option<BlockId> {
         let deadline = self.deadlines.take(time)?;
         let block = deadline.block;
         if self.memory.reserved_at(block) == Some(deadline.reserved_at)
             && !self.memory.is_promoted(block)
         {
-            let _none = self.ask(Point::Due, block, 0, deadline.due, stream);
+            let _none = self.ask(Point::Due, block, 0, deadline.due, spaces);
         }
         Some(block)
     }
@@ -116,23 +115,23 @@ impl<'a> Cell<'a> {
         block: BlockId,
         offset: usize,
         now: u64,
-        stream: &Stream,
+        spaces: &AddressSpaces,
     ) -> Shootdown {
-        let view = self.view(block, offset, now, stream);
+        let view = self.view(block, offset, now, spaces);
         match self.policy.decide(point, &view) {
             Verdict::Pass => {}
             Verdict::Stay(reason) => self.refuse(reason),
             Verdict::Promote => match view.coverage {
                 Coverage::Covered => {
                     if let Some(promoted) = &mut self.promoted {
-                        promoted.insert(stream.spaces.place(block));
+                        promoted.insert(spaces.place(block));
                     }
                     return self.memory.promote(block, view.backing);
                 }
                 Coverage::NotCovered => self.refuse(Refusal::NotCovered),
                 Coverage::MixedProtection => self.refuse(Refusal::MixedProtection),
             },
-            Verdict::Demote => return self.memory.demote(block, stream.spaces.place(block)),
+            Verdict::Demote => return self.memory.demote(block, spaces.place(block)),
         }
         Shootdown::Nothing
     }
@@ -141,9 +140,9 @@ impl<'a> Cell<'a> {
         self.refusals.count(reason);
     }
 
-    fn view(&self, block: BlockId, offset: usize, now: u64, stream: &Stream) -> View {
+    fn view(&self, block: BlockId, offset: usize, now: u64, spaces: &AddressSpaces) -> View {
         let memory = &self.memory;
-        let facts = stream.spaces.facts(block, offset);
+        let facts = spaces.facts(block, offset);
         View {
             populated: memory.populated(block),
             dirty: memory.dirty(block),
@@ -157,7 +156,7 @@ impl<'a> Cell<'a> {
             advised_against: facts.advised_against,
             foreseen: self
                 .foreseen
-                .is_some_and(|foreseen| foreseen.contains(&stream.spaces.place(block))),
+                .is_some_and(|foreseen| foreseen.contains(&spaces.place(block))),
             ..View::BLANK
         }
     }

@@ -85,37 +85,46 @@ pub(crate) const fn is_seen_by_no_policy(event: &Event) -> bool {
     )
 }
 
+/// Whether an event changes address spaces.
+pub(crate) const fn changes_spaces(event: &Event) -> bool {
+    !is_seen_by_no_policy(event) || matches!(event, Event::Fork { .. })
+}
+
 /// What an event changes for every memory.
 pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLate> {
     stream.summary.events |= changes_a_space(event);
     let space = stream.running;
-    if tells_a_mapping(event) && !stream.spaces.tell(space) {
+    if tells_a_mapping(event) && !stream.spaces_mut().tell(space) {
         return Err(TooLate);
     }
-    let spaces = &mut stream.spaces;
     Ok(match event {
         Event::Map(told) => {
+            let spaces = stream.spaces_mut();
             let mapping = mapping(spaces, space, told);
             spaces.map(space, mapping)
         }
-        Event::Unmap(range) => spaces.unmap(space, pages(*range)),
+        Event::Unmap(range) => stream.spaces_mut().unmap(space, pages(*range)),
         Event::Protect(range, protection) => {
-            spaces.protect(space, pages(*range), rights(*protection))
+            stream
+                .spaces_mut()
+                .protect(space, pages(*range), rights(*protection))
         }
-        Event::Remap { from, to } => spaces.remap(space, pages(*from), pages(*to)),
-        Event::Brk(range) => spaces.set_heap(space, pages(*range)),
-        Event::StackGrow(range) => spaces.grow_stack(space, pages(*range)),
+        Event::Remap { from, to } => stream.spaces_mut().remap(space, pages(*from), pages(*to)),
+        Event::Brk(range) => stream.spaces_mut().set_heap(space, pages(*range)),
+        Event::StackGrow(range) => stream.spaces_mut().grow_stack(space, pages(*range)),
         Event::Advise(range, advice) => match advice {
-            Advice::DontNeed => spaces.discard(space, pages(*range)),
-            Advice::Remove => spaces.remove(space, pages(*range)),
+            Advice::DontNeed => stream.spaces_mut().discard(space, pages(*range)),
+            Advice::Remove => stream.spaces_mut().remove(space, pages(*range)),
             Advice::HugePage | Advice::NoHugePage => {
-                spaces.advise(space, pages(*range), *advice == Advice::HugePage);
+                stream
+                    .spaces_mut()
+                    .advise(space, pages(*range), *advice == Advice::HugePage);
                 Vec::new()
             }
             Advice::Free | Advice::Other(_) => Vec::new(),
         },
         Event::File { id, size, .. } => {
-            spaces.file(*id, *size);
+            stream.spaces_mut().file(*id, *size);
             Vec::new()
         }
         Event::SpaceSwitch(space) => {
@@ -123,7 +132,7 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
             Vec::new()
         }
         Event::SpaceStart { pid, .. } => stream.begin_space(*pid),
-        Event::Fork { child } => spaces.fork(space, *child),
+        Event::Fork { child } => stream.spaces_mut().fork(space, *child),
         Event::SpaceEnd { .. } => {
             stream.will_end();
             Vec::new()

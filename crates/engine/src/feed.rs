@@ -2,17 +2,16 @@
 
 mod ahead;
 mod lists;
-mod slot;
 
 use crate::kept::{Keeper, Kept};
 use crate::pool::Crew;
 use crate::sieve::Sieve;
 use crate::sifted::Fed;
+use crate::slot::Slot;
 use crate::source::{Part, Source};
 use ahead::{Ahead, Output};
 use broadleaf_memory::GEOMETRY;
 pub(crate) use lists::Lists;
-use slot::Slot;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -25,13 +24,16 @@ const SHARED_STEP: usize = (1 << 19) + 1;
 /// A part, and how it ended.
 type Ended<P> = (P, Result<(), <P as Part>::Error>);
 
+/// A part that is decoded ahead, wherever it is.
+type Shared<P> = Arc<Slot<Box<Ahead<P>>>>;
+
 /// The trace as a stream of pieces in order.
 pub(crate) struct Feed<'a, S: Source> {
     source: &'a mut S,
     /// What the sieve of each part begins as.
     sieve: Sieve,
     /// Parts that are decoded, in order.
-    ahead: VecDeque<Arc<Slot<S::Part>>>,
+    ahead: VecDeque<Shared<S::Part>>,
     /// How many of them there are at most.
     most: usize,
     /// What was decoded and comes before them.
@@ -177,11 +179,18 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
+    /// Decodes a step of the first part that nobody decodes. Whether there is one.
+    pub(crate) fn work(&self, crew: Crew<'_, '_>) -> bool {
+        let most = if crew.is_nobody() { STEP } else { SHARED_STEP };
+        self.ahead
+            .iter()
+            .any(|slot| slot.work(|ahead| ahead.step(most)))
+    }
+
     /// Sees to it that more is decoded, where [`Feed::next`] has nothing yet: a step of the first part that nobody decodes, or the one that the crew is at.
     pub(crate) fn advance(&self, crew: Crew<'_, '_>) {
-        let most = if crew.is_nobody() { STEP } else { SHARED_STEP };
         if let Some(first) = self.ahead.front()
-            && !self.ahead.iter().any(|slot| slot.work(most))
+            && !self.work(crew)
         {
             first.wait();
         }
@@ -202,13 +211,13 @@ impl<'a, S: Source> Feed<'a, S> {
 }
 
 /// Has the crew decode a part a step further, if nobody else does before.
-fn hand<'scope, P: Part + 'scope>(slot: &Arc<Slot<P>>, crew: Crew<'_, 'scope>)
+fn hand<'scope, P: Part + 'scope>(slot: &Shared<P>, crew: Crew<'_, 'scope>)
 where
     P::Error: Send + 'scope,
 {
     let slot = Arc::clone(slot);
     crew.hand(move || {
-        slot.work(SHARED_STEP);
+        slot.work(|ahead| ahead.step(SHARED_STEP));
     });
 }
 

@@ -25,9 +25,11 @@ mod result;
 mod run;
 mod sieve;
 mod sifted;
+mod slot;
 mod source;
 mod stream;
 mod team;
+mod teams;
 mod trail;
 mod translation;
 

@@ -1,28 +1,35 @@
 //! A pass over a trace: what is decoded is prepared once, and all teams replay it.
 
-use crate::batch::Batch;
-use crate::events::tells_a_mapping;
+use crate::events::{changes_spaces, tells_a_mapping};
 use crate::feed::{Feed, Lists};
 use crate::kept::Kept;
 use crate::pool::{Crew, Pool};
 use crate::sieve::Sieve;
-use crate::sifted::{Fed, stretches};
+use crate::sifted::{Fed, Sifted, stretches};
 use crate::stream::{Refused, Stream, TooLate};
 use crate::team::Team;
+use crate::teams::{Prepared, Teams};
 use crate::trail::Follows;
 use crate::{Error, Plan, Progress, Source};
 use broadleaf_memory::{Change, GEOMETRY};
 use broadleaf_trace::Event;
+use broadleaf_trace::reduced::Sums;
 use broadleaf_translation::{PageId, Recency};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// How many batches are prepared before the teams begin with them.
-const MOST_BATCHES: usize = 64;
+const MOST_BATCHES: usize = 16;
 
-/// The trace as a pass saw it, and what of it was kept.
-pub(crate) type Replayed = (Stream, Option<Kept>);
+/// What a pass came to.
+pub(crate) struct Replayed<'t> {
+    /// The trace as it saw it.
+    pub(crate) stream: Stream,
+    /// What of it was kept.
+    pub(crate) kept: Option<Kept>,
+    pub(crate) teams: Vec<Team<'t>>,
+}
 
 /// What the passes over a trace share.
 pub(crate) struct Passes<'a> {
@@ -36,43 +43,18 @@ pub(crate) struct Passes<'a> {
     pub(crate) lists: Lists,
 }
 
-/// Batches that are prepared, and old ones whose memory is used again.
-#[derive(Default)]
-struct Prepared {
-    batches: Vec<Batch>,
-    used: usize,
-}
-
-impl Prepared {
-    fn clear(&mut self) {
-        self.used = 0;
-    }
-
-    fn add(&mut self) -> &mut Batch {
-        if self.used == self.batches.len() {
-            self.batches.push(Batch::default());
-        }
-        self.used += 1;
-        &mut self.batches[self.used - 1]
-    }
-
-    fn get(&self) -> &[Batch] {
-        &self.batches[..self.used]
-    }
-}
-
 impl Passes<'_> {
     /// Takes the teams through the trace. `None` where it has to be done again with new ones: what a space's mappings are
     /// was told too late, and is known now.
     ///
-    /// In turns: what was decoded is prepared, up to an event that changes what policies see; then the teams replay it. More is decoded
-    /// all the time, by the other threads and by this one where it has nothing else to do. What was replayed is kept, where that is no more than `keeps` bytes.
-    pub(crate) fn replay<S: Source>(
+    /// In turns: what was decoded is prepared, up to an event that changes what policies see; then the teams replay it. Where there are other threads, the next turn is
+    /// prepared meanwhile, and more is decoded all the time, by whoever has nothing else to do. What was replayed is kept, where that is no more than `keeps` bytes.
+    pub(crate) fn replay<'t, S: Source>(
         &mut self,
         source: &mut S,
-        teams: &mut [Team<'_>],
+        teams: Vec<Team<'t>>,
         keeps: Option<usize>,
-    ) -> Result<Option<Replayed>, Error<S::Error>> {
+    ) -> Result<Option<Replayed<'t>>, Error<S::Error>> {
         if self.state.pass > 0 {
             source.rewind().map_err(Error::Source)?;
         }
@@ -92,84 +74,172 @@ impl Passes<'_> {
                 Follows::Pages
             });
         }
-        let mut stream = Stream::new(self.told.clone());
         let heavy = teams.iter().filter(|team| !team.is_light()).count();
         let ahead = parts_ahead(self.plan.threads(), heavy);
-        let mut feed = Feed::new(source, sieve, ahead, self.lists.clone()).keeping(keeps);
-        let mut prepared = Prepared::default();
-        let mut pending = None;
-        let Self { pool, plan, .. } = self;
+        let mut pass = Pass {
+            feed: Feed::new(source, sieve, ahead, self.lists.clone()).keeping(keeps),
+            stream: Stream::new(self.told.clone()),
+            teams: Teams::new(teams),
+            prepared: Prepared::default(),
+            pending: None,
+            policies,
+            most_blocks: self.plan.most_blocks(),
+        };
+        let Self { pool, .. } = self;
         pool.with(|crew| {
             loop {
-                prepared.clear();
-                loop {
-                    let piece = match pending.take() {
-                        Some(piece) => piece,
-                        None => match feed.next(crew).map_err(Error::Source)? {
-                            Some(piece) => piece,
-                            None => break,
-                        },
-                    };
-                    if prepared.used > 0 && stream.is_changed_by(&piece) {
-                        // The teams have to come as far first.
-                        pending = Some(piece);
-                        break;
-                    }
-                    if stream.is_changed_by(&piece) {
-                        teams.iter_mut().for_each(|team| team.pass(&stream));
-                    }
-                    match &piece {
-                        Fed::Visits(sifted, sums) => {
-                            if sums.data {
-                                let changes = stream.end_spaces();
-                                apply(&changes, teams, &mut stream);
-                            }
-                            for stretch in stretches(sifted) {
-                                stream
-                                    .take(sifted, stretch, prepared.add())
-                                    .map_err(|why| refused(why, policies))?;
-                            }
-                            stream.pass(sums);
-                        }
-                        Fed::Event(event) => match stream.event(event) {
-                            Ok(changes) => apply(&changes, teams, &mut stream),
-                            Err(TooLate) => {
-                                learn(&mut self.told, &mut feed, stream.running, crew)?;
-                                self.state.passes += 1;
-                                return Ok(None);
-                            }
-                        },
-                    }
-                    feed.lists().give_back(piece);
-                    has_room(&stream, policies, plan.most_blocks())?;
-                    if prepared.used >= MOST_BATCHES {
-                        break;
-                    }
+                if let Err(TooLate) = pass.prepare(crew)? {
+                    let running = pass.stream.running;
+                    learn(&mut self.told, &mut pass.feed, running, crew)?;
+                    self.state.passes += 1;
+                    return Ok(None);
                 }
-                if prepared.used == 0 && pending.is_none() {
-                    if feed.is_at_end() {
-                        teams.iter_mut().for_each(|team| team.pass(&stream));
-                        return Ok(Some((stream, feed.into_kept())));
-                    }
-                    feed.advance(crew);
+                if pass.is_over() {
+                    return Ok(Some(pass.end(crew)));
                 }
-                let (batches, stream_now) = (prepared.get(), &stream);
-                let replay = |team: &mut Team<'_>| {
-                    let each = batches.iter();
-                    each.for_each(|batch| team.replay(batch, stream_now));
-                };
-                let (light, heavy): (Vec<_>, Vec<_>) =
-                    teams.iter_mut().partition(|team| team.is_light());
-                light.into_iter().for_each(replay);
-                pool.run(heavy.into_iter().map(|team| || replay(team)));
-                #[cfg(test)]
-                teams.iter().for_each(|team| team.check(&stream));
-                self.state.accesses = stream.now();
+                pass.go_on(crew);
+                self.state.accesses = pass.stream.now();
                 if (self.progress)(self.state).is_break() {
                     return Err(Error::Stopped);
                 }
             }
         })
+    }
+}
+
+/// A pass that is being made.
+struct Pass<'s, 't, S: Source> {
+    feed: Feed<'s, S>,
+    /// The trace as far as it was prepared. The teams may be a turn behind.
+    stream: Stream,
+    teams: Teams<'t>,
+    /// The next turn.
+    prepared: Prepared,
+    /// A piece before which the teams have to come as far.
+    pending: Option<Fed>,
+    /// How many policies may keep blocks, and how many blocks they may keep in all.
+    policies: usize,
+    most_blocks: usize,
+}
+
+impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
+    /// Prepares as much as makes a turn, or as is decoded, or comes before what changes what policies see. [`TooLate`] where the pass has to begin anew.
+    fn prepare<'scope>(
+        &mut self,
+        crew: Crew<'_, 'scope>,
+    ) -> Result<Result<(), TooLate>, Error<S::Error>>
+    where
+        S::Part: 'scope,
+        S::Error: 'scope,
+    {
+        while self.prepared.len() < MOST_BATCHES {
+            let piece = match self.pending.take() {
+                Some(piece) => piece,
+                None => match self.feed.next(crew).map_err(Error::Source)? {
+                    Some(piece) => piece,
+                    None => break,
+                },
+            };
+            if self.stream.is_changed_by(&piece) {
+                if self.prepared.len() > 0 {
+                    self.pending = Some(piece);
+                    break;
+                }
+                self.catch_up(crew);
+            }
+            match &piece {
+                Fed::Visits(sifted, sums) => self.take(sifted, sums, crew)?,
+                Fed::Event(event) => {
+                    if changes_spaces(event) {
+                        self.call_back(crew);
+                    }
+                    match self.stream.event(event) {
+                        Ok(changes) => self.apply(&changes),
+                        Err(too_late) => return Ok(Err(too_late)),
+                    }
+                }
+            }
+            self.feed.lists().give_back(piece);
+            has_room(&self.stream, self.policies, self.most_blocks)?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Visits are prepared.
+    fn take(
+        &mut self,
+        sifted: &Sifted,
+        sums: &Sums,
+        crew: Crew<'_, '_>,
+    ) -> Result<(), Error<S::Error>> {
+        if sums.data {
+            let changes = self.stream.end_spaces();
+            self.apply(&changes);
+        }
+        let Self { feed, teams, .. } = self;
+        let mut call_back = || teams.back(|| feed.work(crew));
+        for stretch in stretches(sifted) {
+            let batch = self.prepared.add();
+            let taken = self.stream.take(sifted, stretch, batch, &mut call_back);
+            taken.map_err(|why| refused(why, self.policies))?;
+        }
+        self.stream.pass(sums);
+        Ok(())
+    }
+
+    /// Has the teams replay what was prepared; where that is nothing, sees to it that there will be something.
+    fn go_on<'scope>(&mut self, crew: Crew<'_, 'scope>)
+    where
+        't: 'scope,
+    {
+        if self.prepared.len() > 0 {
+            self.call_back(crew);
+            self.teams.send(&mut self.prepared, &self.stream, crew);
+            #[cfg(test)]
+            self.teams.check(&self.stream);
+        } else if !self.teams.work() {
+            self.feed.advance(crew);
+        }
+    }
+
+    /// Waits until no team is away, and decodes meanwhile.
+    fn call_back(&mut self, crew: Crew<'_, '_>) {
+        let Self { feed, teams, .. } = self;
+        teams.back(|| feed.work(crew));
+    }
+
+    /// The teams come as far as the trace was prepared. Nothing is prepared that they were not sent to.
+    fn catch_up(&mut self, crew: Crew<'_, '_>) {
+        self.call_back(crew);
+        self.teams.here().for_each(|team| team.pass(&self.stream));
+        #[cfg(test)]
+        self.teams.check(&self.stream);
+    }
+
+    /// Tells all teams what changes, which have replayed all that comes before.
+    fn apply(&mut self, changes: &[Change]) {
+        let Self { stream, teams, .. } = self;
+        for change in changes {
+            stream.histories.make_room(stream.spaces.blocks());
+            for team in teams.here() {
+                team.apply(change, stream);
+            }
+            stream.histories.apply(change);
+        }
+    }
+
+    /// Whether all was prepared, and the teams were sent to it.
+    fn is_over(&self) -> bool {
+        self.prepared.len() == 0 && self.pending.is_none() && self.feed.is_at_end()
+    }
+
+    fn end(mut self, crew: Crew<'_, '_>) -> Replayed<'t> {
+        self.catch_up(crew);
+        Replayed {
+            stream: self.stream,
+            kept: self.feed.into_kept(),
+            teams: self.teams.into_all(),
+        }
     }
 }
 
@@ -206,17 +276,6 @@ fn learn<'scope, S: Source + 'scope>(
         feed.advance(crew);
     }
     Ok(())
-}
-
-/// Tells all teams what changes, which have replayed all that comes before.
-fn apply(changes: &[Change], teams: &mut [Team<'_>], stream: &mut Stream) {
-    for change in changes {
-        stream.histories.make_room(stream.spaces.blocks());
-        for team in &mut *teams {
-            team.apply(change, stream);
-        }
-        stream.histories.apply(change);
-    }
 }
 
 /// Whether every policy may keep all blocks that are known.

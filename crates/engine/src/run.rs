@@ -217,7 +217,12 @@ fn run_unlimited<S: Source>(
         // Curves follow what is not kept.
         let keeps = !plan.foreseen().is_empty() && !plan.curves();
         let most = keeps.then(|| plan.most_kept());
-        if let Some((stream, kept)) = passes.replay(source, &mut teams, most)? {
+        if let Some(Replayed {
+            stream,
+            kept,
+            mut teams,
+        }) = passes.replay(source, teams, most)?
+        {
             let faults = result::faults_of(&baseline, &teams);
             let beside = teams.split_off(count);
             let results = result::of_policies(&teams, &stream, faults);
@@ -235,12 +240,12 @@ fn run_unlimited<S: Source>(
                 let name = foresees(policy.as_ref());
                 Cell::new(policy.as_ref(), name.and_then(|name| foresight.get(name)))
             });
-            let mut teams = teams(cells.collect(), plan);
+            let teams = teams(cells.collect(), plan);
             let replayed = match &kept {
-                None => passes.replay(source, &mut teams, None)?,
-                Some(kept) => replay_kept(passes, kept, &mut teams)?,
+                None => passes.replay(source, teams, None)?,
+                Some(kept) => replay_kept(passes, kept, teams)?,
             };
-            if let Some((stream, _)) = replayed {
+            if let Some(Replayed { stream, teams, .. }) = replayed {
                 break result::of_policies(&teams, &stream, faults).into_iter();
             }
         };
@@ -257,11 +262,11 @@ fn run_unlimited<S: Source>(
 }
 
 /// Takes teams through what an earlier pass kept.
-fn replay_kept<E>(
+fn replay_kept<'t, E>(
     passes: &mut Passes<'_>,
     kept: &Kept,
-    teams: &mut [Team<'_>],
-) -> Result<Option<Replayed>, Error<E>> {
+    teams: Vec<Team<'t>>,
+) -> Result<Option<Replayed<'t>>, Error<E>> {
     let replayed = passes.replay(&mut kept.source(), teams, None);
     replayed.map_err(|error| match error {
         Error::Source(error) => Error::Kept(error.to_string()),
@@ -336,9 +341,9 @@ fn foresee<S: Source>(
     // Spaces of other traces have the same names.
     passes.told.clear();
     loop {
-        let mut teams = vec![Team::new(remembering(plan), &[])];
-        if passes.replay(source, &mut teams, None)?.is_some() {
-            return Ok(promoted(teams));
+        let teams = vec![Team::new(remembering(plan), &[])];
+        if let Some(replayed) = passes.replay(source, teams, None)? {
+            return Ok(promoted(replayed.teams));
         }
     }
 }

@@ -4,13 +4,14 @@ use crate::batch::Batch;
 use crate::events::is_seen_by_no_policy;
 use crate::sifted::{Fed, Sifted, Stretch};
 
-use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY, Histories};
+use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY, Histories, Touched};
 use broadleaf_metrics::TraceSummary;
 use broadleaf_trace::Event;
 use broadleaf_trace::reduced::Sums;
 use broadleaf_translation::{PageId, Tlb};
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What a trace can hold that the model cannot take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +62,8 @@ struct Earlier {
 
 /// The trace as all cells see it.
 pub(crate) struct Stream {
-    pub(crate) spaces: AddressSpaces,
+    pub(crate) spaces: Arc<AddressSpaces>,
+    touched: Touched,
     pub(crate) histories: Histories,
     pub(crate) summary: TraceSummary,
     /// What was replayed before the trace that all this is about.
@@ -84,7 +86,8 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(told: BTreeSet<SpaceId>) -> Self {
         Self {
-            spaces: AddressSpaces::new(told),
+            spaces: Arc::new(AddressSpaces::new(told)),
+            touched: Touched::new(),
             histories: Histories::new(),
             summary: TraceSummary::default(),
             earlier: Earlier::default(),
@@ -112,8 +115,8 @@ impl Stream {
     pub(crate) fn begin(&mut self) {
         self.earlier = Earlier {
             accesses: self.now(),
-            pages: self.spaces.touched_pages(),
-            regions: self.spaces.regions(),
+            pages: self.touched.pages(),
+            regions: self.touched.blocks(),
         };
         self.summary = TraceSummary::default();
         self.misplaced = 0;
@@ -122,12 +125,17 @@ impl Stream {
 
     /// Distinct base pages that the trace touched.
     pub(crate) fn touched_pages(&self) -> u64 {
-        self.spaces.touched_pages() - self.earlier.pages
+        self.touched.pages() - self.earlier.pages
     }
 
     /// Distinct blocks that the trace touched.
     pub(crate) fn regions(&self) -> u64 {
-        self.spaces.regions() - self.earlier.regions
+        self.touched.blocks() - self.earlier.regions
+    }
+
+    /// The address spaces, to be changed. Where somebody else still looks at them, they go on to see them as they were.
+    pub(crate) fn spaces_mut(&mut self) -> &mut AddressSpaces {
+        Arc::make_mut(&mut self.spaces)
     }
 
     /// Another space runs.
@@ -146,13 +154,13 @@ impl Stream {
     pub(crate) fn begin_space(&mut self, process: u32) -> Vec<Change> {
         let space = self.running;
         let mut changes = self.end_spaces();
-        changes.extend(self.spaces.end(space));
+        changes.extend(self.spaces_mut().end(space));
         if let Some(before) = self.processes.insert(process, space)
             && before != space
         {
-            changes.extend(self.spaces.end(before));
+            changes.extend(self.spaces_mut().end(before));
         }
-        self.spaces.begin(space, process);
+        self.spaces_mut().begin(space, process);
         changes
     }
 
@@ -166,7 +174,7 @@ impl Stream {
         let ended = std::mem::take(&mut self.ending);
         ended
             .into_iter()
-            .flat_map(|space| self.spaces.end(space))
+            .flat_map(|space| self.spaces_mut().end(space))
             .collect()
     }
 
@@ -185,6 +193,7 @@ impl Stream {
         sifted: &Sifted,
         stretch: Stretch,
         batch: &mut Batch,
+        wait: &mut dyn FnMut(),
     ) -> Result<(), Refused> {
         let (from, to) = stretch.kept;
         let visits = &sifted.kept[from..to];
@@ -193,7 +202,7 @@ impl Stream {
         batch.extend(visits, begin);
         for visit in visits {
             let page = PageNumber(visit.page);
-            let Found { block, entered } = self.block(page)?;
+            let Found { block, entered } = self.block(page, wait)?;
             let offset = GEOMETRY.offset_in_block(page);
             batch.set_block(block, offset as u16);
             let store = visit.manner.any_store();
@@ -201,7 +210,7 @@ impl Stream {
                 continue;
             }
             let seen = self.histories.note(block, offset, store);
-            self.spaces.touch(block, offset);
+            self.touched.note(block, offset);
             if !seen.is_settled(store) {
                 let time = begin.saturating_add(visit.time);
                 batch.add_incident(visit, block, offset as u16, time, seen);
@@ -210,7 +219,7 @@ impl Stream {
         let (first, last) = stretch.pages;
         batch.trail.pages.reserve(last - first);
         for &page in &sifted.trail.pages[first..last] {
-            let block = self.block(page)?.block;
+            let block = self.block(page, wait)?.block;
             batch.trail.pages.push((page, block));
         }
         if let Some(times) = sifted.trail.times.get(first..)
@@ -230,8 +239,8 @@ impl Stream {
 
     /// Notes that a page is visited, whatever that does to memories that are kept elsewhere.
     pub(crate) fn notice(&mut self, page: PageNumber) -> Result<(), Refused> {
-        let block = self.block(page)?.block;
-        self.spaces.touch(block, GEOMETRY.offset_in_block(page));
+        let block = self.block(page, &mut || {})?.block;
+        self.touched.note(block, GEOMETRY.offset_in_block(page));
         Ok(())
     }
 
@@ -247,27 +256,45 @@ impl Stream {
 
     /// The block of a page. In line always: what is returned through memory is waited for at each visit.
     #[inline(always)]
-    fn block(&mut self, page: PageNumber) -> Result<Found, Refused> {
+    fn block(&mut self, page: PageNumber, wait: &mut dyn FnMut()) -> Result<Found, Refused> {
         let number = GEOMETRY.block_of(page);
         let recent = &self.recent[number.0 as usize % RECENT];
         if recent.number == number && recent.epoch == self.epoch {
             return Ok(recent.found);
         }
-        self.search(page, number)
+        self.search(page, number, wait)
     }
 
     #[cold]
-    fn search(&mut self, page: PageNumber, number: BlockNumber) -> Result<Found, Refused> {
+    fn search(
+        &mut self,
+        page: PageNumber,
+        number: BlockNumber,
+        wait: &mut dyn FnMut(),
+    ) -> Result<Found, Refused> {
         if !Tlb::can_translate(page) {
             return Err(Refused::Page(page));
         }
         self.kernel_references |= page.0 >> 51 != 0;
-        let block = self.spaces.block(self.running, number);
-        if block.index() >= PageId::MOST_BLOCKS {
-            return Err(Refused::Block);
-        }
-        self.spaces.prepare(block);
-        self.histories.make_room(self.spaces.blocks());
+        let block = match self.spaces.prepared(self.running, number) {
+            Some(block) => block,
+            None => {
+                if Arc::get_mut(&mut self.spaces).is_none() {
+                    wait();
+                }
+                let running = self.running;
+                let spaces = self.spaces_mut();
+                let block = spaces.block(running, number);
+                if block.index() >= PageId::MOST_BLOCKS {
+                    return Err(Refused::Block);
+                }
+                spaces.prepare(block);
+                let blocks = spaces.blocks();
+                self.histories.make_room(blocks);
+                self.touched.make_room(blocks);
+                block
+            }
+        };
         let found = Found {
             block,
             entered: self.spaces.was_entered(block),

@@ -6,7 +6,7 @@ use crate::curve::Curve;
 use crate::members::{MOST_MEMBERS, Members, Superpages};
 use crate::stream::Stream;
 use crate::translation::Translation;
-use broadleaf_memory::{BlockId, Change, Shootdown};
+use broadleaf_memory::{AddressSpaces, BlockId, Change, Shootdown};
 use broadleaf_translation::Machine;
 use broadleaf_units::{PageNumber, SpaceId};
 use std::ops::Range;
@@ -121,26 +121,26 @@ impl<'a> Team<'a> {
     }
 
     /// Replays a batch.
-    pub(crate) fn replay(&mut self, batch: &Batch, stream: &Stream) {
-        self.make_room(stream.spaces.blocks());
+    pub(crate) fn replay(&mut self, batch: &Batch, spaces: &AddressSpaces) {
+        self.make_room(spaces.blocks());
         let follows = !self.curves.is_empty();
         let (mut from, mut page) = (0, 0);
         for incident in &batch.incidents {
             if follows {
                 let before = batch.trail.before[incident.at] as usize;
-                self.follow(batch, from..incident.at, page..before, stream);
+                self.follow(batch, from..incident.at, page..before, spaces);
                 page = before;
             } else {
-                self.replay_settled(batch, from, incident.at, stream);
+                self.replay_settled(batch, from, incident.at, spaces);
             }
-            self.visit(batch, incident, stream);
+            self.visit(batch, incident, spaces);
             from = incident.at + 1;
         }
         let (end, last) = (batch.pages.len(), batch.trail.pages.len());
         if follows {
-            self.follow(batch, from..end, page..last, stream);
+            self.follow(batch, from..end, page..last, spaces);
         } else {
-            self.replay_settled(batch, from, end, stream);
+            self.replay_settled(batch, from, end, spaces);
         }
         self.translations.iter_mut().for_each(Translation::rest);
     }
@@ -151,7 +151,7 @@ impl<'a> Team<'a> {
         if let Some(last) = stream.now().checked_sub(1)
             && self.due <= last
         {
-            self.ask_due(last, stream);
+            self.ask_due(last, &stream.spaces);
             if !self.curves.is_empty() {
                 // The last access went to the page that was looked up last, too.
                 self.look_last_up();
@@ -160,9 +160,15 @@ impl<'a> Team<'a> {
     }
 
     /// Replays visits that no memory notices: they are only looked up, but for reservations that fall due between them.
-    fn replay_settled(&mut self, batch: &Batch, mut from: usize, to: usize, stream: &Stream) {
+    fn replay_settled(
+        &mut self,
+        batch: &Batch,
+        mut from: usize,
+        to: usize,
+        spaces: &AddressSpaces,
+    ) {
         while from < to {
-            self.ask_due(batch.times[from], stream);
+            self.ask_due(batch.times[from], spaces);
             let rest = &batch.times[from..to];
             let end = match rest.last() {
                 Some(last) if *last >= self.due && !self.never_due() => {
@@ -183,7 +189,7 @@ impl<'a> Team<'a> {
         batch: &Batch,
         mut visits: Range<usize>,
         mut pages: Range<usize>,
-        stream: &Stream,
+        spaces: &AddressSpaces,
     ) {
         let trail = &batch.trail;
         loop {
@@ -197,7 +203,7 @@ impl<'a> Team<'a> {
                 return;
             };
             if self.due <= next {
-                self.ask_due(next, stream);
+                self.ask_due(next, spaces);
                 // The page may be one that comes behind these: the next visit that a memory notices, or the next stretch.
                 if trail.times.get(pages.start) != Some(&next) {
                     // The access at that time went to the page that was looked up last, too.
@@ -229,7 +235,7 @@ impl<'a> Team<'a> {
 
     /// A visit at which something may be decided. Only a first reference, a first store, and reservations that fall due count; all
     /// other accesses hit what the first lookup brought, unless a shootdown took that away.
-    fn visit(&mut self, batch: &Batch, incident: &Incident, stream: &Stream) {
+    fn visit(&mut self, batch: &Batch, incident: &Incident, spaces: &AddressSpaces) {
         let mut incident = *incident;
         let (manner, time) = (incident.manner, incident.time);
         let mut first = true;
@@ -242,7 +248,7 @@ impl<'a> Team<'a> {
                 time,
                 manner.leads_with_store(),
                 &mut first,
-                stream,
+                spaces,
             );
         }
         if !manner.accesses() {
@@ -256,7 +262,7 @@ impl<'a> Team<'a> {
             time,
             store_at_once,
             &mut first,
-            stream,
+            spaces,
         );
         if manner.stores() && loads > 0 {
             self.reference(
@@ -265,7 +271,7 @@ impl<'a> Team<'a> {
                 time.saturating_add(loads),
                 true,
                 &mut first,
-                stream,
+                spaces,
             );
         }
     }
@@ -278,13 +284,13 @@ impl<'a> Team<'a> {
         time: u64,
         store: bool,
         first: &mut bool,
-        stream: &Stream,
+        spaces: &AddressSpaces,
     ) {
-        self.ask_due(time, stream);
+        self.ask_due(time, spaces);
         let mut shot_down = 0;
         if !incident.seen.is_settled(store) {
             for member in 0..self.cells.len() {
-                let shootdown = self.cells[member].reference(incident, time, store, stream);
+                let shootdown = self.cells[member].reference(incident, time, store, spaces);
                 self.note(incident.block, member);
                 shot_down |= u64::from(shootdown != Shootdown::Nothing) << member;
                 if let Some(curve) = self.curves.get_mut(member) {
@@ -328,21 +334,21 @@ impl<'a> Team<'a> {
     }
 
     /// Asks about reservations that fall due before the access at that time.
-    fn ask_due(&mut self, time: u64, stream: &Stream) {
+    fn ask_due(&mut self, time: u64, spaces: &AddressSpaces) {
         if self.due > time {
             return;
         }
         if !self.curves.is_empty() && self.due < time {
             // Accesses that were made since then went to the page that was looked up last, which may be part of a superpage now.
-            self.ask_all_due(time - 1, stream);
+            self.ask_all_due(time - 1, spaces);
             self.look_last_up();
         }
-        self.ask_all_due(time, stream);
+        self.ask_all_due(time, spaces);
     }
 
-    fn ask_all_due(&mut self, time: u64, stream: &Stream) {
+    fn ask_all_due(&mut self, time: u64, spaces: &AddressSpaces) {
         for member in 0..self.cells.len() {
-            while let Some(block) = self.cells[member].ask_due(time, stream) {
+            while let Some(block) = self.cells[member].ask_due(time, spaces) {
                 self.note(block, member);
             }
         }

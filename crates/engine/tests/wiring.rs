@@ -4,7 +4,7 @@ mod common;
 
 use broadleaf_engine::{Error, Items, Part, Piece, Plan, PlanError, Source, run};
 use broadleaf_trace::{Backing, Event, Grain, Lead, Visit};
-use broadleaf_units::{PageSize, SpaceId, VirtAddr};
+use broadleaf_units::{PageSize, SpaceId, ThreadId, VirtAddr};
 use common::*;
 use std::ops::ControlFlow;
 
@@ -404,6 +404,42 @@ fn plan_of(policy: &str, threads: usize) -> Plan {
     let machines = vec![broadleaf_translation::machine("skylake").unwrap()];
     let plan = Plan::new(vec![broadleaf_policy::parse(policy).unwrap()], machines);
     plan.unwrap().on_threads(threads)
+}
+
+/// Other threads replay a turn while the next is prepared, which meets new blocks, spaces and children of which that turn knows nothing.
+#[test]
+fn what_is_prepared_while_teams_are_away_changes_nothing() {
+    let mut items = Items::new(Grain::Page).in_parts_of(3);
+    for step in 0..400 {
+        let first = (step / 2 << 9) + step % 2 * 7;
+        // Now and then a whole block, so that there is something to foresee.
+        let pages = if step % 50 == 0 { BLOCK } else { 70 };
+        items.visits((0..pages).map(|page| load(first + page)));
+        items.visits((0..300).map(|number| store(number * 37 % (step + 1) << 9)));
+        match step % 8 {
+            0 => items.event(Event::SpaceSwitch(SpaceId(step as u32 / 8 % 3))),
+            1 => items.event(Event::Fork { child: step as u32 }),
+            2 => items.event(Event::ThreadSwitch(ThreadId(1))),
+            3 => items.event(Event::Unmap(range(first / 2, 4))),
+            _ => &mut items,
+        };
+    }
+    let results = |threads| {
+        let policies = ["4k", "greedy", "pop-64", "life-5e4", "foresight"];
+        let policies = policies.map(|name| broadleaf_policy::parse(name).unwrap());
+        let machines = vec![broadleaf_translation::machine("skylake").unwrap()];
+        let plan = Plan::new(policies.into(), machines).unwrap();
+        let go_on = &mut |_| ControlFlow::Continue(());
+        run(&mut items.clone(), &plan.on_threads(threads), go_on)
+            .unwrap()
+            .results
+    };
+    let alone = results(1);
+    let mut not_base = alone.iter().skip(1);
+    assert!(not_base.all(|result| result.promotions > 0), "{alone:#?}");
+    for threads in [2, 3, 4].into_iter().cycle().take(12) {
+        assert_eq!(results(threads), alone, "{threads} threads");
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod space;
 mod spaces;
 mod state;
 pub mod system;
+mod touched;
 mod unpacked;
 
 pub use block::Block;
@@ -35,6 +36,7 @@ pub use page_map::PageMap;
 pub use pages::Pages;
 pub use space::Facts;
 pub use spaces::{AddressSpaces, BlockId, MemoryId};
+pub use touched::Touched;
 
 use broadleaf_units::Geometry;
 

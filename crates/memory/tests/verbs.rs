@@ -2,7 +2,7 @@
 
 use broadleaf_memory::{
     AddressSpaces, Backing, Block, BlockId, Change, GEOMETRY, Histories, Mapping, Memory,
-    PAGES_PER_BLOCK, Pages, Rights, Shootdown,
+    PAGES_PER_BLOCK, Pages, Rights, Shootdown, Touched,
 };
 use broadleaf_policy::{BackingKind, Coverage};
 use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
@@ -32,6 +32,7 @@ struct World {
     spaces: AddressSpaces,
     memory: Memory,
     histories: Histories,
+    touched: Touched,
     now: u64,
 }
 
@@ -42,6 +43,7 @@ impl World {
             spaces: AddressSpaces::new(BTreeSet::from([SPACE])),
             memory: Memory::new(),
             histories: Histories::new(),
+            touched: Touched::new(),
             now: 0,
         };
         assert!(world.spaces.tell(SPACE));
@@ -76,6 +78,7 @@ impl World {
     fn make_room(&mut self) {
         self.memory.make_room(self.spaces.blocks());
         self.histories.make_room(self.spaces.blocks());
+        self.touched.make_room(self.spaces.blocks());
     }
 
     fn state(&self, block: BlockId) -> Block {
@@ -85,7 +88,7 @@ impl World {
     fn touch(&mut self, page: u64, store: bool) {
         let (block, offset) = (self.block(page), GEOMETRY.offset_in_block(PageNumber(page)));
         let facts = self.spaces.facts(block, offset);
-        self.spaces.touch(block, offset);
+        self.touched.note(block, offset);
         let seen = self.histories.note(block, offset, store);
         if !self.memory.is_resident(block, offset, seen.used) {
             self.memory.fault(block, offset, self.now, facts.reservable);
@@ -375,10 +378,26 @@ fn the_end_of_a_space_takes_everything() {
         3 * 511
     );
     assert_eq!(
-        (world.spaces.touched_pages(), world.spaces.regions()),
+        (world.touched.pages(), world.touched.blocks()),
         (3, 3),
         "what was touched was touched"
     );
+}
+
+#[test]
+fn a_block_is_prepared_until_its_space_changes() {
+    let mut world = World::new(3);
+    let prepared = |world: &World| world.spaces.prepared(SPACE, BlockNumber(1));
+    assert_eq!(prepared(&world), None, "unknown");
+    let block = world.spaces.block(SPACE, BlockNumber(1));
+    assert_eq!(prepared(&world), None, "known, and nothing found out");
+    world.spaces.prepare(block);
+    assert_eq!(prepared(&world), Some(block));
+    assert_eq!(world.spaces.prepared(SpaceId(1), BlockNumber(1)), None);
+    let _changes = world.spaces.unmap(SPACE, pages(0, 1));
+    assert_eq!(prepared(&world), None, "what was found out is old");
+    world.spaces.prepare(block);
+    assert_eq!(prepared(&world), Some(block));
 }
 
 /// A small generator of numbers that repeat with the seed (Marsaglia 2003, xorshift).

@@ -11,7 +11,7 @@ use crate::definitions::Definitions;
 use crate::error::TraceError;
 use crate::event::Event;
 use crate::index::ChunkInfo;
-use crate::phrases::{self, PhraseReader, Phrased};
+use crate::phrases::{self, PhraseReader, Phrased, spare};
 use crate::visit::{Grain, Visit};
 
 /// A stream chunk whose check agreed and that was not looked into further, with all that it takes to read it.
@@ -86,15 +86,17 @@ enum At {
     Damage,
 }
 
-/// Reads parts, one after the other. What it keeps is used again for the next, so a thread needs one of these.
+/// Reads parts, one after the other. What it keeps is used again for the next; what is large of it, by whatever reader its thread goes on with.
 pub struct PartReader {
     chunk: ChunkReader,
-    /// Made when the first chunk of phrases is met, which most traces have none of or nothing else.
+    /// The thread's own, while a chunk of phrases is being read.
     phrases: Option<Box<PhraseReader>>,
     grain: Grain,
     fetches: bool,
     part: Option<Part>,
     at: At,
+    /// What was made of the part, once it was read.
+    made: Totals,
     switch: Event,
 }
 
@@ -109,6 +111,7 @@ impl PartReader {
             fetches,
             part: None,
             at: At::Start,
+            made: Totals::default(),
             switch: Event::SpaceSwitch(SpaceId(0)),
         }
     }
@@ -149,10 +152,11 @@ impl PartReader {
     /// What was made of the part so far.
     pub fn made(&self) -> Totals {
         match self.at {
-            At::Inside | At::End | At::Damage => match self.phrases() {
+            At::Inside => match self.phrases() {
                 Some(phrases) => phrases.made(),
                 None => self.chunk.made(),
             },
+            At::End | At::Damage => self.made,
             At::Start | At::Body => Totals::default(),
         }
     }
@@ -167,8 +171,17 @@ impl PartReader {
             whole: self.at != At::Damage,
             length: part.length,
         };
-        self.at = At::Start;
+        self.rest(At::Start);
         Some(closed)
+    }
+
+    /// Reads no further. Another part's reader may need what this one read with.
+    fn rest(&mut self, at: At) {
+        self.made = self.made();
+        self.at = at;
+        if let Some(phrases) = self.phrases.take() {
+            spare::put(phrases);
+        }
     }
 
     /// The reader of the part, where that is a chunk of phrases.
@@ -219,10 +232,9 @@ impl PartReader {
         let begins = self.at != At::Inside;
         self.at = At::Inside;
         let found = if part.info.kind == ChunkKind::Phrases {
-            let new = || Box::new(PhraseReader::new(self.grain, self.fetches));
-            let phrases = self.phrases.get_or_insert_with(new);
+            let phrases = self.phrases.get_or_insert_with(spare::take);
             let begun = if begins {
-                phrases.begin(&part.body)
+                phrases.begin(&part.body, self.grain, self.fetches)
             } else {
                 Ok(())
             };
@@ -237,15 +249,13 @@ impl PartReader {
                 .and_then(|()| chunk.advance(&part.definitions))
                 .map(Found::from)
         };
+        let found = found.map_err(|bad| bad.at(part.info.offset));
         match found {
-            Ok(Found::End) => self.at = At::End,
+            Ok(Found::End) => self.rest(At::End),
             Ok(_) => {}
-            Err(bad) => {
-                self.at = At::Damage;
-                return Err(bad.at(part.info.offset));
-            }
+            Err(_) => self.rest(At::Damage),
         }
-        found.map_err(|bad| bad.at(part.info.offset))
+        found
     }
 }
 

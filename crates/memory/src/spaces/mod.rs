@@ -1,4 +1,4 @@
-//! The half of memory that is the same for every policy: address spaces with their mappings, and the blocks ever touched.
+//! The half of memory that is the same for every policy: address spaces with their mappings, and their blocks.
 
 mod memories;
 mod shared;
@@ -8,7 +8,7 @@ pub use memories::MemoryId;
 use crate::advised::Advised;
 use crate::space::{Facts, Space};
 use crate::{
-    Backing, Change, Extent, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, PageMap, Pages, Rights, Span,
+    Backing, Change, Extent, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages, Rights, Span,
 };
 use broadleaf_units::{BlockNumber, FileId, PageNumber, SpaceId};
 use memories::Memories;
@@ -30,8 +30,6 @@ impl BlockId {
 struct Known {
     space: usize,
     number: BlockNumber,
-    /// Pages ever referenced.
-    touched: PageMap,
     /// What its mapping says, as of `generation` of its space; only for covered blocks, where it is the same for every page.
     facts: Option<Facts>,
     generation: u64,
@@ -39,7 +37,7 @@ struct Known {
     entered: bool,
 }
 
-/// Address spaces with their mappings, and the blocks that were ever touched.
+/// Address spaces with their mappings, and those of their blocks that were asked for.
 #[derive(Clone, Debug, Default)]
 pub struct AddressSpaces {
     spaces: Vec<Space>,
@@ -75,6 +73,14 @@ impl AddressSpaces {
         &mut self.spaces[number]
     }
 
+    /// The block of that number, where it is known and [prepared](AddressSpaces::prepare) as things stand.
+    pub fn prepared(&self, space: SpaceId, number: BlockNumber) -> Option<BlockId> {
+        let space = *self.numbers.get(&space)?;
+        let block = *self.blocks.get(&(space, number))?;
+        let known = &self.known[block.index()];
+        (known.generation == self.spaces[space].generation).then_some(block)
+    }
+
     /// The block of that number, made known where it was not.
     pub fn block(&mut self, space: SpaceId, number: BlockNumber) -> BlockId {
         let space = self.number(space);
@@ -83,7 +89,6 @@ impl AddressSpaces {
             known.push(Known {
                 space,
                 number,
-                touched: PageMap::EMPTY,
                 facts: None,
                 generation: 0,
                 entered: false,
@@ -106,12 +111,6 @@ impl AddressSpaces {
     /// Whether pages ever came to a block from elsewhere, referenced there and not here.
     pub fn was_entered(&self, block: BlockId) -> bool {
         self.known[block.index()].entered
-    }
-
-    /// Notes a reference.
-    #[inline]
-    pub fn touch(&mut self, block: BlockId, offset: usize) {
-        self.known[block.index()].touched.set(offset);
     }
 
     /// Finds out about the block what [`AddressSpaces::facts`] may be asked often until the next event. Answers are right
@@ -159,22 +158,6 @@ impl AddressSpaces {
     /// Whether a file is known to have a byte there.
     pub fn file_holds(&self, file: FileId, byte: u64) -> bool {
         self.files.get(&file).is_some_and(|size| byte < *size)
-    }
-
-    /// Distinct base pages ever touched.
-    pub fn touched_pages(&self) -> u64 {
-        self.known
-            .iter()
-            .map(|known| u64::from(known.touched.count()))
-            .sum()
-    }
-
-    /// Distinct blocks ever touched.
-    pub fn regions(&self) -> u64 {
-        self.known
-            .iter()
-            .filter(|known| !known.touched.is_empty())
-            .count() as u64
     }
 
     /// Spaces that were referenced and whose mappings the trace does not tell.

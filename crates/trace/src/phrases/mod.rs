@@ -9,6 +9,7 @@
 mod read;
 mod recode;
 mod search;
+pub(crate) mod spare;
 mod split;
 #[cfg(test)]
 mod tests;

@@ -232,8 +232,6 @@ pub(crate) enum Found {
 
 /// Reads chunks of phrases one at a time, in any order. What it keeps is used again for the next.
 pub(crate) struct PhraseReader {
-    most_unit: u64,
-    fetches: bool,
     unpacker: Unpacker,
     sections: Sections,
     vocabulary: Vec<Visit>,
@@ -258,11 +256,9 @@ pub(crate) struct PhraseReader {
 }
 
 impl PhraseReader {
-    /// A reader of chunks of this grain. Without `fetches`, those are left out.
-    pub(crate) fn new(grain: Grain, fetches: bool) -> Self {
+    /// A reader that has begun no chunk.
+    pub(crate) fn new() -> Self {
         Self {
-            most_unit: u64::MAX >> grain.shift(),
-            fetches,
             unpacker: Unpacker::new(),
             sections: Sections::default(),
             vocabulary: Vec::new(),
@@ -281,8 +277,8 @@ impl PhraseReader {
         }
     }
 
-    /// Begins a chunk, given its body.
-    pub(crate) fn begin(&mut self, body: &[u8]) -> Result<(), Bad> {
+    /// Begins a chunk of this grain, given its body. Without `fetches`, those are left out.
+    pub(crate) fn begin(&mut self, body: &[u8], grain: Grain, fetches: bool) -> Result<(), Bad> {
         self.ended = true;
         self.made = Totals::default();
         self.totals = self.sections.unpack(body, &mut self.unpacker)?.totals;
@@ -295,8 +291,9 @@ impl PhraseReader {
         if self.sections.low.len() != self.sections.high.len() {
             return Err(codes("some are cut in half"));
         }
-        vocabulary::read(&self.sections, self.most_unit, &mut self.vocabulary)?;
-        self.leaves_out = !self.fetches && self.vocabulary.iter().any(|visit| visit.fetch);
+        let most_unit = u64::MAX >> grain.shift();
+        vocabulary::read(&self.sections, most_unit, &mut self.vocabulary)?;
+        self.leaves_out = !fetches && self.vocabulary.iter().any(|visit| visit.fetch);
         self.adds_up = adds_up(&self.vocabulary);
         self.unfolding.begin(&self.vocabulary, visits);
         self.from = self.unfolding.at;

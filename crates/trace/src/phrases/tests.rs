@@ -36,7 +36,7 @@ fn of_codes(visits: usize, codes: &[u8]) -> Vec<u8> {
 
 /// The units that are visited, or why that cannot be said.
 fn read_with(reader: &mut PhraseReader, body: &[u8]) -> Result<Vec<u64>, Bad> {
-    reader.begin(body)?;
+    reader.begin(body, Grain::Page, true)?;
     let mut units = Vec::new();
     loop {
         match reader.advance()? {
@@ -48,7 +48,7 @@ fn read_with(reader: &mut PhraseReader, body: &[u8]) -> Result<Vec<u64>, Bad> {
 }
 
 fn read(body: &[u8]) -> Result<Vec<u64>, Bad> {
-    read_with(&mut PhraseReader::new(Grain::Page, true), body)
+    read_with(&mut PhraseReader::new(), body)
 }
 
 #[track_caller]
@@ -78,7 +78,7 @@ fn codes_that_stand_for_nothing_are_refused_whatever_was_read_before() {
         nothing,
     );
     // What it stood for in the chunk before has the right number of visits.
-    let mut reader = PhraseReader::new(Grain::Page, true);
+    let mut reader = PhraseReader::new();
     assert!(read_with(&mut reader, &of_codes(4, &[0, 1, 2])).is_ok());
     let bad = read_with(&mut reader, &of_codes(3, &[0, 2]));
     assert!(bad.is_err_and(|bad| bad.reason.contains(nothing)));

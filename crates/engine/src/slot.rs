@@ -1,55 +1,53 @@
-//! A part that goes to and fro between who uses it and who decodes it further: whoever comes first does.
+//! Something that goes to and fro between who uses it and who works at it: whoever comes first does.
 
-use super::ahead::Ahead;
-use crate::source::Part;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Where a part is.
-enum Place<P: Part> {
-    /// Here, to be decoded a step further.
-    ToDo(Box<Ahead<P>>),
+/// Where it is.
+enum Place<T> {
+    /// Here, to be worked at.
+    ToDo(T),
     /// With somebody who does that.
     Away,
-    /// Here, a step further.
-    Done(Box<Ahead<P>>),
+    /// Here, worked at.
+    Done(T),
     /// Whoever had it panicked.
     Lost,
 }
 
-/// A part, wherever it is.
-pub(super) struct Slot<P: Part> {
-    place: Mutex<Place<P>>,
+/// Something to be worked at, wherever it is.
+pub(crate) struct Slot<T> {
+    place: Mutex<Place<T>>,
     came_back: Condvar,
 }
 
-/// Says that a part is lost, where decoding it panics.
-struct Returning<'a, P: Part>(&'a Slot<P>);
+/// Says that it is lost, where who works at it panics.
+struct Returning<'a, T>(&'a Slot<T>);
 
-impl<P: Part> Drop for Returning<'_, P> {
+impl<T> Drop for Returning<'_, T> {
     fn drop(&mut self) {
         *self.0.place() = Place::Lost;
         self.0.came_back.notify_all();
     }
 }
 
-impl<P: Part> Slot<P> {
-    pub(super) const fn new(ahead: Box<Ahead<P>>) -> Self {
+impl<T> Slot<T> {
+    pub(crate) const fn new(it: T) -> Self {
         Self {
-            place: Mutex::new(Place::ToDo(ahead)),
+            place: Mutex::new(Place::ToDo(it)),
             came_back: Condvar::new(),
         }
     }
 
-    fn place(&self) -> MutexGuard<'_, Place<P>> {
+    fn place(&self) -> MutexGuard<'_, Place<T>> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decodes a step of about so many visits, if nobody does or did. Says whether that was so.
-    pub(super) fn work(&self, most: usize) -> bool {
-        let mut ahead = {
+    /// Works at it, if nobody does or did. Says whether that was so.
+    pub(crate) fn work(&self, work: impl FnOnce(&mut T)) -> bool {
+        let mut it = {
             let mut place = self.place();
             match std::mem::replace(&mut *place, Place::Away) {
-                Place::ToDo(ahead) => ahead,
+                Place::ToDo(it) => it,
                 other => {
                     *place = other;
                     return false;
@@ -57,19 +55,19 @@ impl<P: Part> Slot<P> {
             }
         };
         let returning = Returning(self);
-        ahead.step(most);
+        work(&mut it);
         // Once it is done, somebody else may have it: who is away then is nobody's business here.
         std::mem::forget(returning);
-        *self.place() = Place::Done(ahead);
+        *self.place() = Place::Done(it);
         self.came_back.notify_all();
         true
     }
 
-    /// The part, where its step is done.
-    pub(super) fn take(&self) -> Option<Box<Ahead<P>>> {
+    /// It, where it was worked at.
+    pub(crate) fn take(&self) -> Option<T> {
         let mut place = self.place();
         match std::mem::replace(&mut *place, Place::Away) {
-            Place::Done(ahead) => Some(ahead),
+            Place::Done(it) => Some(it),
             other => {
                 *place = other;
                 None
@@ -77,11 +75,11 @@ impl<P: Part> Slot<P> {
         }
     }
 
-    /// Waits until the step is done of a part that somebody has.
+    /// Waits until somebody who works at it is done.
     ///
     /// # Panics
     /// Where whoever had it panicked.
-    pub(super) fn wait(&self) {
+    pub(crate) fn wait(&self) {
         let mut place = self.place();
         while matches!(*place, Place::Away) {
             let waited = self.came_back.wait(place);
@@ -90,8 +88,8 @@ impl<P: Part> Slot<P> {
         assert!(!matches!(*place, Place::Lost), "a part was lost");
     }
 
-    /// Gives a part that was taken back, to be decoded further.
-    pub(super) fn put(&self, ahead: Box<Ahead<P>>) {
-        *self.place() = Place::ToDo(ahead);
+    /// Gives it back after it was taken, to be worked at once more.
+    pub(crate) fn put(&self, it: T) {
+        *self.place() = Place::ToDo(it);
     }
 }
