@@ -184,26 +184,23 @@ pub fn run_after<S: Source>(
     limited::run(sources, plan, limits, &foresight, &pool, state, progress)
 }
 
-/// The same where memory never runs short. With several threads, policies that foresee nothing are replayed in the pass that finds out what others foresee.
+/// The same where memory never runs short.
+///
+/// With several threads, all policies are replayed in the pass that finds out what some foresee: those as if that were nothing. Where it is, that was all there is to do, and where it is not, they
+/// alone are replayed once more. With one thread all wait until it is known: one team of all is less work than two.
 fn run_unlimited<S: Source>(
     passes: &mut Passes<'_>,
     source: &mut S,
     plan: &Plan,
 ) -> Result<Outcome, Error<S::Error>> {
-    // One team of all is less work than two, but while it is at work other threads would have nothing to do.
-    let together = !plan.foreseen().is_empty() && plan.threads() == 1;
-    let foresees = |policy: &dyn Policy| policy.needs().foresight.policy();
-    let waits = |policy: &dyn Policy| together || foresees(policy).is_some();
+    let at_once = match plan.threads() {
+        1 if !plan.foreseen().is_empty() => &[],
+        _ => plan.policies(),
+    };
     let baseline = plan.baseline().name();
-    let mut at_once = plan
-        .policies()
-        .iter()
-        .filter(|policy| !waits(policy.as_ref()));
-    let has_baseline = at_once.any(|policy| policy.name() == baseline);
-    let (mut outcome, results, beside, kept) = loop {
-        let cells = (plan.policies().iter())
-            .filter(|policy| !waits(policy.as_ref()))
-            .map(|policy| Cell::new(policy.as_ref(), None));
+    let has_baseline = at_once.iter().any(|policy| policy.name() == baseline);
+    let (mut outcome, first, faults, beside, kept) = loop {
+        let cells = (at_once.iter()).map(|policy| Cell::new(policy.as_ref(), None));
         let mut teams = teams(cells.collect(), plan);
         let mut beside = remembering(plan);
         if !has_baseline {
@@ -217,29 +214,35 @@ fn run_unlimited<S: Source>(
         // Curves follow what is not kept.
         let keeps = !plan.foreseen().is_empty() && !plan.curves();
         let most = keeps.then(|| plan.most_kept());
-        if let Some(Replayed {
-            stream,
-            kept,
-            mut teams,
-        }) = passes.replay(source, teams, most)?
-        {
+        if let Some(replayed) = passes.replay(source, teams, most)? {
+            let Replayed {
+                stream,
+                kept,
+                mut teams,
+            } = replayed;
             let faults = result::faults_of(&baseline, &teams);
             let beside = teams.split_off(count);
             let results = result::of_policies(&teams, &stream, faults);
-            break (result::outcome(&stream), (results, faults), beside, kept);
+            break (result::outcome(&stream), results, faults, beside, kept);
         }
     };
-    let (at_once, faults) = results;
-    let mut at_once = at_once.into_iter();
-    let mut later = Vec::new().into_iter();
-    if !plan.foreseen().is_empty() {
-        let foresight = promoted(beside);
-        later = loop {
-            let waiting = (plan.policies().iter()).filter(|policy| waits(policy.as_ref()));
-            let cells = waiting.map(|policy| {
-                let name = foresees(policy.as_ref());
-                Cell::new(policy.as_ref(), name.and_then(|name| foresight.get(name)))
-            });
+    let foresight = promoted(beside);
+    let foreseen = |policy: &dyn Policy| {
+        let name = policy.needs().foresight.policy();
+        name.and_then(|name| foresight.get(name))
+    };
+    let is_settled = |policy: &dyn Policy| {
+        !at_once.is_empty() && foreseen(policy).is_none_or(Promoted::is_empty)
+    };
+    let waits: Vec<&dyn Policy> = (plan.policies().iter().map(AsRef::as_ref))
+        .filter(|policy| !is_settled(*policy))
+        .collect();
+    let mut second = Vec::new().into_iter();
+    if !waits.is_empty() {
+        second = loop {
+            let cells = waits
+                .iter()
+                .map(|&policy| Cell::new(policy, foreseen(policy)));
             let teams = teams(cells.collect(), plan);
             let replayed = match &kept {
                 None => passes.replay(source, teams, None)?,
@@ -250,12 +253,10 @@ fn run_unlimited<S: Source>(
             }
         };
     }
+    let mut first = first.into_iter();
     for policy in plan.policies() {
-        let found = if waits(policy.as_ref()) {
-            later.next()
-        } else {
-            at_once.next()
-        };
+        let settled = first.next().filter(|_| is_settled(policy.as_ref()));
+        let found = settled.or_else(|| second.next());
         outcome.results.extend(found.into_iter().flatten());
     }
     Ok(outcome)

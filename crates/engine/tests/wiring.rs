@@ -2,7 +2,7 @@
 
 mod common;
 
-use broadleaf_engine::{Error, Items, Part, Piece, Plan, PlanError, Source, run};
+use broadleaf_engine::{Error, Items, Part, Piece, Plan, PlanError, Progress, Source, run};
 use broadleaf_trace::{Backing, Event, Grain, Lead, Visit};
 use broadleaf_units::{PageSize, SpaceId, ThreadId, VirtAddr};
 use common::*;
@@ -411,11 +411,11 @@ fn plan_of(policy: &str, threads: usize) -> Plan {
 fn what_is_prepared_while_teams_are_away_changes_nothing() {
     let mut items = Items::new(Grain::Page).in_parts_of(3);
     for step in 0..400 {
-        let first = (step / 2 << 9) + step % 2 * 7;
+        let first = step / 2 * BLOCK + step % 2 * 7;
         // Now and then a whole block, so that there is something to foresee.
         let pages = if step % 50 == 0 { BLOCK } else { 70 };
         items.visits((0..pages).map(|page| load(first + page)));
-        items.visits((0..300).map(|number| store(number * 37 % (step + 1) << 9)));
+        items.visits((0..300).map(|number| store(number * 37 % (step + 1) * BLOCK)));
         match step % 8 {
             0 => items.event(Event::SpaceSwitch(SpaceId(step as u32 / 8 % 3))),
             1 => items.event(Event::Fork { child: step as u32 }),
@@ -450,13 +450,43 @@ fn errors_of_the_source_come_through() {
         let parts = [Then::Load(7), Then::Load(8)];
         assert!(run(&mut failing(&parts, usize::MAX), &once, go_on).is_ok());
         let twice = plan_of("foresight", threads);
-        assert!(run(&mut failing(&parts, usize::MAX), &twice, go_on).is_ok());
+        let block: Vec<Then> = (0..BLOCK).map(Then::Load).collect();
+        assert!(run(&mut failing(&block, usize::MAX), &twice, go_on).is_ok());
         let twice = twice.keeping_decoded(0);
-        let error = run(&mut failing(&parts, usize::MAX), &twice, go_on).err();
+        let error = run(&mut failing(&block, usize::MAX), &twice, go_on).err();
         assert_eq!(error, Some(Error::Source("a pipe cannot be read twice")));
         let damaged = [Then::Load(7), Then::Fail, Then::Load(8)];
         let error = run(&mut failing(&damaged, usize::MAX), &once, go_on).err();
         assert_eq!(error, Some(Error::Source("a part is damaged")));
+    }
+}
+
+/// Where `freebsd` promotes nothing, nothing is foreseen, and what several threads counted as if that were so stands.
+#[test]
+fn several_threads_pass_twice_only_where_something_is_foreseen() {
+    for (pages, promoted) in [(BLOCK - 1, 0), (BLOCK, 1)] {
+        let mut items = Items::new(Grain::Page);
+        items.visits((0..pages).chain(0..pages).map(load));
+        let counts = |threads: usize| {
+            let policies = ["4k", "foresight", "greedy"];
+            let policies = policies.map(|name| broadleaf_policy::parse(name).unwrap());
+            let machines = vec![broadleaf_translation::machine("skylake").unwrap()];
+            let plan = Plan::new(policies.into(), machines).unwrap();
+            let mut passes = 0;
+            let mut note = |progress: Progress| {
+                passes = progress.pass;
+                ControlFlow::Continue(())
+            };
+            let outcome = run(&mut items.clone(), &plan.on_threads(threads), &mut note);
+            (outcome.unwrap().results, passes)
+        };
+        let (alone, passes) = counts(1);
+        assert_eq!((alone[1].promotions, passes), (promoted, 2));
+        for threads in [2, 3] {
+            let (results, passes) = counts(threads);
+            assert_eq!(results, alone, "{pages} pages, {threads} threads");
+            assert_eq!(passes, 1 + promoted as u32, "{pages} pages");
+        }
     }
 }
 
