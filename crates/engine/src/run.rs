@@ -92,7 +92,7 @@ pub struct Outcome {
 
 /// Replays a trace under every policy and machine of a plan.
 ///
-/// Takes one pass, and one more where a policy needs to know the future. Where a trace turns out to tell the mappings of an
+/// Takes one pass, and one more where a policy has something to foresee. Where a trace turns out to tell the mappings of an
 /// address space only after references to it, it is read again from the start. `progress` is called many times
 /// a second, and stops the replay with [`ControlFlow::Break`].
 ///
@@ -186,21 +186,18 @@ pub fn run_after<S: Source>(
 
 /// The same where memory never runs short.
 ///
-/// With several threads, all policies are replayed in the pass that finds out what some foresee: those as if that were nothing. Where it is, that was all there is to do, and where it is not, they
-/// alone are replayed once more. With one thread all wait until it is known: one team of all is less work than two.
+/// All policies are replayed in the pass that finds out what some foresee: those as if that were nothing, which beside the others is hardly any work. Where it is nothing, that was all there is
+/// to do; where it is not, they alone are replayed once more.
 fn run_unlimited<S: Source>(
     passes: &mut Passes<'_>,
     source: &mut S,
     plan: &Plan,
 ) -> Result<Outcome, Error<S::Error>> {
-    let at_once = match plan.threads() {
-        1 if !plan.foreseen().is_empty() => &[],
-        _ => plan.policies(),
-    };
     let baseline = plan.baseline().name();
-    let has_baseline = at_once.iter().any(|policy| policy.name() == baseline);
+    let policies: Vec<&dyn Policy> = plan.policies().iter().map(AsRef::as_ref).collect();
+    let has_baseline = policies.iter().any(|policy| policy.name() == baseline);
     let (mut outcome, first, faults, beside, kept) = loop {
-        let cells = (at_once.iter()).map(|policy| Cell::new(policy.as_ref(), None));
+        let cells = policies.iter().map(|&policy| Cell::new(policy, None));
         let mut teams = teams(cells.collect(), plan);
         let mut beside = remembering(plan);
         if !has_baseline {
@@ -231,16 +228,13 @@ fn run_unlimited<S: Source>(
         let name = policy.needs().foresight.policy();
         name.and_then(|name| foresight.get(name))
     };
-    let is_settled = |policy: &dyn Policy| {
-        !at_once.is_empty() && foreseen(policy).is_none_or(Promoted::is_empty)
-    };
-    let waits: Vec<&dyn Policy> = (plan.policies().iter().map(AsRef::as_ref))
-        .filter(|policy| !is_settled(*policy))
-        .collect();
+    let is_settled = |policy: &dyn Policy| foreseen(policy).is_none_or(Promoted::is_empty);
+    let mut again = policies.clone();
+    again.retain(|&policy| !is_settled(policy));
     let mut second = Vec::new().into_iter();
-    if !waits.is_empty() {
+    if !again.is_empty() {
         second = loop {
-            let cells = waits
+            let cells = again
                 .iter()
                 .map(|&policy| Cell::new(policy, foreseen(policy)));
             let teams = teams(cells.collect(), plan);
@@ -253,10 +247,9 @@ fn run_unlimited<S: Source>(
             }
         };
     }
-    let mut first = first.into_iter();
-    for policy in plan.policies() {
-        let settled = first.next().filter(|_| is_settled(policy.as_ref()));
-        let found = settled.or_else(|| second.next());
+    for (policy, found) in policies.into_iter().zip(first) {
+        let found = Some(found).filter(|_| is_settled(policy));
+        let found = found.or_else(|| second.next());
         outcome.results.extend(found.into_iter().flatten());
     }
     Ok(outcome)

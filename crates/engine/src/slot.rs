@@ -85,7 +85,10 @@ impl<T> Slot<T> {
             let waited = self.came_back.wait(place);
             place = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        assert!(!matches!(*place, Place::Lost), "a part was lost");
+        assert!(
+            !matches!(*place, Place::Lost),
+            "whoever worked at it panicked"
+        );
     }
 
     /// Gives it back after it was taken, to be worked at once more.

@@ -187,7 +187,8 @@ impl Stream {
     }
 
     /// Takes a stretch of visits in: finds their blocks and what was known of their pages, and leaves them in `batch` for the teams. Their times
-    /// count from what was taken in before; what they come to is to be told with [`Stream::pass`].
+    /// count from what was taken in before; what they come to is to be told with [`Stream::pass`]. It may `wait` for those who still look at the address spaces
+    /// as they are, before these change.
     pub(crate) fn take(
         &mut self,
         sifted: &Sifted,
@@ -276,25 +277,7 @@ impl Stream {
             return Err(Refused::Page(page));
         }
         self.kernel_references |= page.0 >> 51 != 0;
-        let block = match self.spaces.prepared(self.running, number) {
-            Some(block) => block,
-            None => {
-                if Arc::get_mut(&mut self.spaces).is_none() {
-                    wait();
-                }
-                let running = self.running;
-                let spaces = self.spaces_mut();
-                let block = spaces.block(running, number);
-                if block.index() >= PageId::MOST_BLOCKS {
-                    return Err(Refused::Block);
-                }
-                spaces.prepare(block);
-                let blocks = spaces.blocks();
-                self.histories.make_room(blocks);
-                self.touched.make_room(blocks);
-                block
-            }
-        };
+        let block = self.prepared(number, wait)?;
         let found = Found {
             block,
             entered: self.spaces.was_entered(block),
@@ -305,6 +288,31 @@ impl Stream {
             found,
         };
         Ok(found)
+    }
+
+    /// A block of that number, of which all is found out that mappings say. Where others look at the address spaces and these know it, nobody has to be waited for.
+    fn prepared(
+        &mut self,
+        number: BlockNumber,
+        wait: &mut dyn FnMut(),
+    ) -> Result<BlockId, Refused> {
+        let running = self.running;
+        if Arc::get_mut(&mut self.spaces).is_none() {
+            if let Some(block) = self.spaces.prepared(running, number) {
+                return Ok(block);
+            }
+            wait();
+        }
+        let spaces = self.spaces_mut();
+        let block = spaces.block(running, number);
+        if block.index() >= PageId::MOST_BLOCKS {
+            return Err(Refused::Block);
+        }
+        spaces.prepare(block);
+        let blocks = spaces.blocks();
+        self.histories.make_room(blocks);
+        self.touched.make_room(blocks);
+        Ok(block)
     }
 
     /// What an event changes for every memory; `Err` where it is the first to tell a space's mappings and comes too late.

@@ -8,6 +8,9 @@ use crate::team::Team;
 use broadleaf_memory::AddressSpaces;
 use std::sync::Arc;
 
+/// How many lookups another thread is woken for: replaying so many takes some ten times as long.
+const LITTLE: usize = 1 << 9;
+
 /// Batches that are prepared, and old ones whose memory is used again.
 #[derive(Default)]
 pub(crate) struct Prepared {
@@ -32,6 +35,12 @@ impl Prepared {
 
     fn get(&self) -> &[Batch] {
         &self.batches[..self.used]
+    }
+
+    /// Whether there is so little to replay that nobody else need be woken for it.
+    fn is_little(&self) -> bool {
+        let lookups = |batch: &Batch| batch.pages.len() + batch.trail.pages.len();
+        self.get().iter().map(lookups).sum::<usize>() < LITTLE
     }
 }
 
@@ -102,10 +111,10 @@ impl<'a> Teams<'a> {
     {
         let spare = std::mem::take(&mut self.spare);
         self.turn = Arc::new(std::mem::replace(prepared, spare));
+        let stays = crew.is_nobody() || self.turn.is_little();
         let all = std::mem::take(&mut self.all);
         for mut team in all.into_iter().map(Stand::here) {
-            // Where there is hardly anything to do, nobody else need be woken for it.
-            self.all.push(if crew.is_nobody() || team.is_light() {
+            self.all.push(if stays || team.is_light() {
                 replay(&mut team, &self.turn, &stream.spaces);
                 Stand::Here(team)
             } else {
@@ -121,7 +130,7 @@ impl<'a> Teams<'a> {
                 Stand::Away(slot)
             });
         }
-        if crew.is_nobody() {
+        if stays {
             self.back(|| false);
         }
     }
