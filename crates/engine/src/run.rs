@@ -129,10 +129,10 @@ pub fn run_after<S: Source>(
             limited::MOST_EARLIER
         )));
     }
-    let passes = if plan.foreseen().is_empty() {
-        1
-    } else {
-        2 + earlier.len() as u32
+    let passes = match plan.limits() {
+        Some(_) if !plan.foreseen().is_empty() => 2 + earlier.len() as u32,
+        // Whether anything is foreseen, the first shows.
+        _ => 1,
     };
     let mut passes = Passes {
         progress,
@@ -233,6 +233,7 @@ fn run_unlimited<S: Source>(
     again.retain(|&policy| !is_settled(policy));
     let mut second = Vec::new().into_iter();
     if !again.is_empty() {
+        passes.state.passes += 1;
         second = loop {
             let cells = again
                 .iter()

@@ -474,6 +474,7 @@ fn a_second_pass_is_made_only_where_something_is_foreseen() {
             let plan = Plan::new(policies.into(), machines).unwrap();
             let mut passes = 0;
             let mut note = |progress: Progress| {
+                assert_eq!(progress.passes, progress.pass, "as far as is known");
                 passes = progress.pass;
                 ControlFlow::Continue(())
             };
