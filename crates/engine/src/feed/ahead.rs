@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 /// How many visits are kept of what is decoded in one go, about: more would not stay in a cache until they are used.
 const STEP_KEPT: usize = 1 << 16;
+/// The same of words. What these are read with is large, and nobody else can use it while a part stands in the middle.
+const STEP_KEPT_OF_WORDS: usize = 1 << 17;
 /// How many of a piece, about: more would not stay in a cache until they are kept for another pass.
 pub(super) const PIECE_KEPT: usize = 1 << 14;
 /// How many items are decoded in one go at most, since an item may hold no visit.
@@ -69,9 +71,10 @@ impl<P: Part> Ahead<P> {
         let (mut visits, mut items) = (0, 0);
         // How many were kept of what was sifted here, and of what was before.
         let (mut kept, mut kept_before) = (0, 0);
+        let mut most_kept = STEP_KEPT;
         while visits + kept_before < most
             && items < STEP_ITEMS
-            && kept + kept_before + sifted.kept.len() <= STEP_KEPT
+            && kept + kept_before + sifted.kept.len() <= most_kept
             && self.end.is_none()
         {
             items += 1;
@@ -83,6 +86,7 @@ impl<P: Part> Ahead<P> {
                 }
                 Ok(Some(Piece::Phrased(some))) => {
                     visits += some.words.len();
+                    most_kept = STEP_KEPT_OF_WORDS;
                     let (sifted, sums) = (&mut sifted, &mut sums);
                     self.sieve.sift_phrased(&some, self.shift, sifted, sums);
                 }
