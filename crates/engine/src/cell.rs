@@ -40,9 +40,9 @@ impl<'a> Cell<'a> {
         self
     }
 
-    /// What was promoted since it was to be remembered.
-    pub(crate) fn into_promoted(self) -> Promoted {
-        self.promoted.unwrap_or_default()
+    /// What was promoted since it was to be remembered; `None` where it never was.
+    pub(crate) fn into_promoted(self) -> Option<Promoted> {
+        self.promoted
     }
 
     /// Refusals that were counted, by reason.

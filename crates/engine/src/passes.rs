@@ -60,7 +60,7 @@ impl Passes<'_> {
         }
         self.state.pass += 1;
         // Of all passes together, so that no refusal depends on which policy has its turn when.
-        let policies = self.plan.policies_and_baseline();
+        let policies = self.plan.policies_in_all();
         let designs = self.plan.machines().iter().map(|machine| &machine.design);
         let mut sieve = Sieve::new(Recency::new(designs));
         if self.plan.curves() {
@@ -216,7 +216,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
         self.teams.check(&self.stream);
     }
 
-    /// Tells all teams what changes, which have replayed all that comes before.
+    /// Tells all teams what changes. They have replayed all that comes before; but for a fork, which changes nothing where memory is not limited.
     fn apply(&mut self, changes: &[Change]) {
         let Self { stream, teams, .. } = self;
         for change in changes {
@@ -243,7 +243,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
     }
 }
 
-/// How many parts of the trace are decoded at a time. Teams wait for those threads that decode, so where there are several, some are left to them.
+/// How many parts of the trace are decoded at a time. A thread that decodes replays nothing, so where there are several teams to be replayed, threads are left to them.
 fn parts_ahead(threads: usize, teams: usize) -> usize {
     if teams <= 1 {
         threads + 2

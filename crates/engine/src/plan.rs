@@ -236,11 +236,17 @@ impl Plan {
         &self.foreseen
     }
 
-    /// How many policies there are, `4k` always among them.
-    pub(crate) fn policies_and_baseline(&self) -> usize {
-        let baseline = self.baseline.name();
-        let mut policies = self.policies.iter();
-        self.policies.len() + usize::from(policies.all(|policy| policy.name() != baseline))
+    /// Whether others foresee what a policy of that name does.
+    pub(crate) fn is_foreseen(&self, policy: &dyn Policy) -> bool {
+        let name = policy.name();
+        self.foreseen.iter().any(|foreseen| foreseen.name() == name)
+    }
+
+    /// How many policies are replayed at a time at most: those that others foresee, and `4k`, always among them.
+    pub(crate) fn policies_in_all(&self) -> usize {
+        let is_one = |name: &str| self.policies.iter().any(|policy| policy.name() == name);
+        let beside = self.foreseen.iter().chain([&self.baseline]);
+        self.policies.len() + beside.filter(|policy| !is_one(&policy.name())).count()
     }
 
     pub(crate) fn baseline(&self) -> &dyn Policy {

@@ -70,7 +70,7 @@ pub struct Progress {
     pub earlier: Option<usize>,
     /// What a policy with foresight would do is being tried: for which time, from 1. The trace is not being read.
     pub trial: Option<u32>,
-    /// Accesses of that trace that were replayed in this pass.
+    /// Accesses of that trace that were replayed in this pass, or are about to be.
     pub accesses: u64,
 }
 
@@ -92,7 +92,7 @@ pub struct Outcome {
 
 /// Replays a trace under every policy and machine of a plan.
 ///
-/// Takes one pass, and one more where a policy has something to foresee. Where a trace turns out to tell the mappings of an
+/// Takes one pass, and one more where a policy has something to foresee, or memory is limited and a policy may have. Where a trace turns out to tell the mappings of an
 /// address space only after references to it, it is read again from the start. `progress` is called many times
 /// a second, and stops the replay with [`ControlFlow::Break`].
 ///
@@ -186,21 +186,30 @@ pub fn run_after<S: Source>(
 
 /// The same where memory never runs short.
 ///
-/// All policies are replayed in the pass that finds out what some foresee: those as if that were nothing, which beside the others is hardly any work. Where it is nothing, that was all there is
-/// to do; where it is not, they alone are replayed once more.
+/// All policies are replayed in the pass that finds out what some foresee: those as if that were nothing. Beside one that promotes nothing that is hardly any work, since they look up the same; where all foresee, they
+/// wait until it is known. Where it is nothing, the first pass was all there is to do; where it is not, they alone are replayed once more.
 fn run_unlimited<S: Source>(
     passes: &mut Passes<'_>,
     source: &mut S,
     plan: &Plan,
 ) -> Result<Outcome, Error<S::Error>> {
-    let baseline = plan.baseline().name();
     let policies: Vec<&dyn Policy> = plan.policies().iter().map(AsRef::as_ref).collect();
-    let has_baseline = policies.iter().any(|policy| policy.name() == baseline);
-    let (mut outcome, first, faults, beside, kept) = loop {
-        let cells = policies.iter().map(|&policy| Cell::new(policy, None));
+    let foresees = |policy: &dyn Policy| policy.needs().foresight.policy();
+    let all_wait = policies.iter().all(|&policy| foresees(policy).is_some());
+    let at_once = if all_wait { &[][..] } else { &policies[..] };
+    let is_at_once = |name: &str| at_once.iter().any(|policy| policy.name() == name);
+    let baseline = plan.baseline().name();
+    let (mut outcome, first, faults, foresight, kept) = loop {
+        let cells = at_once
+            .iter()
+            .map(|&policy| match plan.is_foreseen(policy) {
+                true => Cell::new(policy, None).remembering(),
+                false => Cell::new(policy, None),
+            });
         let mut teams = teams(cells.collect(), plan);
         let mut beside = remembering(plan);
-        if !has_baseline {
+        beside.retain(|cell| !is_at_once(&cell.policy.name()));
+        if !is_at_once(&baseline) {
             // Only its faults are wanted.
             beside.push(Cell::new(plan.baseline(), None));
         }
@@ -215,20 +224,17 @@ fn run_unlimited<S: Source>(
             let Replayed {
                 stream,
                 kept,
-                mut teams,
+                teams,
             } = replayed;
             let faults = result::faults_of(&baseline, &teams);
-            let beside = teams.split_off(count);
-            let results = result::of_policies(&teams, &stream, faults);
-            break (result::outcome(&stream), results, faults, beside, kept);
+            let results = result::of_policies(&teams[..count], &stream, faults);
+            let outcome = result::outcome(&stream);
+            break (outcome, results, faults, promoted(teams), kept);
         }
     };
-    let foresight = promoted(beside);
-    let foreseen = |policy: &dyn Policy| {
-        let name = policy.needs().foresight.policy();
-        name.and_then(|name| foresight.get(name))
-    };
-    let is_settled = |policy: &dyn Policy| foreseen(policy).is_none_or(Promoted::is_empty);
+    let foreseen = |policy: &dyn Policy| foresees(policy).and_then(|name| foresight.get(name));
+    let is_settled =
+        |policy: &dyn Policy| !all_wait && foreseen(policy).is_none_or(Promoted::is_empty);
     let mut again = policies.clone();
     again.retain(|&policy| !is_settled(policy));
     let mut second = Vec::new().into_iter();
@@ -248,8 +254,9 @@ fn run_unlimited<S: Source>(
             }
         };
     }
-    for (policy, found) in policies.into_iter().zip(first) {
-        let found = Some(found).filter(|_| is_settled(policy));
+    let mut first = first.into_iter();
+    for policy in policies {
+        let found = first.next().filter(|_| is_settled(policy));
         let found = found.or_else(|| second.next());
         outcome.results.extend(found.into_iter().flatten());
     }
@@ -317,10 +324,10 @@ fn remembering(plan: &Plan) -> Vec<Cell<'_>> {
     cells.collect()
 }
 
-/// What each policy of some teams promoted.
+/// What each policy of some teams promoted, of those that were to remember it.
 fn promoted(teams: Vec<Team<'_>>) -> Foresight {
     let cells = teams.into_iter().flat_map(Team::into_cells);
-    let promoted = cells.map(|cell| (cell.policy.name(), cell.into_promoted()));
+    let promoted = cells.filter_map(|cell| Some((cell.policy.name(), cell.into_promoted()?)));
     promoted.collect()
 }
 

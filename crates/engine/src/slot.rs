@@ -96,3 +96,34 @@ impl<T> Slot<T> {
         *self.place() = Place::ToDo(it);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn whoever_comes_first_works() {
+        let slot = Slot::new(1);
+        assert_eq!(slot.take(), None, "nobody worked at it");
+        assert!(slot.work(|it| *it += 1));
+        assert!(!slot.work(|it| *it += 1), "somebody did");
+        slot.wait();
+        assert_eq!(slot.take(), Some(2));
+        assert!(!slot.work(|it| *it += 1), "it was taken");
+        slot.put(5);
+        assert!(slot.work(|it| *it += 1));
+        assert_eq!(slot.take(), Some(6));
+    }
+
+    /// Nobody waits for what does not come back.
+    #[test]
+    fn who_waits_is_told_of_a_panic() {
+        let slot = Slot::new(1);
+        let failing = || slot.work(|_| panic!("on purpose"));
+        assert!(catch_unwind(AssertUnwindSafe(failing)).is_err());
+        assert_eq!(slot.take(), None);
+        assert!(!slot.work(|_| ()));
+        assert!(catch_unwind(AssertUnwindSafe(|| slot.wait())).is_err());
+    }
+}

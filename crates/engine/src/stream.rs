@@ -133,8 +133,12 @@ impl Stream {
         self.touched.blocks() - self.earlier.regions
     }
 
-    /// The address spaces, to be changed. Where somebody else still looks at them, they go on to see them as they were.
+    /// The address spaces, to be changed. Whoever else looked at them was waited for. (Somebody who was not would go on to see them as they were, at the price of a copy.)
     pub(crate) fn spaces_mut(&mut self) -> &mut AddressSpaces {
+        debug_assert!(
+            Arc::get_mut(&mut self.spaces).is_some(),
+            "somebody still looks at them"
+        );
         Arc::make_mut(&mut self.spaces)
     }
 

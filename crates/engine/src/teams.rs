@@ -9,7 +9,11 @@ use broadleaf_memory::AddressSpaces;
 use std::sync::Arc;
 
 /// How many lookups another thread is woken for: replaying so many takes some ten times as long.
+#[cfg(not(test))]
 const LITTLE: usize = 1 << 9;
+/// The crate's own tests have short traces.
+#[cfg(test)]
+const LITTLE: usize = 1;
 
 /// Batches that are prepared, and old ones whose memory is used again.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 mod common;
 
 use broadleaf_engine::{Error, Items, Part, Piece, Plan, PlanError, Progress, Source, run};
-use broadleaf_trace::{Backing, Event, Grain, Lead, Visit};
+use broadleaf_trace::{Advice, Backing, Event, Grain, Lead, Visit};
 use broadleaf_units::{PageSize, SpaceId, ThreadId, VirtAddr};
 use common::*;
 use std::ops::ControlFlow;
@@ -410,6 +410,10 @@ fn plan_of(policy: &str, threads: usize) -> Plan {
 #[test]
 fn what_is_prepared_while_teams_are_away_changes_nothing() {
     let mut items = Items::new(Grain::Page).in_parts_of(3);
+    for space in 0..3 {
+        items.event(Event::SpaceSwitch(SpaceId(space)));
+        items.event(map(0, 300 * BLOCK, Backing::Anonymous));
+    }
     for step in 0..400 {
         let first = step / 2 * BLOCK + step % 2 * 7;
         // Now and then a whole block, so that there is something to foresee.
@@ -421,11 +425,23 @@ fn what_is_prepared_while_teams_are_away_changes_nothing() {
             1 => items.event(Event::Fork { child: step as u32 }),
             2 => items.event(Event::ThreadSwitch(ThreadId(1))),
             3 => items.event(Event::Unmap(range(first / 2, 4))),
+            4 => items.event(Event::Protect(range(first + 10, 1), READ)),
+            5 => items.event(Event::Advise(
+                range(first + BLOCK, 2 * BLOCK),
+                Advice::NoHugePage,
+            )),
             _ => &mut items,
         };
     }
     let results = |threads| {
-        let policies = ["4k", "greedy", "pop-64", "life-5e4", "foresight"];
+        let policies = [
+            "4k",
+            "greedy",
+            "pop-64",
+            "life-5e4",
+            "thp-always",
+            "foresight",
+        ];
         let policies = policies.map(|name| broadleaf_policy::parse(name).unwrap());
         let machines = vec![broadleaf_translation::machine("skylake").unwrap()];
         let plan = Plan::new(policies.into(), machines).unwrap();
@@ -487,6 +503,53 @@ fn a_second_pass_is_made_only_where_something_is_foreseen() {
             assert_eq!(results[1].promotions, promoted, "{threads} threads");
             assert_eq!(passes, 1 + promoted as u32, "{threads} threads");
         }
+    }
+}
+
+/// Beside no other policy, one that foresees waits until that is known.
+#[test]
+fn what_foresees_alone_is_looked_up_once() {
+    for pages in [BLOCK - 1, BLOCK] {
+        let mut items = Items::new(Grain::Page);
+        items.visits((0..pages).chain(0..pages).map(load));
+        let beside = &replay(&items, &["foresight", "4k"]).results[0];
+        for threads in [1, 2] {
+            let mut passes = 0;
+            let mut note = |progress: Progress| {
+                passes = progress.pass;
+                ControlFlow::Continue(())
+            };
+            let plan = plan_of("foresight", threads);
+            let outcome = run(&mut items.clone(), &plan, &mut note).unwrap();
+            assert_eq!((&outcome.results[0], passes), (beside, 2));
+        }
+    }
+}
+
+#[test]
+fn teams_that_are_away_when_a_replay_ends_early_are_waited_for() {
+    let mut items = Items::new(Grain::Page).in_parts_of(3);
+    for step in 0..300 {
+        items.visits((0..2000).map(|number| store((number * 37 + step) % 5000)));
+    }
+    let mut bad = items.clone();
+    bad.visits([load(1 << 44)]);
+    for threads in [1, 2, 3] {
+        let plan = plan_of("greedy", threads);
+        let stop = &mut |progress: Progress| match progress.accesses {
+            ..300_000 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        };
+        let stopped = run(&mut items.clone(), &plan, stop).err();
+        assert_eq!(stopped, Some(Error::Stopped), "{threads} threads");
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let refused = run(&mut bad.clone(), &plan, go_on).err();
+        let address = 1 << 56;
+        assert_eq!(
+            refused,
+            Some(Error::Address { address }),
+            "{threads} threads"
+        );
     }
 }
 

@@ -89,7 +89,7 @@ enum At {
 /// Reads parts, one after the other. What it keeps is used again for the next; what is large of it, by whatever reader its thread goes on with.
 pub struct PartReader {
     chunk: ChunkReader,
-    /// The thread's own, while a chunk of phrases is being read.
+    /// Its thread's, while a chunk of phrases is being read; whichever thread reads that to its end keeps it.
     phrases: Option<Box<PhraseReader>>,
     grain: Grain,
     fetches: bool,
@@ -118,6 +118,7 @@ impl PartReader {
 
     /// Begins a part. What was left of the one before is passed over.
     pub fn begin(&mut self, part: Part) {
+        self.put_back();
         self.switch = Event::SpaceSwitch(SpaceId(part.info.process));
         self.part = Some(part);
         self.at = At::Start;
@@ -171,14 +172,20 @@ impl PartReader {
             whole: self.at != At::Damage,
             length: part.length,
         };
-        self.rest(At::Start);
+        self.at = At::Start;
+        self.put_back();
         Some(closed)
     }
 
-    /// Reads no further. Another part's reader may need what this one read with.
+    /// Reads no further.
     fn rest(&mut self, at: At) {
         self.made = self.made();
         self.at = at;
+        self.put_back();
+    }
+
+    /// Another part's reader may need what this one read with.
+    fn put_back(&mut self) {
         if let Some(phrases) = self.phrases.take() {
             spare::put(phrases);
         }
