@@ -1,7 +1,7 @@
-# The five commands. Each sets up what it needs first (scripts/setup.sh), and says what to do where it may not.
+# The commands. Each sets up what it needs first (scripts/setup.sh), and says what to do where it may not.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-live fuzz
+.PHONY: help demo test check deep bench bench-live fuzz
 
 # Where Cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -18,6 +18,7 @@ help:
 	@echo 'make demo    record a real program, compare the page-size policies, say which to choose'
 	@echo 'make test    everything that must hold: format, lints, layers, tests, documents'
 	@echo 'make check   the quick part of it: format, lints, layers'
+	@echo 'make deep    run the scripts of hard use in tests/hard (long)'
 	@echo 'make bench   run the benchmarks and write out/bench-YYYY-MM-DD.md'
 	@echo 'make bench-live  the governor on live programs, beside the same without it; writes out/bench-live-YYYY-MM-DD.md'
 	@echo 'make fuzz    fuzz each decoder for FUZZ_SECONDS (60), and memory with a million operations'
@@ -43,6 +44,11 @@ check:
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --locked --quiet -p broadleaf-layers
+
+deep:
+	@scripts/setup.sh record tests
+	cargo build --release --locked --bin broadleaf
+	@BROADLEAF=$(abspath $(TARGET))/release/broadleaf tests/hard/run
 
 bench:
 	@scripts/setup.sh record bench
