@@ -469,3 +469,22 @@ fn a_link_stays_and_what_it_leads_to_is_replaced() {
             .starts_with("policy,")
     );
 }
+
+/// A script finds the result under the name that it asked for, however the policy spells its own name.
+#[test]
+fn a_result_has_the_name_as_asked_beside_the_canonical_one() {
+    let folder = folder("asked");
+    let path = file(&folder, "x.lackey", lackey(600).as_bytes());
+    let asked = ["compare", &path, "--policy", "life-1000,pop-64", "--format"];
+    let answer = json(&run(&[&asked[..], &["json"]].concat()));
+    for (at, names) in [["life-1000", "life-1e3"], ["pop-64", "pop-64"]]
+        .iter()
+        .enumerate()
+    {
+        let result = &answer["results"][at];
+        assert_eq!([&result["asked"], &result["policy"]], *names);
+    }
+    let rows = succeeded(&run(&[&asked[..], &["csv"]].concat()));
+    let row = rows.lines().nth(1).expect("there is a result");
+    assert!(row.starts_with("life-1e3,life-1000,skylake,"), "{rows}");
+}

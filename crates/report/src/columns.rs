@@ -61,6 +61,7 @@ pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
     };
     let mut columns = vec![
         text("policy", |result| &result.policy),
+        text("asked", |result| &result.asked),
         text("machine", |result| &result.machine),
         count("accesses", |result| result.accesses),
         count("l1_misses", |result| result.l1_misses),
@@ -202,7 +203,10 @@ mod tests {
             .iter()
             .map(|metric| metric.name)
             .filter(|name| !["refusals", "curve"].contains(name));
-        let expected: Vec<&str> = ["policy", "machine"].into_iter().chain(catalogue).collect();
+        let expected: Vec<&str> = ["policy", "asked", "machine"]
+            .into_iter()
+            .chain(catalogue)
+            .collect();
         assert_eq!(names, expected);
     }
 

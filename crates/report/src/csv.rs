@@ -41,6 +41,7 @@ mod tests {
     fn a_row_for_each_result_under_one_header() {
         let mut one = CellResult {
             policy: "pop-64".to_owned(),
+            asked: "pop-064".to_owned(),
             accesses: 5,
             faults_saved: -2,
             ..CellResult::default()
@@ -56,14 +57,14 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with(
-            "policy,machine,accesses,l1_misses,l2_misses,walks_4k,walks_2m,walk_cycles,"
+            "policy,asked,machine,accesses,l1_misses,l2_misses,walks_4k,walks_2m,walk_cycles,"
         ));
         assert!(lines[0].ends_with(",regions,refusal_not_covered,refusal_too_few_resident"));
         assert!(
-            lines[1].starts_with("pop-64,,5,0,")
+            lines[1].starts_with("pop-64,pop-064,,5,0,")
                 && lines[1].contains(",-2,")
                 && lines[1].ends_with(",0,3")
         );
-        assert!(lines[2].starts_with("\"odd,\"\"name\"\"\",,0,"));
+        assert!(lines[2].starts_with("\"odd,\"\"name\"\"\",,,0,"));
     }
 }

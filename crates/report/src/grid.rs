@@ -1,5 +1,7 @@
 //! Text in aligned columns.
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 use crate::{Paint, Style, View};
 
 /// On which side of its column a text stands.
@@ -35,121 +37,286 @@ impl From<&str> for Cell {
     }
 }
 
+/// A heading, and how its column is laid out.
+#[derive(Clone, Debug)]
+struct Column {
+    heading: String,
+    align: Align,
+    /// The width to which cells may be cut, if they may be cut at all.
+    shortest: Option<usize>,
+}
+
 /// Columns with a heading each, and rows of cells.
-#[derive(Clone, Debug, Default)]
+///
+/// A grid that is wider than the view first wraps its headings, then the words of its last column, then cuts the
+/// columns that may be cut. If the grid is still too wide, it is split into blocks of columns. Each block repeats the
+/// first columns ([`Grid::keys`]).
+#[derive(Clone, Debug)]
 pub struct Grid {
-    headings: Vec<(String, Align)>,
+    columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
+    keys: usize,
 }
 
 /// Between two columns.
 const GAP: &str = "  ";
+/// The narrowest column in which words are wrapped.
+const NARROWEST: usize = 20;
+
+/// The columns of one block, each with its width.
+type Layout = Vec<(usize, usize)>;
+
+impl Default for Grid {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Grid {
-    /// No columns yet.
+    /// A grid without columns.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            columns: Vec::new(),
+            rows: Vec::new(),
+            keys: 1,
+        }
     }
 
-    /// One more column to the right.
+    /// Adds a column at the right.
     #[must_use]
     pub fn column(mut self, heading: &str, align: Align) -> Self {
-        self.headings.push((heading.to_owned(), align));
+        self.columns.push(Column {
+            heading: heading.to_owned(),
+            align,
+            shortest: None,
+        });
         self
     }
 
-    /// One more row below; cells that are missing at its end are empty.
+    /// Adds a column of words at the right. A narrow view cuts its cells to `shortest` characters.
+    #[must_use]
+    pub fn cut_column(mut self, heading: &str, shortest: usize) -> Self {
+        self.columns.push(Column {
+            heading: heading.to_owned(),
+            align: Align::Left,
+            shortest: Some(shortest),
+        });
+        self
+    }
+
+    /// Sets the number of first columns that every block repeats; 1 if nothing is said.
+    #[must_use]
+    pub fn keys(mut self, keys: usize) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// Adds a row at the bottom; cells that are missing at its end are empty.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Cell>>) {
         let mut row: Vec<Cell> = cells.into_iter().map(Into::into).collect();
-        row.resize(self.headings.len(), Cell::default());
+        row.resize(self.columns.len(), Cell::default());
         self.rows.push(row);
     }
 
-    /// How many columns of a terminal the widest line takes.
+    /// The columns of a terminal that the widest line takes if nothing is wrapped.
     pub fn width(&self) -> usize {
-        let widths = self.widths();
-        widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
+        total(&self.natural())
     }
 
-    /// The lines, each ended by a newline. Where they are wider than the view, the last column is wrapped if it is one
-    /// of words.
+    /// The lines, each ended by a newline.
     pub fn render(&self, view: View) -> String {
-        let mut widths = self.widths();
-        if let (Some(limit), Some(last), Some((_, Align::Left))) =
-            (view.width, widths.last().copied(), self.headings.last())
+        let blocks: Vec<String> = self
+            .layouts(view.width)
+            .iter()
+            .map(|layout| self.block(layout, view))
+            .collect();
+        blocks.join("\n")
+    }
+
+    /// The blocks of columns that fit a view.
+    fn layouts(&self, limit: Option<usize>) -> Vec<Layout> {
+        let mut layout = self.natural();
+        let Some(limit) = limit.filter(|&limit| total(&layout) > limit) else {
+            return vec![layout];
+        };
+        for (column, width) in &mut layout {
+            *width = self.least(*column);
+        }
+        let too_wide = |layout: &Layout| total(layout).saturating_sub(limit);
+        if let (Some(last), excess @ 1..) = (layout.len().checked_sub(1), too_wide(&layout))
+            && self.columns[last].align == Align::Left
         {
-            const NARROWEST: usize = 20;
-            let before = self.width() - last;
-            if self.width() > limit {
-                *widths.last_mut().expect("there is a last one") =
-                    last.min(limit.saturating_sub(before).max(NARROWEST));
+            let width = &mut layout[last].1;
+            *width = width.saturating_sub(excess).max(NARROWEST.min(*width));
+        }
+        for at in 0..layout.len() {
+            if let (Some(shortest), excess @ 1..) = (self.columns[at].shortest, too_wide(&layout)) {
+                let width = &mut layout[at].1;
+                *width = width.saturating_sub(excess).max(shortest.min(*width));
             }
         }
+        if too_wide(&layout) == 0 {
+            return vec![layout];
+        }
+        self.split(&layout, limit)
+    }
+
+    /// A layout split into blocks of at most `limit` characters, as far as single columns allow it.
+    fn split(&self, layout: &Layout, limit: usize) -> Vec<Layout> {
+        let (keys, rest) = layout.split_at(self.keys.min(layout.len()));
+        let mut blocks: Vec<Layout> = vec![keys.to_vec()];
+        for &column in rest {
+            let block = blocks.last_mut().expect("there is one from the start");
+            let mut wider = block.clone();
+            wider.push(column);
+            if block.len() == keys.len() || total(&wider) <= limit {
+                *block = wider;
+            } else {
+                blocks.push([keys, &[column]].concat());
+            }
+        }
+        blocks
+    }
+
+    fn block(&self, layout: &Layout, view: View) -> String {
         let mut out = String::new();
         let headings: Vec<Cell> = self
-            .headings
+            .columns
             .iter()
-            .map(|(heading, _)| Cell {
-                text: heading.clone(),
+            .map(|column| Cell {
+                text: column.heading.clone(),
                 style: Style::Strong,
             })
             .collect();
         if headings.iter().any(|heading| !heading.text.is_empty()) {
-            self.line(&headings, &widths, view.paint, &mut out);
-            let rule: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
+            self.line(&headings, layout, view, &mut out);
+            let rule: Vec<String> = layout.iter().map(|(_, width)| "-".repeat(*width)).collect();
             out.push_str(&view.paint.apply(Style::Faint, &rule.join(GAP)));
             out.push('\n');
         }
         for row in &self.rows {
-            self.line(row, &widths, view.paint, &mut out);
+            self.line(row, layout, view, &mut out);
         }
         out
     }
 
-    fn widths(&self) -> Vec<usize> {
-        let widest = |column: usize| {
-            let cells = self
-                .rows
-                .iter()
-                .map(|row| length(&row[column].text))
-                .max()
-                .unwrap_or(0);
-            cells.max(length(&self.headings[column].0))
+    /// Every column as wide as its widest text.
+    fn natural(&self) -> Layout {
+        let widest = |column| {
+            self.widest_cell(column)
+                .max(length(&self.columns[column].heading))
         };
-        (0..self.headings.len()).map(widest).collect()
+        (0..self.columns.len())
+            .map(|column| (column, widest(column)))
+            .collect()
     }
 
-    fn line(&self, row: &[Cell], widths: &[usize], paint: Paint, out: &mut String) {
-        let last = widths.len() - 1;
-        let wrapped = wrap(&row[last].text, widths[last]);
-        for (number, end) in wrapped.iter().enumerate() {
-            let mut line = String::new();
-            // Blanks are not written before something follows them, so that no line ends in any.
-            let mut owed = 0;
-            for (column, cell) in row.iter().enumerate() {
-                let text = match column {
-                    _ if column == last => end.as_str(),
-                    _ if number == 0 => cell.text.as_str(),
-                    _ => "",
-                };
-                let fill = widths[column].saturating_sub(length(text));
-                let (before, after) = match self.headings[column].1 {
-                    Align::Left => (0, fill),
-                    Align::Right => (fill, 0),
-                };
-                if text.is_empty() {
-                    owed += fill + GAP.len();
-                    continue;
+    /// The width of a column whose heading is wrapped.
+    fn least(&self, column: usize) -> usize {
+        let words = self.columns[column].heading.split_whitespace();
+        self.widest_cell(column)
+            .max(words.map(length).max().unwrap_or(0))
+    }
+
+    fn widest_cell(&self, column: usize) -> usize {
+        let cells = self.rows.iter().map(|row| length(&row[column].text));
+        cells.max().unwrap_or(0)
+    }
+
+    /// One row, on as many lines as its wrapped cells take.
+    fn line(&self, row: &[Cell], layout: &Layout, view: View, out: &mut String) {
+        let texts: Vec<Vec<String>> = layout
+            .iter()
+            .map(|&(column, width)| match self.columns[column].shortest {
+                Some(_) => vec![cut(&row[column].text, width)],
+                None => wrap(&row[column].text, width),
+            })
+            .collect();
+        let height = texts.iter().map(Vec::len).max().unwrap_or(0);
+        for number in 0..height {
+            let mut line = Line::new(view.paint);
+            for (at, &(column, width)) in layout.iter().enumerate() {
+                let text = texts[at].get(number).map_or("", String::as_str);
+                if at + 1 == layout.len() && length(text) > width {
+                    line.make_room(text, view.width, out);
                 }
-                line.push_str(&" ".repeat(owed + before));
-                let inked = text.trim_end();
-                line.push_str(&paint.apply(cell.style, inked));
-                owed = length(text) - length(inked) + after + GAP.len();
+                line.cell(text, width, self.columns[column].align, row[column].style);
             }
-            out.push_str(&line);
+            out.push_str(&line.text);
             out.push('\n');
         }
     }
+}
+
+/// The characters that a layout takes in a line.
+fn total(layout: &Layout) -> usize {
+    let widths = layout.iter().map(|(_, width)| width).sum::<usize>();
+    widths + GAP.len() * layout.len().saturating_sub(1)
+}
+
+/// A line of output. Blanks are written only before a text, so that no line ends in blanks.
+struct Line {
+    text: String,
+    /// Columns of the terminal up to which the line is written or owed.
+    owed: usize,
+    /// Columns of the terminal that are written.
+    written: usize,
+    paint: Paint,
+}
+
+impl Line {
+    fn new(paint: Paint) -> Self {
+        Self {
+            text: String::new(),
+            owed: 0,
+            written: 0,
+            paint,
+        }
+    }
+
+    /// Moves a word that is too long for the last column to a line of its own, further left.
+    fn make_room(&mut self, word: &str, limit: Option<usize>, out: &mut String) {
+        let Some(limit) = limit.filter(|&limit| self.owed + length(word) > limit) else {
+            return;
+        };
+        let start = limit.saturating_sub(length(word));
+        if start < self.written {
+            out.push_str(&self.text);
+            out.push('\n');
+            *self = Self::new(self.paint);
+        }
+        self.owed = start;
+    }
+
+    fn cell(&mut self, text: &str, width: usize, align: Align, style: Style) {
+        let inked = text.trim_end();
+        let fill = width.saturating_sub(length(text));
+        let before = if align == Align::Right { fill } else { 0 };
+        if !inked.is_empty() {
+            let blanks = self.owed + before - self.written;
+            self.text.push_str(&" ".repeat(blanks));
+            self.text.push_str(&self.paint.apply(style, inked));
+            self.written = self.owed + before + length(inked);
+        }
+        self.owed += width.max(length(text)) + GAP.len();
+    }
+}
+
+/// `text` cut to `width` columns of a terminal, with dots where something is missing.
+fn cut(text: &str, width: usize) -> String {
+    const DOTS: &str = "...";
+    if length(text) <= width {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for letter in text.chars() {
+        let wide = UnicodeWidthChar::width(letter).unwrap_or(0);
+        if length(&out) + wide + DOTS.len() > width {
+            break;
+        }
+        out.push(letter);
+    }
+    out + DOTS
 }
 
 /// `text` cut at blanks into lines of at most `width` characters; a longer word stands alone.
@@ -177,16 +344,16 @@ pub fn printable(text: &str) -> String {
     text.replace(char::is_control, "?")
 }
 
-/// `text` in lines that fit the terminal, each with its end.
-pub(crate) fn paragraph(text: &str, style: Style, view: View) -> String {
+/// `text` in lines that fit the view, each with its end.
+pub fn paragraph(text: &str, style: Style, view: View) -> String {
     let lines = wrap(text, view.width.unwrap_or(usize::MAX));
     let painted = lines.iter().map(|line| view.paint.apply(style, line));
     painted.map(|line| format!("{line}\n")).collect()
 }
 
-/// Columns of a terminal that `text` takes, for the texts that stand in our tables.
+/// The columns of a terminal that `text` takes.
 fn length(text: &str) -> usize {
-    text.chars().count()
+    text.width()
 }
 
 #[cfg(test)]
@@ -247,6 +414,46 @@ mod tests {
             paint: Paint::Colour,
         });
         assert_eq!(text, " \x1b[32m1\x1b[0m  x\n10  y\n");
+    }
+
+    #[test]
+    fn a_grid_of_numbers_wraps_its_headings_and_then_splits() {
+        let mut grid = Grid::new()
+            .column("process", Align::Right)
+            .cut_column("command", 8)
+            .column("would promote", Align::Right)
+            .column("then in superpages", Align::Right)
+            .keys(2);
+        grid.row(["1", "a-long-name-of-a-program", "12", "3.4%"]);
+        for (width, blocks) in [(80, 1), (50, 1), (40, 1), (30, 2)] {
+            let view = View {
+                width: Some(width),
+                ..View::default()
+            };
+            let text = grid.render(view);
+            assert!(text.lines().all(|line| length(line) <= width), "{text}");
+            assert_eq!(text.matches("process").count(), blocks, "{text}");
+            assert!(text.contains("12") && text.contains("3.4%"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_too_long_for_its_column_starts_further_left() {
+        let mut grid = Grid::new().column("", Align::Left).column("", Align::Left);
+        grid.row(["a fact of the file", "0123456789012345678901234"]);
+        let text = grid.render(View {
+            width: Some(30),
+            ..View::default()
+        });
+        assert_eq!(text, "a fact of the file\n     0123456789012345678901234\n");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        let mut grid = Grid::new().column("", Align::Left).column("", Align::Left);
+        grid.row(["日本", "x"]);
+        grid.row(["abcd", "y"]);
+        assert_eq!(grid.render(View::default()), "日本  x\nabcd  y\n");
     }
 
     #[test]

@@ -29,6 +29,12 @@ pub const HEADINGS: &[Heading] = &[
         ),
     ),
     heading(
+        "asked",
+        Derived(
+            "The policy's name as the user wrote it, in JSON, CSV and Parquet: `life-1000` for the policy life-1e3.",
+        ),
+    ),
+    heading(
         "machine",
         Derived(
             "The TLBs and costs that the trace was replayed on. `broadleaf list machines` names all.",

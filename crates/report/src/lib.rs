@@ -34,7 +34,7 @@ pub use csv::write_csv;
 pub use curve::{Glyphs, curves};
 pub use disk::is_mostly_disk;
 pub use governed::governed_summary;
-pub use grid::{Align, Cell, Grid, printable, wrap};
+pub use grid::{Align, Cell, Grid, paragraph, printable, wrap};
 pub use headings::{
     HEADINGS, Heading, Meaning, RANGE_HEADINGS, heading_named, range_heading_named,
 };

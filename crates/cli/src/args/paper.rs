@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::commands::offered;
+
 /// Do a paper's experiments again, and print its figures beside ours
 ///
 /// Each experiment is a table with the published figures, what they are here, and whether the direction is the same. Papers: navarro2002
@@ -22,7 +24,7 @@ Examples:
   broadleaf paper navarro2002 --cycles-per-access 3      a slower processor, on which TLB misses weigh less")]
 pub(crate) struct Paper {
     /// The paper: navarro2002, romer1995
-    #[arg(value_name = "PAPER")]
+    #[arg(value_name = "PAPER", value_parser = offered::papers(), hide_possible_values = true)]
     pub(crate) name: String,
 
     /// Use the paper's sizes, and record real programs as well

@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     };
     let policies = policies(&options.policy, &named)?;
     if !options.policy.is_empty() {
-        refuse_lacking(&policies, &machines)?;
+        refuse_lacking(&policies.policies, &machines)?;
     }
     let one_row = [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format);
     if options.over_time && one_row {
@@ -149,7 +149,7 @@ fn render(
 pub(crate) struct Request<'a> {
     pub(crate) trace: &'a Path,
     pub(crate) keep_going: bool,
-    pub(crate) policies: Vec<Box<dyn Policy>>,
+    pub(crate) policies: AskedPolicies,
     pub(crate) machines: Vec<Machine>,
     /// On how many threads; as many as the process may use where `None`.
     pub(crate) threads: Option<NonZero<usize>>,
@@ -189,7 +189,10 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     let Request {
         trace,
         keep_going,
-        mut policies,
+        policies: AskedPolicies {
+            mut policies,
+            spellings,
+        },
         machines,
         threads,
         curves,
@@ -305,6 +308,10 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         .collect();
     let mut results = outcome.results;
     results.retain(|result| asked.contains(&result.policy));
+    for result in &mut results {
+        let place = asked.iter().position(|name| *name == result.policy);
+        result.asked = place.map_or_else(String::new, |place| spellings[place].clone());
+    }
     let told = match done {
         Some(done) => Some(done.told(&results, &references, summary.accesses, &mut notes)?),
         None => None,
@@ -390,16 +397,30 @@ pub(crate) fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// The policies of these names, some of which somebody gave to expressions; without names all of those, or else all that are ready to use.
-pub(crate) fn policies(names: &[String], named: &[Named]) -> Result<Vec<Box<dyn Policy>>, Failure> {
+/// Policies, and the spelling under which the user asked for each: `life-1000` for the policy `life-1e3`.
+pub(crate) struct AskedPolicies {
+    pub(crate) policies: Vec<Box<dyn Policy>>,
+    /// One for each policy, in the same order.
+    spellings: Vec<String>,
+}
+
+/// The policies of these names; `named` holds the names that the user gave to expressions. Without names, all of
+/// `named`, or else the catalogue's default policies.
+pub(crate) fn policies(names: &[String], named: &[Named]) -> Result<AskedPolicies, Failure> {
     if names.is_empty() && named.is_empty() {
-        return broadleaf_policy::examples().map_err(Failure::failed);
+        let policies = broadleaf_policy::examples().map_err(Failure::failed)?;
+        let spellings = policies.iter().map(|policy| policy.name()).collect();
+        return Ok(AskedPolicies {
+            policies,
+            spellings,
+        });
     }
     let mut asked: Vec<&str> = names.iter().flat_map(|names| names::apart(names)).collect();
     if names.is_empty() {
         asked = named.iter().map(|named| &*named.name).collect();
     }
     let mut policies: Vec<Box<dyn Policy>> = Vec::new();
+    let mut spellings = Vec::new();
     for name in asked {
         let policy = names::policy_or(name, named)?;
         // The same policy twice would be the same result twice.
@@ -407,9 +428,13 @@ pub(crate) fn policies(names: &[String], named: &[Named]) -> Result<Vec<Box<dyn 
             eprintln!("broadleaf: {}", repeated(name.trim(), &policy.name()));
         } else {
             policies.push(policy);
+            spellings.push(name.trim().to_owned());
         }
     }
-    Ok(policies)
+    Ok(AskedPolicies {
+        policies,
+        spellings,
+    })
 }
 
 /// What is said of a policy of that name that somebody calls so and that was named before.

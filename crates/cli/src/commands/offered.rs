@@ -7,6 +7,7 @@ use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use super::formats::{ADVICE_FORMATS, FORMATS};
+use crate::papers::PAPERS;
 
 /// Takes any text, because there are more names than can be listed (`pop-77`, a machine's file), and offers those that can.
 /// What is wrong with a name, the command says itself.
@@ -21,6 +22,11 @@ pub(crate) fn policies() -> Offered {
 /// Names of machines.
 pub(crate) fn machines() -> Offered {
     Offered(machine_names().collect())
+}
+
+/// Names of papers.
+pub(crate) fn papers() -> Offered {
+    Offered(PAPERS.iter().map(|paper| paper.name).collect())
 }
 
 /// Whatever can be explained.

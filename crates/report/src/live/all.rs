@@ -7,8 +7,8 @@ use crate::grid::printable;
 use crate::number::{grouped, size};
 use crate::{Align, Cell, Grid, Style, View};
 
-/// Characters of a command.
-const COMMAND: usize = 24;
+/// The width to which a narrow view cuts a command.
+const SHORTEST_COMMAND: usize = 8;
 
 /// What a policy would do to each process, in the order in which they stand; what all come to; what could not be looked at, and the notes.
 pub fn all_processes(report: &LiveReport, view: View) -> String {
@@ -19,18 +19,17 @@ pub fn all_processes(report: &LiveReport, view: View) -> String {
     processes.retain(|process| total(process.blocks) > 0);
     let mut grid = Grid::new()
         .column("pid", Align::Right)
-        .column("command", Align::Left)
+        .cut_column("command", SHORTEST_COMMAND)
         .column("resident", Align::Right)
         .column("in superpages", Align::Right)
         .column("blocks", Align::Right)
         .column("would promote", Align::Right)
         .column("memory added", Align::Right)
-        .column("then in superpages", Align::Right);
+        .column("then in superpages", Align::Right)
+        .keys(2);
     for process in &processes {
-        let name = printable(&process.command);
-        let first: String = name.chars().take(COMMAND).collect();
         grid.row(row(
-            [process.pid.to_string(), first],
+            [process.pid.to_string(), printable(&process.command)],
             &figures(&[process], policy),
             Style::Plain,
         ));
@@ -46,10 +45,7 @@ pub fn all_processes(report: &LiveReport, view: View) -> String {
     ));
     let what = format!("What {policy} would do now, with as much memory as there is:");
     out.push_str(&paragraph(&what, Style::Plain, view));
-    out.push_str(&grid.render(View {
-        width: None,
-        ..view
-    }));
+    out.push_str(&grid.render(view));
     let others = count - processes.len();
     if others > 0 {
         let text = format!(

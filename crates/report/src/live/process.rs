@@ -31,7 +31,11 @@ pub fn process_table(report: &LiveReport, maps: &[PageMap], shades: Shades, view
 fn one(process: &ProcessReport, map: Option<&PageMap>, shades: Shades, view: View) -> String {
     let mut out = paragraph(&head(process), Style::Strong, view);
     if total(process.blocks) == 0 {
-        out.push_str("No block lies wholly in one mapping and holds anything: there is nothing to make superpages of.\n");
+        out.push_str(&paragraph(
+            "No aligned block of 2 MiB that holds pages lies wholly in one mapping: there is nothing to promote.",
+            Style::Plain,
+            view,
+        ));
         return out;
     }
     out.push('\n');
@@ -183,6 +187,6 @@ mod tests {
         empty.blocks = Default::default();
         empty.policies.clear();
         let text = process_table(&report(vec![empty]), &[], Shades::Ascii, View::default());
-        assert!(text.contains("nothing to make superpages of"), "{text}");
+        assert!(text.contains("nothing to promote"), "{text}");
     }
 }

@@ -5,7 +5,7 @@ mod gather;
 mod header;
 
 use broadleaf_report::number::{grouped, size};
-use broadleaf_report::{Align, Grid, Style, View, printable};
+use broadleaf_report::{Align, Grid, Style, View, paragraph, printable};
 use serde_json::{Value, json};
 
 use crate::args::{Info, TableOrJson};
@@ -176,9 +176,12 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
         out.push_str(&processes(&gathered.processes).render(view));
     }
     if !gathered.misplaced.is_empty() {
-        out.push_str(
-            "\nMappings that stand elsewhere between 2 MiB boundaries than they would natively:\n",
-        );
+        out.push('\n');
+        out.push_str(&paragraph(
+            "Mappings whose offset from a 2 MiB boundary differs from the offset of a native run:",
+            Style::Plain,
+            view,
+        ));
         let mut grid = Grid::new()
             .column("recorded at", Align::Right)
             .column("bytes", Align::Right)
