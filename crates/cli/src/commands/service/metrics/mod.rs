@@ -1,5 +1,6 @@
 //! Figures for Prometheus.
 
+mod places;
 mod server;
 mod text;
 

@@ -1,38 +1,68 @@
-//! Figures over HTTP.
+//! The HTTP server for metrics. No client can make it hold much memory, many threads or a place for long.
 
+use std::convert::Infallible;
+use std::future::ready;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
-use tiny_http::{Header, Method, Request, Response};
+use http_body_util::Full;
+use hyper::body::{Body, Bytes};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, sink};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
 
+use super::places::Places;
 use crate::failure::Failure;
 
-/// Answers requests on a thread of its own, with the text that was published last.
+/// The most bytes of a request: its line and its headers.
+pub(super) const REQUEST_BYTES: usize = 8 << 10;
+/// The time a client has to send its request and to read the response.
+pub(super) const CLIENT_TIME: Duration = Duration::from_secs(5);
+/// Bytes read and thrown away after a refusal. A client that still sends would otherwise lose the response to a reset.
+const THROWN_AWAY: u64 = 64 << 10;
+/// The wait after an error of `accept`, such as too many open files.
+const AFTER_AN_ERROR: Duration = Duration::from_millis(50);
+
+/// The text that was published last.
+type Text = Arc<RwLock<Bytes>>;
+
+/// Answers requests, on one thread of its own, with the text that was published last.
 pub(super) struct Server {
     address: SocketAddr,
-    text: Arc<RwLock<Arc<str>>>,
+    text: Text,
 }
 
 impl Server {
     /// # Errors
-    /// Where nothing can be opened there.
+    /// If the address cannot be listened to.
     pub(super) fn bind(address: SocketAddr) -> Result<Self, Failure> {
-        let server = tiny_http::Server::http(address).map_err(|error| {
-            Failure::Failed(format!("cannot tell metrics at {address}: {error}"))
-        })?;
-        let address = server.server_addr().to_ip().unwrap_or(address);
-        let text: Arc<RwLock<Arc<str>>> = Arc::new(RwLock::new("".into()));
-        let told = Arc::clone(&text);
-        std::thread::spawn(move || {
-            for request in server.incoming_requests() {
-                let text = Arc::clone(&told.read().unwrap_or_else(PoisonError::into_inner));
-                answer(request, &text);
-            }
-        });
+        Self::start(address)
+            .map_err(|error| Failure::Failed(format!("cannot tell metrics at {address}: {error}")))
+    }
+
+    fn start(address: SocketAddr) -> io::Result<Self> {
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let text = Text::default();
+        let published = Arc::clone(&text);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        std::thread::Builder::new()
+            .name("metrics".to_owned())
+            .spawn(move || runtime.block_on(serve(listener, &published)))?;
         Ok(Self { address, text })
     }
 
-    /// Where it is, with the port that the kernel chose where 0 was asked for.
+    /// The address, with the port that the kernel chose if 0 was asked for.
     pub(super) const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -42,18 +72,84 @@ impl Server {
     }
 }
 
-fn answer(request: Request, text: &str) {
-    let path = request.url().split('?').next().unwrap_or_default();
-    let (status, text) = match (request.method(), path) {
-        (Method::Get | Method::Head, "/metrics") => (200, text),
-        (Method::Get | Method::Head, _) => (404, "metrics are at /metrics\n"),
-        _ => (405, "metrics are read with GET\n"),
+/// Accepts clients for ever. The newest client waits for a place, and those after it in the kernel's queue.
+async fn serve(listener: std::net::TcpListener, text: &Text) {
+    let Ok(listener) = TcpListener::from_std(listener) else {
+        return;
     };
-    let kind = "Content-Type: text/plain; version=0.0.4; charset=utf-8";
-    let mut response = Response::from_string(text).with_status_code(status);
-    if let Ok(kind) = kind.parse::<Header>() {
-        response.add_header(kind);
+    let mut places = Places::default();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(AFTER_AN_ERROR).await;
+            continue;
+        };
+        places.free_one().await;
+        let text = text.read().unwrap_or_else(PoisonError::into_inner).clone();
+        places.give(async move {
+            // A client that is too slow is cut off without a response.
+            let _ = timeout(CLIENT_TIME, answer(stream, text)).await;
+        });
+        // The client's task runs before its place can be taken away.
+        tokio::task::yield_now().await;
     }
-    // Whoever asked may have gone away.
-    let _ = request.respond(response);
 }
+
+/// Answers one request and closes the connection.
+async fn answer(stream: TcpStream, text: Bytes) -> io::Result<()> {
+    let service = service_fn(|request| ready(Ok::<_, Infallible>(respond(&request, &text))));
+    let mut connection = http1::Builder::new()
+        .keep_alive(false)
+        .half_close(true)
+        .max_buf_size(REQUEST_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    // Whatever hyper refuses, it has answered.
+    let _ = (&mut connection).await;
+    let mut stream = connection.into_parts().io.into_inner();
+    stream.shutdown().await?;
+    copy(&mut stream.take(THROWN_AWAY), &mut sink()).await?;
+    Ok(())
+}
+
+fn respond(request: &Request<impl Body>, text: &Bytes) -> Response<Full<Bytes>> {
+    let (status, text) = if head_bytes(request) > REQUEST_BYTES {
+        let refusal = "a request has at most 8 KiB\n";
+        (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, refusal.into())
+    } else if request.method() != Method::GET {
+        let refusal = "metrics are read with GET\n";
+        (StatusCode::METHOD_NOT_ALLOWED, refusal.into())
+    } else if !request.body().is_end_stream() {
+        let refusal = "a request has no body\n";
+        (StatusCode::PAYLOAD_TOO_LARGE, refusal.into())
+    } else if request.uri().path() != "/metrics" {
+        (StatusCode::NOT_FOUND, "metrics are at /metrics\n".into())
+    } else {
+        (StatusCode::OK, text.clone())
+    };
+    let mut response = Response::new(Full::new(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    headers.insert(CONTENT_TYPE, kind);
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(ALLOW, HeaderValue::from_static("GET"));
+    }
+    response
+}
+
+/// Bytes of the request line and the headers. hyper looks at its limit between two reads only, so a request may exceed the limit by one read.
+fn head_bytes(request: &Request<impl Body>) -> usize {
+    let uri = request.uri();
+    let authority = uri
+        .authority()
+        .map_or(0, |authority| authority.as_str().len());
+    let path = uri.path_and_query().map_or(0, |path| path.as_str().len());
+    // "GET", " ", the path, " HTTP/1.1\r\n"; then lines "name: value\r\n", and an empty line.
+    let line = request.method().as_str().len() + authority + path + 12;
+    let headers = request.headers().iter();
+    let headers = headers.map(|(name, value)| name.as_str().len() + value.len() + 4);
+    line + headers.sum::<usize>() + 2
+}
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;
