@@ -74,6 +74,7 @@ impl Kernel for Still {
     fn pages(&mut self, _: ProcessId) -> Result<Pages, No> {
         Ok(Pages {
             held: None,
+            asked: None,
             mappings: vec![Mapping {
                 start: 0,
                 end: 16 * BLOCK_BYTES,
@@ -103,10 +104,15 @@ impl Kernel for Still {
 
 /// The journal of ten ticks under a policy.
 fn recorded(policy: &str, dry: bool) -> Vec<u8> {
+    recorded_as(policy, policy, dry)
+}
+
+/// The same, with the name of a policy in the header that may be another.
+fn recorded_as(name: &str, policy: &str, dry: bool) -> Vec<u8> {
     let header = Header {
         schema: JOURNAL_SCHEMA.to_owned(),
         version: "0.1.0".to_owned(),
-        policy: policy.to_owned(),
+        policy: name.to_owned(),
         budgets: Budgets::DEFAULT,
         command: vec!["broadleaf".to_owned(), "run".to_owned()],
         dry,
@@ -217,9 +223,8 @@ fn of_a_dry_run_its_own_policy_is_estimated_too() {
 #[test]
 fn another_decision_is_told_and_is_a_failure() {
     let folder = folder("replay-differs");
-    let bytes = String::from_utf8(recorded("pop-256", false)).unwrap();
-    let changed = bytes.replacen("pop-256", "pop-481", 1);
-    let path = file(&folder, "changed.journal", changed.as_bytes());
+    let changed = recorded_as("pop-481", "pop-256", false);
+    let path = file(&folder, "changed.journal", &changed);
     let output = run(&["replay", &path, "--policy", "4k"]);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
@@ -248,8 +253,24 @@ fn a_torn_tick_is_left_out_and_damage_is_refused() {
     let mut damaged = bytes.clone();
     let first = damaged.iter().position(|byte| *byte == b'\n').unwrap();
     damaged[first + 1] = b'#';
+    // A time that is later by a nanosecond: all else would be the same again.
+    let mut later = bytes.clone();
+    let at = later.iter().rposition(|byte| *byte == b'\n').unwrap();
+    let at = at
+        - later[..at]
+            .iter()
+            .rev()
+            .position(|byte| *byte == b',')
+            .unwrap()
+        - 2;
+    later[at] = if later[at] == b'9' {
+        b'8'
+    } else {
+        later[at] + 1
+    };
     for (name, bytes, words) in [
         ("damaged", &damaged[..], "damaged in line 2, from byte "),
+        ("later", &later[..], "its checksum differs"),
         ("empty", b"", "no journal"),
         ("trace", b"BROADLEAF", "no journal"),
     ] {

@@ -99,6 +99,7 @@ fn pages() -> impl Strategy<Value = Pages> {
         });
         Pages {
             held: None,
+            asked: None,
             mappings: mappings.collect(),
             blocks: blocks.collect(),
         }
@@ -230,9 +231,78 @@ fn what_was_cut_off_is_left_out_and_said() {
     }
 }
 
+/// The journal as the version before checksums wrote it.
+fn unsealed(journal: &[u8]) -> Vec<u8> {
+    let text = std::str::from_utf8(journal).unwrap();
+    let text = text.replace("broadleaf.journal/2", "broadleaf.journal/1");
+    let lines = text.lines().map(|line| {
+        let (record, _) = line.rsplit_once(",\"crc\":").unwrap();
+        format!("{record}}}\n")
+    });
+    lines.collect::<String>().into_bytes()
+}
+
+#[test]
+fn journals_without_checksums_are_read() {
+    let ticks = some_ticks();
+    let journal = some_journal();
+    let old = unsealed(&journal);
+    assert!(old.len() < journal.len());
+    assert_eq!(records(&old).unwrap(), expected(&ticks));
+}
+
+#[test]
+fn every_changed_character_is_found() {
+    let journal = some_journal();
+    let all = records(&journal).unwrap();
+    let text = std::str::from_utf8(&journal).unwrap();
+    let digits = text
+        .bytes()
+        .enumerate()
+        .filter(|(_, byte)| byte.is_ascii_digit());
+    let mut changed = 0;
+    for (at, digit) in digits {
+        for other in [
+            b'0' + (digit - b'0' + 1) % 10,
+            b'0' + (digit - b'0' + 5) % 10,
+            b'e',
+        ] {
+            let mut damaged = journal.clone();
+            damaged[at] = other;
+            let line = text[..at].matches('\n').count() as u64 + 1;
+            match records(&damaged) {
+                Err(JournalError::Damaged { line: said, .. }) => assert_eq!(said, line.max(2)),
+                Err(JournalError::NoJournal(_)) => assert_eq!(line, 1),
+                other => panic!("byte {at}: {:?}", other.map(|read| read == all)),
+            }
+            changed += 1;
+        }
+    }
+    assert!(changed > 1000, "{changed}");
+}
+
+#[test]
+fn a_line_that_is_missing_doubled_or_moved_is_found() {
+    let journal = some_journal();
+    let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+    for at in 1..lines.len() - 1 {
+        let mut missing = lines.clone();
+        missing.remove(at);
+        let mut doubled = lines.clone();
+        doubled.insert(at, lines[at]);
+        let mut moved = lines.clone();
+        moved.swap(at, at + 1);
+        for lines in [missing, doubled, moved] {
+            let error = records(&lines.concat()).unwrap_err().to_string();
+            assert!(error.contains("its checksum differs"), "{error}");
+        }
+    }
+}
+
 #[test]
 fn a_damaged_line_is_named() {
-    let bytes = some_journal();
+    // Without checksums, so that what is said of each line is seen.
+    let bytes = unsealed(&some_journal());
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let with = |at: usize, line: &str| {
         let mut lines = lines.clone();
@@ -331,7 +401,7 @@ fn a_tick_is_one_call_and_a_quiet_one_is_short() {
     assert!(calls.0[1] < 2000 * 20, "{}", calls.0[1]);
     let most = calls.0[2..].iter().max().unwrap();
     assert!(
-        *most <= 80,
+        *most <= 96,
         "{most} bytes for a tick in which nothing happened"
     );
 }

@@ -76,6 +76,9 @@ pub(super) struct Memory {
     /// Bytes that it holds with its part of what others share, where that was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) held: Option<u64>,
+    /// Ranges of blocks for which the program asked for superpages, where that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) asked: Option<Vec<(u64, u64)>>,
     /// Blocks that hold something else, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) blocks: Vec<Block>,

@@ -1,8 +1,9 @@
 //! Journals: what a governor saw, decided and did, tick by tick, as lines of JSON.
 //!
 //! The first line is a [`Header`]; each further line is one tick. Of what was seen a line holds what differs from the line before, so that a tick in which
-//! nothing happens takes few bytes. A line is written with one call, so that whoever is killed loses the tick that was under way and no other.
+//! nothing happens takes few bytes. Each line ends with a checksum. A line is written with one call, so that whoever is killed loses the tick that was under way and no other.
 
+mod checksum;
 mod line;
 mod read;
 mod replay;
@@ -20,12 +21,14 @@ pub use replay::{Difference, Estimate, Unreplayable, Verified, under, verify};
 pub use write::Journal;
 
 /// The name and version of the shape of journals.
-pub const JOURNAL_SCHEMA: &str = "broadleaf.journal/1";
+pub const JOURNAL_SCHEMA: &str = "broadleaf.journal/2";
+/// The version before, whose records have no checksums. It is read, and no longer written.
+const WITHOUT_CHECKSUMS: &str = "broadleaf.journal/1";
 
 /// What a journal begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`JOURNAL_SCHEMA`].
+    /// [`JOURNAL_SCHEMA`], or the version before in an older journal.
     pub schema: String,
     /// The version of the program that wrote it.
     pub version: String,

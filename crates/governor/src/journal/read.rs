@@ -1,7 +1,8 @@
 //! Reading a journal: each tick is built again from what differs.
 
+use super::checksum::Checksum;
 use super::line::{Line, Memory, Process};
-use super::{Header, JOURNAL_SCHEMA, TickRecord};
+use super::{Header, JOURNAL_SCHEMA, TickRecord, WITHOUT_CHECKSUMS};
 use crate::plan::Came;
 use crate::seen::{BlockSeen, MachineSeen, Mapping, Pages, ProcessId, ProcessSeen, Seen};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,8 @@ pub enum JournalError {
 #[derive(Debug)]
 pub struct Ticks<R> {
     from: R,
+    /// The checksum so far; `None` for a version without.
+    checksum: Option<Checksum>,
     /// Lines and bytes that were read.
     lines: u64,
     bytes: u64,
@@ -53,6 +56,8 @@ struct State {
 
 /// More bytes than any first line has.
 const LONGEST_HEADER: u64 = 1 << 20;
+/// What is said of a line that was changed.
+const DIFFERS: &str = "is not what was written: its checksum differs";
 
 /// Begins to read a journal.
 ///
@@ -67,19 +72,31 @@ pub fn read<R: BufRead>(mut from: R) -> Result<(Header, Ticks<R>), JournalError>
     let no = |what: String| JournalError::NoJournal(what);
     let first: serde_json::Value =
         serde_json::from_slice(&line).map_err(|_| no("its first line is no JSON".to_owned()))?;
-    match first.get("schema").and_then(serde_json::Value::as_str) {
-        Some(JOURNAL_SCHEMA) => {}
+    let mut checksum = Checksum::default();
+    let checksum = match first.get("schema").and_then(serde_json::Value::as_str) {
+        Some(JOURNAL_SCHEMA) => {
+            let sealed = line.strip_suffix(b"\n").unwrap_or(&line);
+            let opened = checksum.open(sealed);
+            opened.ok_or_else(|| no(format!("its first line {DIFFERS}")))?;
+            Some(checksum)
+        }
+        Some(WITHOUT_CHECKSUMS) if first.get("crc").is_none() => None,
+        Some(WITHOUT_CHECKSUMS) => {
+            let what = "its first line is damaged: this version has no checksums, and there is one";
+            return Err(no(what.to_owned()));
+        }
         Some(other) => {
             return Err(no(format!(
                 "it is {other:?}, and {JOURNAL_SCHEMA:?} is what this version reads"
             )));
         }
         None => return Err(no("its first line names no schema".to_owned())),
-    }
+    };
     let header =
         serde_json::from_value(first).map_err(|error| no(format!("its first line: {error}")))?;
     let ticks = Ticks {
         from,
+        checksum,
         lines: 1,
         bytes: line.len() as u64,
         torn: 0,
@@ -110,9 +127,15 @@ impl<R: BufRead> Ticks<R> {
             offset: self.bytes,
             what,
         };
+        let bytes_read = bytes.len() as u64;
+        if let Some(checksum) = &mut self.checksum {
+            bytes.pop();
+            let opened = checksum.open(&bytes);
+            bytes = opened.ok_or_else(|| damaged(format!("the line {DIFFERS}")))?;
+        }
         let line = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         let record = self.state.apply(line).map_err(damaged)?;
-        self.bytes += bytes.len() as u64;
+        self.bytes += bytes_read;
         Ok(Some(record))
     }
 }
@@ -218,6 +241,10 @@ fn within(seen: &BlockSeen) -> Result<(), String> {
 
 fn apply(memory: Memory, pages: &mut Pages) -> Result<(), String> {
     pages.held = memory.held;
+    pages.asked = memory.asked.map(|ranges| {
+        let ranges = ranges.into_iter();
+        ranges.map(|(start, end)| start..end).collect()
+    });
     if let Some(splice) = memory.mappings {
         let end = splice.after.checked_add(splice.drop);
         let end = end.filter(|end| *end <= pages.mappings.len());

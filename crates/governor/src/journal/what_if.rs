@@ -185,6 +185,7 @@ impl Process {
             mappings: seen.mappings.clone(),
             blocks,
             held: seen.held,
+            asked: seen.asked.clone(),
         }
     }
 

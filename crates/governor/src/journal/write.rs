@@ -1,6 +1,7 @@
 //! Writing a journal: what differs from the tick before.
 
 use super::Header;
+use super::checksum::Checksum;
 use super::line::{Line, Memory, Process, Splice};
 use crate::governor::Ticked;
 use crate::seen::{BlockSeen, MachineSeen, Mapping, Pages, ProcessId, ProcessSeen, Seen};
@@ -11,6 +12,7 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub struct Journal<W> {
     to: W,
+    checksum: Checksum,
     /// What the lines so far say.
     machine: Option<MachineSeen>,
     /// Each process as it was last seen, with its memory as it was last looked at.
@@ -25,6 +27,7 @@ impl<W: Write> Journal<W> {
     pub fn begin(to: W, header: &Header) -> io::Result<Self> {
         let mut journal = Self {
             to,
+            checksum: Checksum::default(),
             machine: None,
             processes: BTreeMap::new(),
         };
@@ -46,6 +49,7 @@ impl<W: Write> Journal<W> {
     /// One line, with one call.
     fn write(&mut self, line: &impl serde::Serialize) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
+        self.checksum.seal(&mut bytes);
         bytes.push(b'\n');
         self.to.write_all(&bytes)?;
         self.to.flush()
@@ -116,6 +120,10 @@ fn memory(was: &Pages, is: &Pages) -> Memory {
     Memory {
         mappings: splice(&was.mappings, &is.mappings),
         held: is.held,
+        asked: is.asked.as_ref().map(|ranges| {
+            let ranges = ranges.iter();
+            ranges.map(|blocks| (blocks.start, blocks.end)).collect()
+        }),
         gone: ranges(before.filter(|block| is.block(*block).is_none())),
         blocks: (is.blocks.iter().filter(differs))
             .map(|seen| (*seen).into())

@@ -148,6 +148,11 @@ fn version(release: &str) -> (u32, u32) {
     (next(), next())
 }
 
+/// The system-wide setting now.
+pub(super) fn setting_here() -> Option<ThpSetting> {
+    setting(&std::fs::read_to_string(SETTING).ok()?)
+}
+
 fn setting(text: &str) -> Option<ThpSetting> {
     let chosen = text
         .split_whitespace()
