@@ -124,6 +124,7 @@ mod tests {
         };
         let pages = Pages {
             held: None,
+            asked: None,
             mappings: vec![
                 mapping(1, 4, Behind::Anonymous),
                 mapping(4, 5, Behind::Other),

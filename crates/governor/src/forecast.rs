@@ -95,6 +95,7 @@ mod tests {
             }),
             pages: Some(Pages {
                 held: None,
+                asked: None,
                 mappings: vec![
                     mapping(1, end, Behind::Anonymous),
                     mapping(end, end + 2, Behind::File),

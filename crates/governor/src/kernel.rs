@@ -56,6 +56,11 @@ pub trait Kernel {
     /// Bytes that a process holds, of pages that others share its part alone; `None` where the kernel does not tell.
     fn held(&mut self, process: ProcessId) -> Option<u64>;
 
+    /// The ranges of blocks for which the program asked for superpages, if the kernel heeds that. Without an answer all superpages count against budgets.
+    fn asked(&mut self, _process: ProcessId) -> Vec<Range<u64>> {
+        Vec::new()
+    }
+
     /// What stands in some of its blocks now: an entry for each, in order, also for those that are empty.
     ///
     /// # Errors

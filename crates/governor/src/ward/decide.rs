@@ -166,7 +166,7 @@ impl Ward {
             &self.machine,
             self.cgroups(),
             self.held_bytes(),
-            self.added_bytes(),
+            self.charged_bytes(),
         )
     }
 

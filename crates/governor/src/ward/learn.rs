@@ -1,6 +1,7 @@
 //! What came of decisions.
 
 use super::Ward;
+use super::found::Found;
 use crate::plan::{Came, Outcome};
 use crate::seen::{BLOCK_BYTES, BlockSeen};
 use broadleaf_policy::Refusal;
@@ -64,7 +65,10 @@ impl Ward {
                 self.tally.promotions += 1;
                 Some(BlockSeen::superpage(block))
             }
-            Came::WasHuge => Some(BlockSeen::superpage(block)),
+            Came::WasHuge => {
+                mark.found = Some(Found::after(known.pages.block(block), mark.left));
+                Some(BlockSeen::superpage(block))
+            }
             Came::Refused(Refusal::Unreachable) => {
                 known.unreachable = true;
                 None

@@ -1,5 +1,6 @@
 //! What there is to remember of one block.
 
+use super::found::Found;
 use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES, PAGES};
 use broadleaf_policy::Refusal;
 use std::time::Duration;
@@ -40,7 +41,9 @@ pub(super) struct Mark {
     /// What it held when it was promoted, if that superpage stands.
     pub(super) made: Option<BlockSeen>,
     /// Base pages at most that a superpage added which stands no more, and that are resident still.
-    left: u16,
+    pub(super) left: u16,
+    /// The superpage that stands, if the ward did not make it and the program did not ask for it.
+    pub(super) found: Option<Found>,
     /// Whether to break what the program broke, so that the kernel gives back what is left: it may keep the superpage as a whole, with what was given back of it.
     to_split: bool,
     /// How often the program broke a superpage here.
@@ -63,6 +66,12 @@ impl Mark {
         }
     }
 
+    /// Bytes that a superpage added which the ward did not make.
+    pub(super) fn found_bytes(&self) -> u64 {
+        self.found
+            .map_or(0, |found| u64::from(found.pages) * PAGE_BYTES)
+    }
+
     /// Whether there is something to give back of a superpage that the program broke.
     pub(super) fn is_left_over(&self, at: Duration) -> bool {
         self.to_split && !self.rest.waits(at)
@@ -70,6 +79,11 @@ impl Mark {
 
     /// Takes in what the block holds now.
     pub(super) fn holds(&mut self, now: &BlockSeen) {
+        if !now.huge
+            && let Some(found) = self.found.take()
+        {
+            self.left = self.left.max(found.pages);
+        }
         let most = if now.huge { 0 } else { now.present };
         self.left = self.left.min(most);
         self.to_split &= most > 0;

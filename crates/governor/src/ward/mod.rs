@@ -4,6 +4,7 @@
 //! clock or a kernel, so that a journal of what it was told is enough to run it again.
 
 mod decide;
+mod found;
 mod learn;
 mod mark;
 mod shortage;
@@ -13,7 +14,8 @@ use crate::budget::Budgets;
 use crate::seen::{BlockSeen, Headroom, MachineSeen, Mapping, Pages, ProcessId, Seen, Vitals};
 use broadleaf_policy::Policy;
 use mark::Mark;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::time::Duration;
 
 pub use tally::Tally;
@@ -30,6 +32,8 @@ pub struct Ward {
     /// The time of the latest observation.
     at: Duration,
     machine: MachineSeen,
+    /// Whether any process was ever seen.
+    has_seen: bool,
     /// Until when nothing is promoted, for the kernel found no memory to do so.
     pause: mark::Patience,
     /// Whether memory was short when it was last told.
@@ -60,6 +64,12 @@ struct Known {
     marks: BTreeMap<u64, Mark>,
     /// Whether the kernel does not let it be changed.
     unreachable: bool,
+    /// Blocks for which the program asked for superpages.
+    asked: Vec<Range<u64>>,
+    /// Whether other processes were seen before this one.
+    is_late: bool,
+    /// Whether its memory was ever looked at.
+    was_looked_at: bool,
 }
 
 impl Ward {
@@ -71,6 +81,7 @@ impl Ward {
             known: BTreeMap::new(),
             at: Duration::ZERO,
             machine: MachineSeen::default(),
+            has_seen: false,
             pause: mark::Patience::default(),
             was_short: false,
             demotions_before: 0,
@@ -168,6 +179,7 @@ impl Ward {
     pub fn see(&mut self, seen: Seen) {
         self.at = seen.at;
         self.machine = seen.machine;
+        let known_before = self.known.len();
         for (id, known) in self.known.extract_if(.., |id, _| !seen.has(*id)) {
             self.tally.page_faults = (self.tally.page_faults).saturating_add(known.vitals.faults);
             self.departed.push((id, known.vitals, known.pages));
@@ -175,11 +187,23 @@ impl Ward {
         self.departed
             .sort_by_key(|(_, vitals, _)| std::cmp::Reverse(vitals.rss_bytes));
         self.departed.truncate(DEPARTED);
+        if self.known.len() < known_before {
+            self.charge_heirs();
+        }
+        let has_seen = self.has_seen;
+        self.has_seen |= !seen.processes.is_empty();
         for process in seen.processes {
-            let known = self.known.entry(process.id).or_default();
+            let pages = process.pages.as_ref();
+            let shared = pages.map(|pages| self.charged_elsewhere(&process, pages));
+            let shared = shared.unwrap_or_default();
+            let known = self.known.entry(process.id).or_insert_with(|| Known {
+                is_late: has_seen,
+                ..Known::default()
+            });
             if known.vitals.image != process.vitals.image {
                 // Another program runs in it: nothing that was known of its memory holds.
                 known.marks.clear();
+                known.asked.clear();
                 known.pages = Pages::default();
                 known.unreachable = false;
             }
@@ -187,7 +211,7 @@ impl Ward {
             known.headroom = process.headroom;
             if let Some(pages) = process.pages {
                 known.held = pages.held;
-                known.take_in(pages, self.at, &mut self.tally);
+                known.take_in(pages, &shared, self.at, &mut self.tally);
                 self.decided = None;
             }
         }
@@ -227,8 +251,19 @@ impl Ward {
 
 impl Known {
     /// Takes in what its memory looks like, and remembers what the program did to superpages.
-    fn take_in(&mut self, pages: Pages, at: Duration, tally: &mut Tally) {
-        self.pages = pages;
+    fn take_in(
+        &mut self,
+        mut pages: Pages,
+        shared: &BTreeSet<u64>,
+        at: Duration,
+        tally: &mut Tally,
+    ) {
+        if let Some(asked) = pages.asked.take() {
+            self.asked = asked;
+        }
+        let before = std::mem::replace(&mut self.pages, pages);
+        self.take_in_found(&before, shared);
+        self.was_looked_at = true;
         let pages = &self.pages;
         self.marks.retain(|number, mark| {
             match pages.block(*number) {

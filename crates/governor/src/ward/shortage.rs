@@ -23,7 +23,7 @@ impl Ward {
     /// The superpages to break now: those that added most first, until what is short or too much is made up for, and those that the policy would break.
     pub(super) fn demotions(&mut self) -> Vec<(ProcessId, u64)> {
         let shortage = self.shortage();
-        let added = self.added_bytes();
+        let added = self.charged_bytes();
         let allowed = self
             .budgets
             .added

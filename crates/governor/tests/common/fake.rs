@@ -56,6 +56,8 @@ pub(crate) struct Fake {
     pub(crate) refuse: BTreeMap<(u32, u64), (i32, u32)>,
     /// Superpages are not broken, and the kernel says yes.
     pub(crate) splits_in_vain: bool,
+    /// Blocks for which programs asked for superpages.
+    pub(crate) asked: Vec<Range<u64>>,
     /// What a program does just before the next call of a kind.
     pub(crate) races: Vec<(Call, u32, Step)>,
     /// What a program does just before the call of that number.
@@ -83,6 +85,7 @@ impl Fake {
             limit: None,
             refuse: BTreeMap::new(),
             splits_in_vain: false,
+            asked: Vec::new(),
             races: Vec::new(),
             at_call: BTreeMap::new(),
             calls: BTreeMap::new(),
@@ -364,6 +367,7 @@ impl Kernel for Fake {
         let seen = held.map(|(number, block)| block.seen(*number));
         let pages = Pages {
             held: None,
+            asked: None,
             mappings: found.mappings.clone(),
             blocks: seen.filter(|seen| !seen.is_empty()).collect(),
         };
@@ -390,6 +394,10 @@ impl Kernel for Fake {
     fn held(&mut self, process: ProcessId) -> Option<u64> {
         self.called(Call::Shared, process, 10).ok()?;
         Some(self.held_bytes(process))
+    }
+
+    fn asked(&mut self, _: ProcessId) -> Vec<Range<u64>> {
+        self.asked.clone()
     }
 
     fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No> {

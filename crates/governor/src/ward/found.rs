@@ -1,0 +1,125 @@
+//! Superpages that this ward did not make: those of an earlier or another governor, and the kernel's own.
+//!
+//! They count against the budget, so that the budget holds however often a governor is started. What such a superpage added is the part of the block that
+//! was not resident when it was last seen without a superpage, or else the whole block.
+
+use super::{Known, Ward};
+use crate::seen::{Behind, BlockSeen, Mapping, PAGES, Pages, ProcessId, ProcessSeen};
+use std::collections::BTreeSet;
+
+/// A superpage that the ward did not make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Base pages that it added at most.
+    pub(super) pages: u16,
+    /// Whether another process of the ward maps the same memory and is charged for it.
+    pub(super) is_shared: bool,
+}
+
+impl Found {
+    /// A superpage in a block that was last seen like this.
+    pub(super) fn after(before: Option<&BlockSeen>, left: u16) -> Self {
+        let resident = before.map_or(0, |before| if before.huge { 0 } else { before.present });
+        Self {
+            pages: PAGES as u16 - resident + left.min(resident),
+            is_shared: false,
+        }
+    }
+}
+
+impl Ward {
+    /// Bytes that superpages added, whoever made them, as far as the program did not ask for them. It is an upper bound.
+    pub fn charged_bytes(&self) -> u64 {
+        let marks = self.known.values().flat_map(|known| known.marks.values());
+        marks
+            .map(|mark| mark.added_bytes() + mark.found_bytes())
+            .sum()
+    }
+
+    /// Whether a process has superpages that are not accounted for yet. Then the decision needs to know where the program asked for superpages.
+    pub(crate) fn is_strange(&self, process: ProcessId, pages: &Pages) -> bool {
+        let known = self.known.get(&process);
+        pages.mapped().any(|(_, seen)| {
+            seen.huge && !known.is_some_and(|known| known.accounts_for(seen.block))
+        })
+    }
+
+    /// The superpages of a process that another process of the ward maps as well and is charged for: shared memory, and memory that a fork shares.
+    pub(super) fn charged_elsewhere(&self, process: &ProcessSeen, pages: &Pages) -> BTreeSet<u64> {
+        let known = self.known.get(&process.id);
+        // Only a process that was started while the ward looked on is known to be a fork.
+        let is_fork = known.map_or(self.has_seen, |known| known.is_late && !known.was_looked_at);
+        let same = |mapping: &Mapping, block: u64, other: &Known| match mapping.behind {
+            Behind::Anonymous => is_fork && other.vitals.image == process.vitals.image,
+            Behind::Shmem => Mapping::of_block(&other.pages.mappings, block)
+                .is_some_and(|theirs| theirs.name == mapping.name),
+            Behind::File | Behind::Other => false,
+        };
+        let strange = pages.mapped().filter(|(_, seen)| {
+            seen.huge && !known.is_some_and(|known| known.accounts_for(seen.block))
+        });
+        let shared = strange.filter(|(mapping, seen)| {
+            let mut others = self.known.iter().filter(|(id, _)| **id != process.id);
+            others
+                .any(|(_, other)| other.is_charged(seen.block) && same(mapping, seen.block, other))
+        });
+        shared.map(|(_, seen)| seen.block).collect()
+    }
+
+    /// Charges what is still there of memory that was shared with processes that have ended.
+    pub(super) fn charge_heirs(&mut self) {
+        let shared = self.known.iter().flat_map(|(id, known)| {
+            let marks = known.marks.iter();
+            marks
+                .filter(|(_, mark)| mark.found.is_some_and(|found| found.is_shared))
+                .map(|(block, _)| (*id, *block))
+        });
+        for (heir, block) in shared.collect::<Vec<_>>() {
+            let mut others = self.known.iter().filter(|(id, _)| **id != heir);
+            if others.any(|(_, other)| other.is_charged(block)) {
+                continue;
+            }
+            let known = self.known.get_mut(&heir);
+            if let Some(mark) = known.and_then(|known| known.marks.get_mut(&block)) {
+                mark.found = Some(Found::after(None, 0));
+            }
+        }
+    }
+}
+
+impl Known {
+    /// Charges superpages that appeared since the memory looked like `before`.
+    pub(super) fn take_in_found(&mut self, before: &Pages, shared: &BTreeSet<u64>) {
+        for seen in self.pages.blocks.iter().filter(|seen| seen.huge) {
+            let block = seen.block;
+            if self.asked.iter().any(|asked| asked.contains(&block)) {
+                continue;
+            }
+            let mark = self.marks.entry(block).or_default();
+            if mark.made.is_none() && mark.found.is_none() {
+                mark.found = Some(if shared.contains(&block) {
+                    Found {
+                        pages: 0,
+                        is_shared: true,
+                    }
+                } else {
+                    Found::after(before.block(block), mark.left)
+                });
+            }
+        }
+    }
+
+    /// Whether a superpage at that block is one that the ward made, or charged, or that the program asked for.
+    fn accounts_for(&self, block: u64) -> bool {
+        self.marks
+            .get(&block)
+            .is_some_and(|mark| mark.made.is_some() || mark.found.is_some())
+            || self.asked.iter().any(|asked| asked.contains(&block))
+    }
+
+    fn is_charged(&self, block: u64) -> bool {
+        self.marks.get(&block).is_some_and(|mark| {
+            mark.made.is_some() || mark.found.is_some_and(|found| !found.is_shared)
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! A budget holds however often a governor is started anew: superpages that it finds count.
+
+mod common;
+
+use broadleaf_governor::{Allowance, Budgets, Governor, Kernel, Tree, Ward};
+use broadleaf_policy::Refusal;
+use common::fake::{Fake, Step};
+use common::{BASE, MIB, World, anonymous};
+
+const BLOCK: u64 = 2 * MIB;
+const PAGE: u64 = 4096;
+
+fn budgets(added: Allowance) -> Budgets {
+    Budgets {
+        added,
+        ..Budgets::DEFAULT
+    }
+}
+
+/// The same kernel and program under a governor that knows nothing of the one before.
+fn restarted(mut world: World, policy: &str, budgets: Budgets) -> World {
+    let kernel = std::mem::replace(world.fake(), Fake::new(0));
+    let ward = Ward::new(broadleaf_policy::parse(policy).unwrap(), budgets);
+    let program = world.program;
+    World {
+        governor: Governor::new(kernel, ward, Tree::of([program]), false),
+        program,
+    }
+}
+
+/// Two hundred blocks of 256 pages each.
+fn half_full(budgets: Budgets) -> World {
+    let mut world = World::new("pop-64", budgets, 200);
+    (0..200).for_each(|block| world.fill(block, 256));
+    world
+}
+
+#[test]
+fn after_six_restarts_a_budget_is_what_it_was() {
+    for added in [Allowance::Share(1000), Allowance::Bytes(20 * MIB)] {
+        let budgets = budgets(added);
+        let mut world = half_full(budgets);
+        world.run_for(20);
+        let first = world.fake().added_bytes();
+        assert_eq!(first, 20 * MIB, "the budget is used");
+        for _ in 0..6 {
+            world = restarted(world, "pop-64", budgets);
+            world.run_for(20);
+            let added = world.fake().added_bytes();
+            assert!(added <= first + BLOCK, "{added} after {first}");
+            assert_eq!(world.huge(), 20, "and nothing was broken");
+        }
+        assert_eq!(world.refused(Refusal::OverBudget), 180);
+        // Full blocks add nothing.
+        (100..200).for_each(|block| world.fill(block, 512));
+        world.run_for(20);
+        assert_eq!(world.huge(), 120);
+    }
+}
+
+#[test]
+fn superpages_that_the_program_asked_for_do_not_count() {
+    let budgets = budgets(Allowance::Bytes(10 * MIB));
+    let mut world = half_full(budgets);
+    world.run_for(20);
+    assert_eq!(world.huge(), 10);
+    world = restarted(world, "pop-64", budgets);
+    world.fake().asked = vec![BASE..BASE + 100, BASE + 100..BASE + 200];
+    world.run_for(20);
+    assert_eq!(world.huge(), 20);
+    assert_eq!(world.governor.ward().charged_bytes(), 10 * MIB);
+}
+
+#[test]
+fn a_superpage_that_somebody_else_makes_counts_with_what_it_added() {
+    let mut world = half_full(budgets(Allowance::Bytes(0)));
+    world.run_for(1);
+    assert_eq!(world.governor.ward().charged_bytes(), 0);
+    let program = world.program;
+    let made = world.fake().collapse(program, BASE..BASE + 4);
+    assert_eq!(made, Ok(()));
+    world.run_for(11);
+    assert_eq!(world.governor.ward().charged_bytes(), 4 * 256 * PAGE);
+    assert_eq!(world.governor.ward().added_bytes(), 0);
+}
+
+#[test]
+fn what_was_charged_ends_with_the_memory() {
+    let budgets = budgets(Allowance::Bytes(20 * MIB));
+    let mut world = half_full(budgets);
+    world.run_for(20);
+    world = restarted(world, "pop-64", budgets);
+    world.run_for(1);
+    assert_eq!(world.governor.ward().charged_bytes(), 20 * BLOCK);
+    // The program gives most of five back, and five whole.
+    let huge: Vec<u64> = (0..200).filter(|block| world.is_huge(*block)).collect();
+    for block in &huge[..5] {
+        world.purge(*block, 100..512);
+    }
+    for block in &huge[5..10] {
+        world.purge(*block, 0..512);
+    }
+    world.run_for(11);
+    let charged = 10 * BLOCK + 5 * 100 * PAGE;
+    assert_eq!(world.governor.ward().charged_bytes(), charged);
+}
+
+#[test]
+fn a_fork_is_charged_once_and_its_heir_after_it() {
+    let budgets = budgets(Allowance::Bytes(20 * MIB));
+    let mut world = half_full(budgets);
+    world.run_for(20);
+    assert_eq!(world.governor.ward().charged_bytes(), 20 * MIB);
+    world.step(Step::Fork);
+    world.run_for(5);
+    assert_eq!(world.governor.living().len(), 2);
+    assert_eq!(world.governor.ward().charged_bytes(), 20 * MIB);
+    assert_eq!(world.huge(), 20, "none was broken for it");
+    world.step(Step::Exit);
+    world.run_for(5);
+    assert_eq!(world.governor.living().len(), 1);
+    assert_eq!(world.governor.ward().charged_bytes(), 20 * BLOCK);
+}
+
+#[test]
+fn shared_memory_is_charged_once() {
+    let budgets = budgets(Allowance::Bytes(20 * MIB));
+    let mut world = World::new("pop-64", budgets, 1);
+    let mapping = broadleaf_governor::Mapping {
+        behind: broadleaf_governor::Behind::Shmem,
+        name: "/dev/shm/x".to_owned(),
+        ..anonymous(10..40)
+    };
+    world.step(Step::Map(mapping));
+    (10..40).for_each(|block| world.fill(block, 512));
+    world.run_for(5);
+    assert_eq!(world.huge(), 30);
+    (0..3).for_each(|_| world.step(Step::Fork));
+    world = restarted(world, "pop-64", budgets);
+    world.run_for(5);
+    assert_eq!(world.governor.living().len(), 4);
+    assert_eq!(world.governor.ward().charged_bytes(), 30 * BLOCK);
+}
