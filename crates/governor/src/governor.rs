@@ -3,7 +3,7 @@
 use crate::act::{Done, carry_out};
 use crate::budget::Budgets;
 use crate::kernel::{Kernel, No};
-use crate::pace::{AT_LEAST_EVERY, Pace, acting};
+use crate::pace::{Pace, acting};
 use crate::plan::Plan;
 use crate::seen::{Pages, ProcessId, ProcessSeen, Seen, Vitals};
 use crate::tree::Tree;
@@ -28,6 +28,8 @@ pub struct Governor<K> {
     spent: Spent,
     /// Processor time that looking at memory took in the latest tick.
     spent_on_pages: Duration,
+    /// Whether the latest tick looked at a process that was new or had changed.
+    has_changed: bool,
     /// Whether it only says what it would do.
     dry: bool,
     most_planned: Planned,
@@ -92,6 +94,7 @@ impl<K: Kernel> Governor<K> {
             unseen: BTreeMap::new(),
             spent: Spent::default(),
             spent_on_pages: Duration::ZERO,
+            has_changed: false,
             dry,
             most_planned: Planned::default(),
         }
@@ -116,6 +119,11 @@ impl<K: Kernel> Governor<K> {
     /// Goes on under another policy, or with another allowance. What was learnt of processes stays known.
     pub fn put_under(&mut self, policy: Box<dyn Policy>, budgets: Budgets) {
         self.ward.put_under(policy, budgets);
+    }
+
+    /// Sets the longest wait between two looks if nothing changes. It is 1 s at first: with more, somebody else has to notice changes and shortages of memory.
+    pub const fn rest_for_at_most(&mut self, longest: Duration) {
+        self.pace.longest = longest;
     }
 
     /// The kernel.
@@ -150,7 +158,6 @@ impl<K: Kernel> Governor<K> {
         let cpu = self.kernel.own_cpu();
         let seen = self.look();
         let alive = !self.tree.is_empty();
-        let was_quiet = seen.processes.iter().all(|process| process.pages.is_none());
         self.ward.see(seen.clone());
         let plan = self.ward.decide();
         self.most_planned = self.most_planned.max(Planned {
@@ -175,7 +182,7 @@ impl<K: Kernel> Governor<K> {
         let looking = decided.saturating_sub(cpu);
         self.spent.looking += looking;
         self.spent.acting += self.kernel.own_cpu().saturating_sub(decided);
-        let quiet = was_quiet && done.outcomes.is_empty();
+        let quiet = !self.has_changed && done.outcomes.is_empty();
         let wait = self.pace.after(
             self.ward.budgets(),
             looking.saturating_sub(self.spent_on_pages),
@@ -199,9 +206,12 @@ impl<K: Kernel> Governor<K> {
         let may_look = self.pace.may_look(at);
         let cpu = self.kernel.own_cpu();
         let mut processes = Vec::with_capacity(living.len());
+        self.has_changed = false;
         for (id, vitals) in living {
-            let is_due = may_look && self.is_due(id, &vitals, at);
+            let has_changed = self.has_changed(id, &vitals);
+            let is_due = may_look && (has_changed || self.is_old(id, at));
             let looked = is_due.then(|| self.kernel.pages(id));
+            self.has_changed |= has_changed && matches!(looked, Some(Ok(_)));
             // One that may not be looked at is known by its vitals alone, and is not tried at each tick.
             if let Some(Ok(_) | Err(No::NotAllowed | No::KernelThread)) = looked {
                 self.looked.insert(id, (vitals.clone(), at));
@@ -211,6 +221,12 @@ impl<K: Kernel> Governor<K> {
             let mut pages = looked.and_then(Result::ok);
             if let Some(pages) = pages.as_mut().filter(|_| several) {
                 pages.held = self.kernel.held(id);
+            }
+            if let Some(pages) = pages
+                .as_mut()
+                .filter(|pages| self.ward.is_strange(id, pages))
+            {
+                pages.asked = Some(self.kernel.asked(id));
             }
             let headroom = self.kernel.headroom(id);
             processes.push(ProcessSeen {
@@ -250,10 +266,14 @@ impl<K: Kernel> Governor<K> {
     }
 
     /// Whether something may have changed in the memory of a process: pages come by faults, and go from what is resident.
-    fn is_due(&self, id: ProcessId, vitals: &Vitals, at: Duration) -> bool {
-        match self.looked.get(&id) {
-            None => true,
-            Some((before, when)) => before != vitals || at.saturating_sub(*when) >= AT_LEAST_EVERY,
-        }
+    fn has_changed(&self, id: ProcessId, vitals: &Vitals) -> bool {
+        let looked = self.looked.get(&id);
+        looked.is_none_or(|(before, _)| before != vitals)
+    }
+
+    /// Whether its memory was last looked at so long ago that it is looked at anyway.
+    fn is_old(&self, id: ProcessId, at: Duration) -> bool {
+        let looked = self.looked.get(&id);
+        looked.is_none_or(|(_, when)| at.saturating_sub(*when) >= self.pace.old_age())
     }
 }

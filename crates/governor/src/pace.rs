@@ -3,15 +3,19 @@
 use crate::budget::Budgets;
 use std::time::Duration;
 
-/// However quiet a process is, it is looked at this often: the kernel's quick counts miss what the kernel does of its own accord.
-pub(crate) const AT_LEAST_EVERY: Duration = Duration::from_secs(10);
+/// The memory of a quiet process is looked at again after this many of the longest waits, because the kernel's quick counts miss some of what the
+/// kernel does of its own accord. It is looked at again after a minute in any case.
+const LONGEST_WAITS: u32 = 10;
+const OLD_IN_ANY_CASE: Duration = Duration::from_secs(60);
 /// The longest wait between two ticks in which nothing had changed.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// How long to wait after a tick, and when memory may be looked at again.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// Ticks in a row in which nothing was looked at and nothing done.
+    /// The longest wait between two quiet ticks.
+    pub(crate) longest: Duration,
+    /// Ticks in a row in which nothing had changed and nothing was done.
     quiet: u32,
     /// When the next look is paid for, since the governor began.
     paid: Duration,
@@ -19,7 +23,23 @@ pub(crate) struct Pace {
     ticking: u32,
 }
 
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            longest: QUIET,
+            quiet: 0,
+            paid: Duration::ZERO,
+            ticking: 0,
+        }
+    }
+}
+
 impl Pace {
+    /// The age at which a look at a process's memory is repeated though nothing has changed.
+    pub(crate) fn old_age(&self) -> Duration {
+        (self.longest * LONGEST_WAITS).min(OLD_IN_ANY_CASE)
+    }
+
     /// Whether looking so far has cost no more than it may. What costs next to nothing goes on meanwhile: whether processes live, and whether memory is short.
     pub(crate) fn may_look(&self, at: Duration) -> bool {
         at >= self.paid
@@ -44,9 +64,10 @@ impl Pace {
         was_quiet: bool,
     ) -> Duration {
         self.quiet = if was_quiet { self.quiet + 1 } else { 0 };
-        // Ten quiet ticks, and then longer and longer waits.
-        let patience = 1 << self.quiet.saturating_sub(9).min(8);
-        let idle = (budgets.interval * patience).min(QUIET.max(budgets.interval));
+        // Some quiet ticks, and then longer and longer waits: sooner if somebody else notices changes.
+        let quick = if self.longest > QUIET { 4 } else { 9 };
+        let patience = 1 << self.quiet.saturating_sub(quick).min(8);
+        let idle = (budgets.interval * patience).min(self.longest.max(budgets.interval));
         // Half of what may be spent, at most, is for this: the rest is for looking.
         let wait = idle
             .max(share(ticked, budgets.cpu / 2))
@@ -104,5 +125,11 @@ mod tests {
         assert_eq!(waits[..9], [200; 9]);
         assert_eq!(waits[9..], [400, 800, 1000, 1000, 1000]);
         assert_eq!(pace.after(&Budgets::DEFAULT, MS(0), MS(0), false), MS(200));
+        // Where somebody else notices changes, they become rarer still.
+        pace.longest = MS(10_000);
+        let waits = (0..11).map(|_| pace.after(&Budgets::DEFAULT, MS(0), MS(0), true));
+        let waits: Vec<_> = waits.map(|wait| wait.as_millis()).collect();
+        assert_eq!(waits[..4], [200; 4]);
+        assert_eq!(waits[4..], [400, 800, 1600, 3200, 6400, 10_000, 10_000]);
     }
 }

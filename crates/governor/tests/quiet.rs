@@ -23,6 +23,24 @@ fn a_process_in_which_nothing_happens_is_hardly_looked_at() {
 }
 
 #[test]
+fn a_governor_that_may_rest_looks_less_and_less_often() {
+    let mut world = World::new("pop-64", UNLIMITED, 100);
+    (0..100).for_each(|block| world.fill(block, 40));
+    world
+        .governor
+        .rest_for_at_most(std::time::Duration::from_secs(10));
+    let ticks = world.run_for(120);
+    assert!(ticks.len() < 25, "{}", ticks.len());
+    let looks = world.fake().calls[&Call::Pages];
+    assert!(looks <= 4, "{looks}");
+    // Its waits are short again as soon as something happens.
+    world.fill(0, 100);
+    world.run_for(1);
+    assert!(world.is_huge(0));
+    assert!(world.tick().wait < std::time::Duration::from_secs(1));
+}
+
+#[test]
 fn what_a_program_gives_back_is_noticed_without_a_fault() {
     let mut world = World::new("pop-64", UNLIMITED, 2);
     world.fill(0, 100);

@@ -2,11 +2,35 @@
 
 use crate::seen::MachineSeen;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// The order of an extent of one block.
 const BLOCK_ORDER: usize = 9;
 
-pub(super) fn seen(proc: &Path) -> MachineSeen {
+/// The age up to which a look at the machine is used again.
+const FRESH: Duration = Duration::from_millis(100);
+
+/// The latest look at the machine. Governors of many processes share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Latest(Arc<Mutex<Option<(Duration, MachineSeen)>>>);
+
+impl Latest {
+    pub(super) fn seen(&self, proc: &Path, now: Duration) -> MachineSeen {
+        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match *latest {
+            Some((at, machine)) if now.saturating_sub(at) < FRESH => machine,
+            _ => latest.insert((now, seen(proc))).1,
+        }
+    }
+
+    /// Notes that memory was taken or given back.
+    pub(super) fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+fn seen(proc: &Path) -> MachineSeen {
     let read = |file: &str| std::fs::read_to_string(proc.join(file)).unwrap_or_default();
     MachineSeen {
         available_bytes: available(&read("meminfo")).unwrap_or(u64::MAX),

@@ -3,6 +3,7 @@
 //! What it is asked stands in `proc(5)`, `process_madvise(2)`, `madvise(2)` and the kernel's `Documentation/admin-guide/mm/pagemap.rst`.
 
 mod abilities;
+mod asked;
 mod calls;
 mod cgroup;
 mod everyone;
@@ -40,6 +41,7 @@ pub struct Linux {
     cgroups: BTreeMap<ProcessId, cgroup::Limits>,
     /// Whether `PAGEMAP_SCAN` is there (Linux 6.7).
     scans: bool,
+    machine: machine::Latest,
 }
 
 impl Default for Linux {
@@ -56,6 +58,15 @@ impl Linux {
             handles: BTreeMap::new(),
             cgroups: BTreeMap::new(),
             scans: true,
+            machine: machine::Latest::default(),
+        }
+    }
+
+    /// Another one for other processes of the same machine. Both share what they know of the machine as a whole.
+    pub fn beside(&self) -> Self {
+        Self {
+            machine: self.machine.clone(),
+            ..Self::at(self.proc.clone())
         }
     }
 
@@ -126,7 +137,7 @@ impl Linux {
         Ok(Pages {
             mappings,
             blocks,
-            held: None,
+            ..Pages::default()
         })
     }
 }
@@ -141,7 +152,8 @@ impl Kernel for Linux {
     }
 
     fn machine(&mut self) -> MachineSeen {
-        machine::seen(&self.proc)
+        self.machine
+            .seen(&self.proc, calls::clock(libc::CLOCK_MONOTONIC))
     }
 
     fn process(&mut self, pid: u32) -> Option<ProcessId> {
@@ -201,6 +213,10 @@ impl Kernel for Linux {
         procfs::proportional(&self.proc, process.pid)
     }
 
+    fn asked(&mut self, process: ProcessId) -> Vec<Range<u64>> {
+        asked::ranges(&self.proc, process.pid)
+    }
+
     fn blocks(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<Vec<BlockSeen>, No> {
         let pagemap = self.pagemap(process)?;
         let mut found = scan::Blocks::in_range(blocks.clone());
@@ -222,6 +238,7 @@ impl Kernel for Linux {
 
     fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No> {
         let bytes = (blocks.end - blocks.start) * BLOCK_BYTES;
+        self.machine.forget();
         let handle = self.handle(process)?;
         calls::advise(
             handle,
@@ -235,6 +252,7 @@ impl Kernel for Linux {
         // Advice on one base page of a superpage makes the kernel split it; pages that hold zeroes alone are given back (Linux 6.12). It has to be one
         // that is resident, which all are but where the program has given some back.
         let pagemap = self.pagemap(process)?;
+        self.machine.forget();
         let page = scan::first_stored(&pagemap, block, self.scans)?;
         let handle = self.handle(process)?;
         calls::advise(handle, page * PAGE_BYTES, PAGE_BYTES, libc::MADV_COLD)

@@ -13,6 +13,8 @@ const ASK_AGAIN: Duration = Duration::from_secs(30);
 pub(super) struct Finder {
     kernel: Linux,
     known: BTreeMap<ProcessId, Known>,
+    /// Every process that lived when processes were last looked for, in order.
+    living: Vec<(ProcessId, Vitals)>,
 }
 
 /// What a process said of itself.
@@ -48,7 +50,13 @@ impl Finder {
         Self {
             kernel: Linux::new(),
             known: BTreeMap::new(),
+            living: Vec::new(),
         }
+    }
+
+    /// Every process that lived when processes were last looked for, in order.
+    pub(super) fn living(&self) -> &[(ProcessId, Vitals)] {
+        &self.living
     }
 
     /// The processes that rules fit, in order, without kernel threads and this process.
@@ -56,20 +64,23 @@ impl Finder {
         let everyone = self.kernel.everyone();
         let living: BTreeSet<ProcessId> = everyone.iter().map(|(id, _)| *id).collect();
         self.known.retain(|id, _| living.contains(id));
-        let others = (everyone.into_iter()).filter(|(id, _)| id.pid != std::process::id());
-        others
-            .filter_map(|(id, vitals)| self.one(rules, id, vitals, now))
-            .collect()
+        let others = everyone
+            .iter()
+            .filter(|(id, _)| id.pid != std::process::id());
+        let found = others.filter_map(|(id, vitals)| self.one(rules, *id, vitals, now));
+        let found = found.collect();
+        self.living = everyone;
+        found
     }
 
     fn one(
         &mut self,
         rules: &Service,
         id: ProcessId,
-        vitals: Vitals,
+        vitals: &Vitals,
         now: Instant,
     ) -> Option<Found> {
-        let known = self.known(id, &vitals, now);
+        let known = self.known(id, vitals, now);
         let first_word = known.command_line.first().map(String::as_str);
         if first_word.is_none() && vitals.rss_bytes == 0 {
             // A thread of the kernel's.
@@ -89,7 +100,7 @@ impl Finder {
         Some(Found {
             id,
             uid: known.uid,
-            command: vitals.command,
+            command: vitals.command.clone(),
             line: rule.line,
             fate,
         })

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use broadleaf_governor::ProcessId;
 use broadleaf_governor::service::{Care, Service};
+use broadleaf_governor::{Linux, ProcessId};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, View};
 
@@ -57,7 +57,7 @@ fn forecast(
     care: &Care,
     apart: &Arc<BTreeSet<ProcessId>>,
 ) -> Result<[String; 3], Failure> {
-    let mut governor = governor(found.id, care, apart, true)?;
+    let mut governor = governor(&Linux::new(), found.id, care, apart, true)?;
     governor.tick();
     let planned = governor.most_planned();
     let policy = care.policy.clone();

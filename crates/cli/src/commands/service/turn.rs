@@ -17,6 +17,20 @@ use crate::interrupt::{Wish, Wishes};
 /// How often the figures for Prometheus are written anew at most.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 
+/// The time between two looks at the machine's memory while processes rest.
+const WATCH_EVERY: Duration = Duration::from_secs(1);
+
+/// What is done next.
+#[derive(Clone, Copy)]
+enum Next {
+    /// A look at the process at this place.
+    Look(usize),
+    /// Looking for processes.
+    Find,
+    /// A look at the machine.
+    Watch,
+}
+
 /// A service at work.
 pub(super) struct Turn {
     rules: Service,
@@ -27,6 +41,8 @@ pub(super) struct Turn {
     together: Together,
     /// When processes are looked for next.
     find: Instant,
+    /// When the machine's memory is looked at next.
+    watch: Instant,
     /// Processor time that looking for processes took.
     finding: Duration,
     metrics: Option<Metrics>,
@@ -43,6 +59,7 @@ impl Turn {
             wards: Wards::new(dry),
             together: Together::new(rules.cpu_together, now),
             find: now,
+            watch: now,
             finding: Duration::ZERO,
             metrics,
             published: None,
@@ -57,23 +74,39 @@ impl Turn {
         read: impl Fn() -> Result<Service, Failure>,
     ) -> Result<(), Failure> {
         loop {
-            let ward = (self.wards.next()).filter(|(due, _)| *due < self.find);
-            let due = ward.map_or(self.find, |(due, _)| due);
+            let (due, next) = self.next();
             let from = due.max(self.together.free_from());
             match wishes.wait(from.saturating_duration_since(Instant::now())) {
                 Some(Wish::End) => return Ok(()),
                 Some(Wish::Reload) => self.reload(read()),
                 None => {
                     let began = Instant::now();
-                    let looking = match ward {
-                        Some((_, at)) => self.wards.tick(at),
-                        None => self.look_for_processes(began)?,
+                    let looking = match next {
+                        Next::Look(at) => self.wards.tick(at),
+                        Next::Find => self.look_for_processes(began)?,
+                        Next::Watch => self.watch(began),
                     };
                     self.together.looked(began, looking);
                     self.publish(began);
                 }
             }
         }
+    }
+
+    /// What is due first, and when.
+    fn next(&self) -> (Instant, Next) {
+        let look = self.wards.next().map(|(due, at)| (due, Next::Look(at)));
+        let others = [(self.find, Next::Find), (self.watch, Next::Watch)];
+        let all = look.into_iter().chain(others);
+        all.min_by_key(|(due, _)| *due).unwrap_or(others[0])
+    }
+
+    /// Has processes looked at if memory is short.
+    fn watch(&mut self, now: Instant) -> Duration {
+        let before = self.kernel.own_cpu();
+        self.wards.wake_if_short(now);
+        self.watch = now + WATCH_EVERY;
+        self.kernel.own_cpu().saturating_sub(before)
     }
 
     fn reload(&mut self, read: Result<Service, Failure>) {
@@ -96,6 +129,7 @@ impl Turn {
         let before = self.kernel.own_cpu();
         let found = self.finder.find(&self.rules, began);
         self.wards.follow(&found, began)?;
+        self.wards.wake(self.finder.living(), began);
         let took = self.kernel.own_cpu().saturating_sub(before);
         self.finding += took;
         self.find = began + self.rules.discover;
@@ -111,7 +145,8 @@ impl Turn {
             return;
         }
         self.published = Some(now);
-        metrics.publish(&self.wards, &self.kernel.machine(), self.finding);
+        let machine = self.wards.machine();
+        metrics.publish(&self.wards, &machine, self.finding);
     }
 
     /// Says what was done, for each process.

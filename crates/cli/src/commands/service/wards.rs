@@ -5,12 +5,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use broadleaf_governor::service::Care;
-use broadleaf_governor::{Governor, Kernel, Linux, ProcessId, Ticked, Tree, Ward};
+use broadleaf_governor::{
+    Governor, Kernel, Linux, MachineSeen, ProcessId, Ticked, Tree, Vitals, Ward,
+};
 use broadleaf_policy::parse;
 
 use super::account::{Counts, Totals};
 use super::finding::{Fate, Found};
 use crate::failure::Failure;
+
+/// The longest wait between two looks at a process in which nothing changes. Changes are noticed when processes are looked for.
+const REST: Duration = Duration::from_secs(10);
 
 /// A process that is looked after, with what it starts.
 pub(super) struct Tended {
@@ -33,6 +38,7 @@ pub(super) struct Wards {
     pub(super) totals: Totals,
     /// What was done for those that are looked after no more.
     pub(super) ended: Totals,
+    kernel: Linux,
     dry: bool,
     /// Programs of which it was said that superpages are forbidden to them.
     forbidden: BTreeSet<String>,
@@ -40,6 +46,7 @@ pub(super) struct Wards {
 
 /// A governor of one process under a policy.
 pub(super) fn governor(
+    kernel: &Linux,
     id: ProcessId,
     care: &Care,
     apart: &Arc<BTreeSet<ProcessId>>,
@@ -47,7 +54,7 @@ pub(super) fn governor(
 ) -> Result<Governor<Linux>, Failure> {
     let policy = parse(&care.policy).map_err(Failure::failed)?;
     let ward = Ward::new(policy, care.budgets);
-    let mut governor = Governor::new(Linux::new(), ward, Tree::of([id]), dry);
+    let mut governor = Governor::new(kernel.beside(), ward, Tree::of([id]), dry);
     governor.leave_out(Arc::clone(apart));
     Ok(governor)
 }
@@ -64,6 +71,7 @@ impl Wards {
             tended: Vec::new(),
             totals: Totals::default(),
             ended: Totals::default(),
+            kernel: Linux::new(),
             dry,
             forbidden: BTreeSet::new(),
         }
@@ -73,7 +81,7 @@ impl Wards {
     pub(super) fn follow(&mut self, found: &[Found], now: Instant) -> Result<(), Failure> {
         let apart = apart(found);
         // One that has ended may have left children, which are found out when it is looked at.
-        let mut kernel = Linux::new();
+        let kernel = &mut self.kernel;
         let ended = self.tended.extract_if(.., |tended| {
             match found.binary_search_by_key(&tended.id, |found| found.id) {
                 Ok(at) => !matches!(found[at].fate, Fate::Governed(_)),
@@ -114,11 +122,13 @@ impl Wards {
             }
             return Ok(());
         }
+        let mut governor = governor(&self.kernel, found.id, care, apart, self.dry)?;
+        governor.rest_for_at_most(REST);
         self.tended.push(Tended {
             id: found.id,
             command: broadleaf_report::printable(&found.command),
             care: care.clone(),
-            governor: governor(found.id, care, apart, self.dry)?,
+            governor,
             due: now,
             counted: Counts::default(),
             answered: false,
@@ -133,6 +143,37 @@ impl Wards {
                 found.id, found.command
             );
         }
+    }
+
+    /// Has those looked at that have changed since they were last looked at, given every process that lives, in order.
+    pub(super) fn wake(&mut self, living: &[(ProcessId, Vitals)], now: Instant) {
+        let has_changed = |id: ProcessId, before: &Vitals| {
+            let at = living.binary_search_by_key(&id, |(id, _)| *id);
+            at.map_or(true, |at| living[at].1 != *before)
+        };
+        for tended in self.tended.iter_mut().filter(|tended| tended.due > now) {
+            let mut processes = tended.governor.ward().processes();
+            if processes.any(|(id, before, _)| has_changed(id, before)) {
+                tended.due = now;
+            }
+        }
+    }
+
+    /// Has those looked at whose superpages added memory, if memory is short.
+    pub(super) fn wake_if_short(&mut self, now: Instant) {
+        let machine = self.machine();
+        for tended in self.tended.iter_mut().filter(|tended| tended.due > now) {
+            let ward = tended.governor.ward();
+            let shortage = ward.budgets().shortage(&machine, std::iter::empty());
+            if shortage.is_any() && ward.added_bytes() > 0 {
+                tended.due = now;
+            }
+        }
+    }
+
+    /// What the machine looks like.
+    pub(super) fn machine(&mut self) -> MachineSeen {
+        self.kernel.machine()
     }
 
     /// The one that is due first, and when.
