@@ -40,7 +40,6 @@ pub(crate) use report::{Report, Top};
 pub(crate) use result::ResultFile;
 pub(crate) use service::Service;
 pub(crate) use shell::{Completions, Man};
-pub(crate) use size::refuse_percent;
 
 /// Which page sizes should a program run with, and what would that cost?
 ///

@@ -1,5 +1,7 @@
 //! Where results go: standard output, or a file that appears whole or not at all.
 
+mod special;
+
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -289,10 +291,10 @@ fn place(path: &Path, force: bool) -> Result<Place, Failure> {
     match path.metadata() {
         Ok(there) if there.is_dir() => Err(Failure::Wrong(format!("{name}: is a directory"))),
         Ok(there) if there.is_file() && !force => Err(exists(&name)),
-        Ok(there) if !there.is_file() => {
-            let file = File::options().write(true).open(path).map_err(cannot)?;
-            Ok(Place::Special(file))
-        }
+        Ok(there) if !there.is_file() => special::open(path).map(Place::Special).map_err(cannot),
+        Err(_) if path.is_symlink() => Err(Failure::Wrong(format!(
+            "{name}: is a symbolic link to a file that does not exist: give that file's name with -o"
+        ))),
         _ => {
             let folder = path
                 .parent()

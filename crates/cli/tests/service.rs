@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use support::live::{Python, can_govern, eventually, is_installed};
-use support::{broadleaf, file, folder, run, stderr, succeeded};
+use support::{broadleaf, file, folder, refused, run, run_with, stderr, succeeded};
 
 /// Python that calls itself so, touches 64 MiB, and waits.
 fn called(name: &str, more: &str) -> String {
@@ -148,6 +148,11 @@ fn a_file_that_is_wrong_is_refused_with_its_line_and_column() {
             "line 2, column 8",
             "no user of this machine",
         ),
+        (
+            "[[rule]]\ncommand = \"x\"\nmax_added = \"5\"\n",
+            "line 3, column 13",
+            "did you mean 5%?",
+        ),
         ("discover = \n", "line 1, column", ""),
         (
             "keep_free = \"1G\"\n",
@@ -169,6 +174,24 @@ fn a_file_that_is_wrong_is_refused_with_its_line_and_column() {
     }
     let missing = run(&["service", "/no/such/rules.toml"]);
     assert_eq!(missing.status.code(), Some(2));
+}
+
+#[test]
+fn rules_are_bounded_and_come_from_a_file_or_a_pipe() {
+    let folder = folder("service-bounds");
+    let long = file(&folder, "long.toml", &b"#\n".repeat(1 << 20));
+    let bytes = file(&folder, "bytes.toml", b"[[rule]]\ncommand = \"\xff\"\n");
+    for (rules, words) in [
+        ("/dev/zero", "is no regular file"),
+        (&long, "more than 1 MiB"),
+        (&bytes, "see byte 20"),
+    ] {
+        let said = refused(&run(&["service", rules, "--once"]));
+        assert!(said.contains(rules) && said.contains(words), "{said}");
+    }
+    let rules = b"[[rule]]\ncommand = \"no such program\"\n";
+    let piped = succeeded(&run_with(&["service", "/dev/stdin", "--once"], rules));
+    assert!(piped.contains("no process falls under a rule"), "{piped}");
 }
 
 #[test]

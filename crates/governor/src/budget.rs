@@ -1,7 +1,7 @@
 //! What a user allows.
 
 use crate::seen::{Headroom, MachineSeen};
-use broadleaf_units::size;
+use broadleaf_units::{lacks_unit, size};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -33,14 +33,20 @@ impl Allowance {
 
 /// Why a text is no [`Allowance`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is neither a size nor a percentage; write it as 512M, 2G, 10% or unlimited")]
-pub struct NotAnAllowance(String);
+pub enum NotAnAllowance {
+    /// The text has neither form.
+    #[error("\"{0}\" is neither a size nor a percentage; write it as 512M, 2G, 10% or unlimited")]
+    Neither(String),
+    /// The text is probably a percentage without its sign.
+    #[error("{0} bytes hold no page; did you mean {0}%?")]
+    NoUnit(String),
+}
 
 impl FromStr for Allowance {
     type Err = NotAnAllowance;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let no = || NotAnAllowance(text.to_owned());
+        let no = || NotAnAllowance::Neither(text.to_owned());
         let trimmed = text.trim();
         if trimmed == "unlimited" {
             return Ok(Self::Unlimited);
@@ -52,7 +58,11 @@ impl FromStr for Allowance {
             }
             return Ok(Self::Share((percent * 100.0).round() as u32));
         }
-        size(trimmed).map(Self::Bytes).ok_or_else(no)
+        let bytes = size(trimmed).ok_or_else(no)?;
+        if lacks_unit(trimmed, bytes) {
+            return Err(NotAnAllowance::NoUnit(trimmed.to_owned()));
+        }
+        Ok(Self::Bytes(bytes))
     }
 }
 
@@ -207,6 +217,8 @@ mod tests {
             "ten",
             "1X",
             "inf",
+            // It would be 5 bytes.
+            "5",
         ] {
             assert!(text.parse::<Allowance>().is_err(), "{text}");
         }

@@ -13,4 +13,4 @@ mod size;
 pub use geometry::Geometry;
 pub use ids::{FileId, SpaceId, ThreadId};
 pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};
-pub use size::size;
+pub use size::{lacks_unit, size};

@@ -22,9 +22,23 @@ pub fn size(text: &str) -> Option<u64> {
     (number >= 0.0 && bytes < u64::MAX as f64).then_some(bytes as u64)
 }
 
+/// Whether a number of bytes without a unit is so small that a percentage is probably meant: 1 to 1000.
+pub fn lacks_unit(text: &str, bytes: u64) -> bool {
+    let is_bare = (text.trim_end()).ends_with(|last: char| last.is_ascii_digit());
+    is_bare && (1..=1000).contains(&bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_numbers_without_a_unit_are_found() {
+        assert!(lacks_unit("5", 5) && lacks_unit("1000 ", 1000));
+        for (text, bytes) in [("0", 0), ("4096", 4096), ("512B", 512), ("1K", 1024)] {
+            assert!(!lacks_unit(text, bytes), "{text}");
+        }
+    }
 
     #[test]
     fn sizes_are_read_exactly() {

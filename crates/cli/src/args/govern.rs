@@ -8,7 +8,7 @@ use broadleaf_governor::{Allowance, NotAnAllowance, percent};
 use clap::Args;
 
 use super::TableOrJson;
-use super::size::{refuse_percent, size};
+use super::size::size;
 
 /// Run a program with superpages where a policy wants them
 ///
@@ -118,13 +118,8 @@ pub(crate) struct Govern {
 }
 
 pub(super) fn allowance(text: &str) -> Result<Allowance, String> {
-    let allowance = text
-        .parse()
-        .map_err(|error: NotAnAllowance| error.to_string())?;
-    if let Allowance::Bytes(bytes) = allowance {
-        refuse_percent(text, bytes)?;
-    }
-    Ok(allowance)
+    text.parse()
+        .map_err(|error: NotAnAllowance| error.to_string())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

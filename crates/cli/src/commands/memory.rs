@@ -7,7 +7,7 @@ use broadleaf_engine::{Buddyinfo, Files, Limits, Plan, Start};
 use broadleaf_metrics::MemoryAsked;
 
 use super::{costs, names};
-use crate::args::{FilesAt, Memory, refuse_percent};
+use crate::args::{FilesAt, Memory};
 use crate::failure::Failure;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
@@ -48,7 +48,9 @@ impl std::str::FromStr for Amount {
         let bytes = bytes.ok_or_else(|| {
             format!("{text:?} is no size: write it as 512M, 1.5G, 25% or unlimited")
         })?;
-        refuse_percent(text, bytes)?;
+        if broadleaf_units::lacks_unit(text, bytes) {
+            return Err(format!("{text} bytes hold no page; did you mean {text}%?"));
+        }
         Ok(Self::Bytes(bytes))
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Service, view: View) -> Result<(), Failure> {
     let wishes = Wishes::new();
     let metrics = options.metrics.map(Metrics::at).transpose()?;
     let mut turn = Turn::new(rules, options.dry_run, metrics);
-    turn.go_on(&wishes, || rules::read(&options.file))?;
+    turn.go_on(&wishes, || rules::read_again(&options.file))?;
     turn.tell(view);
     Ok(())
 }

@@ -1,5 +1,8 @@
 //! The file of rules, and what is said of one that is wrong.
 
+use std::fs::{File, FileType};
+use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use broadleaf_governor::service::{Fault, Service, Wrong};
@@ -9,19 +12,56 @@ use crate::commands::in_file::InFile;
 use crate::commands::names;
 use crate::failure::Failure;
 
+/// The most bytes of a file of rules.
+const MOST: u64 = 1 << 20;
+
 /// What a file says.
 ///
 /// # Errors
 /// With line and column: the first thing that is wrong with it.
 pub(super) fn read(path: &Path) -> Result<Service, Failure> {
+    read_from(path, |kind| kind.is_file() || kind.is_fifo())
+}
+
+/// What a file says that may have changed since it was first read. A pipe holds its rules once, and would make the service wait.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_again(path: &Path) -> Result<Service, Failure> {
+    read_from(path, FileType::is_file)
+}
+
+fn read_from(path: &Path, may_be: fn(&FileType) -> bool) -> Result<Service, Failure> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::reading(&name, &error))?;
+    let text = text(path, &name, may_be)?;
     let users = |name: &str| uzers::get_user_by_name(name).map(|user| user.uid());
     let file = InFile {
         name: &name,
         text: &text,
     };
     Service::parse(&text, &users).map_err(|wrong| refusal(&file, &wrong))
+}
+
+/// The text of a file, if the file has a kind that it may have.
+fn text(path: &Path, name: &str, may_be: fn(&FileType) -> bool) -> Result<String, Failure> {
+    let wrong = |why: &str| Failure::Wrong(format!("{name}: {why}"));
+    let cannot = |error| Failure::reading(name, &error);
+    let there = path.metadata().map_err(cannot)?;
+    if !there.is_dir() && !may_be(&there.file_type()) {
+        return Err(wrong("is no regular file, and rules are read from one"));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(cannot)?;
+    file.take(MOST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(cannot)?;
+    if bytes.len() as u64 > MOST {
+        return Err(wrong("has more than 1 MiB, which is the limit for rules"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        wrong(&format!("is not UTF-8 text: see byte {valid}"))
+    })
 }
 
 fn refusal(file: &InFile<'_>, wrong: &Wrong) -> Failure {
