@@ -3,8 +3,9 @@
 //! They count against the budget, so that the budget holds however often a governor is started. What such a superpage added is the part of the block that
 //! was not resident when it was last seen without a superpage, or else the whole block.
 
+use super::mark::Mark;
 use super::{Known, Ward};
-use crate::seen::{Behind, BlockSeen, Mapping, PAGES, Pages, ProcessId, ProcessSeen};
+use crate::seen::{Behind, BlockSeen, Mapping, PAGE_BYTES, PAGES, Pages, ProcessId, ProcessSeen};
 use std::collections::BTreeSet;
 
 /// A superpage that the ward did not make.
@@ -118,8 +119,24 @@ impl Known {
     }
 
     fn is_charged(&self, block: u64) -> bool {
-        self.marks.get(&block).is_some_and(|mark| {
-            mark.made.is_some() || mark.found.is_some_and(|found| !found.is_shared)
-        })
+        self.marks.get(&block).is_some_and(Mark::is_charged)
+    }
+
+    /// Whether any memory of it is charged to it, so that processes which share the memory are not charged.
+    pub(super) fn is_charged_at_all(&self) -> bool {
+        self.marks.values().any(Mark::is_charged)
+    }
+}
+
+impl Mark {
+    /// Whether this process is charged for a superpage that stands here.
+    fn is_charged(&self) -> bool {
+        self.made.is_some() || self.found.is_some_and(|found| !found.is_shared)
+    }
+
+    /// Bytes that a superpage added which the ward did not make.
+    pub(super) fn found_bytes(&self) -> u64 {
+        self.found
+            .map_or(0, |found| u64::from(found.pages) * PAGE_BYTES)
     }
 }

@@ -66,12 +66,6 @@ impl Mark {
         }
     }
 
-    /// Bytes that a superpage added which the ward did not make.
-    pub(super) fn found_bytes(&self) -> u64 {
-        self.found
-            .map_or(0, |found| u64::from(found.pages) * PAGE_BYTES)
-    }
-
     /// Whether there is something to give back of a superpage that the program broke.
     pub(super) fn is_left_over(&self, at: Duration) -> bool {
         self.to_split && !self.rest.waits(at)

@@ -179,17 +179,15 @@ impl Ward {
     pub fn see(&mut self, seen: Seen) {
         self.at = seen.at;
         self.machine = seen.machine;
-        let known_before = self.known.len();
+        let mut was_charged = false;
         for (id, known) in self.known.extract_if(.., |id, _| !seen.has(*id)) {
+            was_charged |= known.is_charged_at_all();
             self.tally.page_faults = (self.tally.page_faults).saturating_add(known.vitals.faults);
             self.departed.push((id, known.vitals, known.pages));
         }
         self.departed
             .sort_by_key(|(_, vitals, _)| std::cmp::Reverse(vitals.rss_bytes));
         self.departed.truncate(DEPARTED);
-        if self.known.len() < known_before {
-            self.charge_heirs();
-        }
         let has_seen = self.has_seen;
         self.has_seen |= !seen.processes.is_empty();
         for process in seen.processes {
@@ -202,6 +200,7 @@ impl Ward {
             });
             if known.vitals.image != process.vitals.image {
                 // Another program runs in it: nothing that was known of its memory holds.
+                was_charged |= known.is_charged_at_all();
                 known.marks.clear();
                 known.asked.clear();
                 known.pages = Pages::default();
@@ -214,6 +213,9 @@ impl Ward {
                 known.take_in(pages, &shared, self.at, &mut self.tally);
                 self.decided = None;
             }
+        }
+        if was_charged {
+            self.charge_heirs();
         }
         self.note_shortage();
         if self.decided.is_none() {
