@@ -1,5 +1,7 @@
-"""Five programs whose memory matters: what they are given, how they are started, and who talks to them meanwhile."""
+"""Eight programs whose memory matters: their inputs, how they start, and who talks to them meanwhile."""
 import os
+import shutil
+import subprocess
 
 import programs
 
@@ -36,6 +38,39 @@ redis-cli -s socket --pipe <commands
 redis-cli -s socket dbsize
 redis-cli -s socket shutdown nosave
 exit 0
+"""
+
+
+# A map of byte slices, half of which becomes garbage, and a large array. One processor, so that runs are alike.
+GO = """
+package main
+
+import "fmt"
+
+func main() {
+	found := make(map[uint64][]byte)
+	for i := uint64(0); i < 120000; i++ {
+		found[i*7919%1000003] = make([]byte, 16+i%300)
+		if i%2 == 1 {
+			delete(found, (i-1)*7919%1000003)
+		}
+	}
+	array := make([]uint64, 4<<20)
+	for i := range array {
+		array[i*7919%len(array)] += uint64(i)
+	}
+	fmt.Println(len(found), array[17])
+}
+"""
+
+# Objects, strings and a typed array. No compiler threads: they take memory at times of their own.
+NODE = """
+const found = new Map();
+for (let i = 0; i < 150000; i++) found.set("key " + i, { at: i, name: String(i * 7919 % 1000003) });
+const sorted = [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+const table = new Float64Array(2 << 20);
+for (let i = 0; i < table.length; i++) table[(i * 7919) % table.length] += i;
+console.log(sorted.length, table[17]);
 """
 
 
@@ -88,4 +123,49 @@ def redis():
     return Program(server, {"MALLOC_CONF": "thp:always"}, ["sh", "-c", CLIENT], asks=True)
 
 
-FOOTPRINTS = {"gcc": gcc, "xz": xz, "sqlite": sqlite, "python": python, "redis": redis}
+def go():
+    with open("found.go", "w") as f:
+        f.write(GO)
+    # The linker wants a home and a cache; the program itself sees neither.
+    own = {**os.environ, "GO111MODULE": "off", "GOCACHE": os.path.abspath("cache"), "CGO_ENABLED": "0"}
+    subprocess.run([go_tool(), "build", "-o", "found", "found.go"], check=True, env=own)
+    return Program([os.path.abspath("found")], {"GOMAXPROCS": "1"})
+
+
+def node():
+    with open("found.js", "w") as f:
+        f.write(NODE)
+    return Program([shutil.which("node"), "--single-threaded", "found.js"])
+
+
+def jemalloc():
+    """The same Python program with Debian's jemalloc, which gives memory back by the clock."""
+    with open("count.py", "w") as f:
+        f.write(PYTHON)
+    own = {"PYTHONHASHSEED": "0", "PYTHONMALLOC": "malloc", "LD_PRELOAD": JEMALLOC}
+    return Program(["/usr/bin/python3", "-S", "-B", "count.py"], own)
+
+
+JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+
+
+def go_tool():
+    return shutil.which("go") or "/usr/local/go/bin/go"
+
+
+def lacking():
+    """The programs that this machine cannot run, with what is missing."""
+    needs = {"go": go_tool(), "node": shutil.which("node") or "node", "jemalloc": JEMALLOC}
+    return {name: path for name, path in needs.items() if not os.path.exists(path)}
+
+
+FOOTPRINTS = {
+    "gcc": gcc,
+    "xz": xz,
+    "sqlite": sqlite,
+    "python": python,
+    "redis": redis,
+    "go": go,
+    "node": node,
+    "jemalloc": jemalloc,
+}

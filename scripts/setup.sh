@@ -71,6 +71,7 @@ for what in "$@"; do
       need sqlite3 command -v sqlite3
       need redis-server command -v redis-server
       need redis-tools command -v redis-benchmark
+      need libjemalloc2 test -e /usr/lib/x86_64-linux-gnu/libjemalloc.so.2
       ;;
     paper)
       need xz-utils command -v xz
