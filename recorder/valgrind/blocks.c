@@ -27,6 +27,19 @@ static UWord hash(const ULong* items, UInt words)
    return h;
 }
 
+/* How many instructions each of the block's patterns has. */
+static void weigh(const Block* b)
+{
+   UInt pattern = b->first_pattern, instructions = 0;
+   for (UInt i = 0; i < b->words; i++) {
+      switch (b->items[i] & 0xff) {
+         case ITEM_INSTRUCTION: instructions++; break;
+         case ITEM_EXIT: bl_clock_pattern(pattern++, instructions); break;
+         default: i++; /* a reference's offset */
+      }
+   }
+}
+
 static void tell(const Block* b)
 {
    ULong* payload = VG_(malloc)("bl.block.record", (2 + b->words) * sizeof(ULong));
@@ -75,6 +88,7 @@ UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* refe
    patterns_used += exits;
    for (UInt i = 0; i < steps; i++)
       bl_last[references_used++] = NOWHERE;
+   weigh(b);
    tell(b);
    return b->first_pattern;
 }

@@ -155,14 +155,17 @@ void bl_process_begins(void)
 
 static void thread_runs(ThreadId tid, ULong blocks)
 {
+   bl_clock_runs();
    if (tid == bl_running)
       return;
+   bl_clock_thread(bl_running);
    bl_thread_runs(tid);
    send_number(REC_THREAD_RUN, tid);
 }
 
 static void thread_starts(ThreadId tid, ThreadId child)
 {
+   bl_clock_thread_starts(child);
    if (bl_recording)
       send_number(REC_THREAD_START, child);
 }
@@ -189,6 +192,18 @@ static void mapped(UWord* args, Addr start)
       send_file_map(start, len, prot, flags, st.dev, st.ino, st.size, VKI_S_ISREG(st.mode), path, args[5]);
    } else {
       send_map(start, len, prot, flags, BACK_KERNEL, 0, 0);
+   }
+}
+
+/* What an mremap leaves behind, and what it adds. */
+static void remapped(const UWord* args, Addr to)
+{
+   if (bl_leaves_mapping(args[3])) {
+      const NSegment* s = VG_(am_find_nsegment)(args[0]);
+      if (s)
+         send_map(args[0], args[1], (s->hasR ? 1 : 0) | (s->hasW ? 2 : 0) | (s->hasX ? 4 : 0), VKI_MAP_PRIVATE, BACK_ANONYMOUS, 0, 0);
+   } else if (args[2] > args[1]) {
+      bl_touches_mapped(to + args[1], args[2] - args[1], 0);
    }
 }
 
@@ -248,6 +263,8 @@ static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
       bl_ring_flush();
    if (bl_follow_children && forks(number, args))
       bl_ring_forks();
+   bl_clock_deadline(tid, number, args);
+   bl_clock_pauses();
    bl_placement_expect_nothing();
    bl_misplaced = False;
    switch (number) {
@@ -293,13 +310,17 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
    Payload p;
    p.words = 0;
    bl_placement_expect_nothing();
+   bl_clock_deadline_back(tid);
    if (sr_isError(res))
       return;
+   bl_clock_after(tid, number, args, sr_Res(res));
+   bl_touches_after(number, args);
    switch (number) {
       case __NR_mmap:
          if (bl_recording) {
             mapped(args, sr_Res(res));
             tell_misplaced(sr_Res(res), args[1]);
+            bl_touches_mapped(sr_Res(res), args[1], args[3]);
          }
          break;
       case __NR_munmap:
@@ -323,6 +344,7 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
             put(&p, VG_PGROUNDUP(args[2]));
             bl_send(REC_REMAP, &p);
             tell_misplaced(sr_Res(res), args[2]);
+            remapped(args, sr_Res(res));
          }
          break;
       case __NR_madvise:
@@ -335,8 +357,13 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
          break;
       case __NR_brk:
          if (sr_Res(res) != brk_end && bl_recording) {
+            Addr before = brk_end;
             brk_end = sr_Res(res);
             send_range(REC_BRK, VG_(brk_base), brk_end - VG_(brk_base));
+            if (brk_end > before)
+               bl_touches_mapped(before, brk_end - before, 0);
+            else
+               bl_touches_forget();
          }
          break;
       case __NR_shmat:
@@ -368,6 +395,8 @@ static void in_parent(ThreadId tid) { forked = True; }
 
 static void in_child(ThreadId tid)
 {
+   bl_clock_in_child(tid);
+   bl_touches_in_child();
    bl_ring_abandon();
    if (!bl_follow_children) {
       VG_(clo_trace_children) = False; /* what it executes runs natively */
@@ -402,5 +431,6 @@ void bl_events_init(void)
    VG_(track_pre_thread_ll_create)(thread_starts);
    VG_(track_pre_thread_ll_exit)(thread_ends);
    VG_(track_pre_deliver_signal)(before_signal);
+   bl_touches_init();
    VG_(atfork)(NULL, in_parent, in_child);
 }

@@ -300,11 +300,28 @@ static UInt bytes_of_loadg(IRLoadGOp op)
    }
 }
 
-/* References are noted before the statement that makes them. The rules for what counts are those of Valgrind's own Lackey, so
-   that the two can be compared: a compare-and-swap is a load and a store, whether it succeeds or not; a helper that
-   reads and writes memory is a load and a store of its whole operand. */
-static void statement(Walk* w, const IRSB* in, IRStmt* st)
+/* Whether the present instruction has already loaded exactly this memory. VEX translates a locked read-modify-write
+   (`lock xadd`, `xchg`, `lock or`) as a load, the operation, and a compare-and-swap that is retried if it fails. The
+   hardware makes one load and one store, so the compare-and-swap adds no load of its own. */
+static Bool was_loaded(const IRSB* in, Int at, const IRCAS* cas, UInt bytes)
 {
+   for (Int i = at - 1; i >= 0 && in->stmts[i]->tag != Ist_IMark; i--) {
+      const IRStmt* st = in->stmts[i];
+      if (st->tag == Ist_WrTmp && st->Ist.WrTmp.data->tag == Iex_Load
+          && sizeofIRType(st->Ist.WrTmp.data->Iex.Load.ty) == bytes
+          && eqIRAtom(st->Ist.WrTmp.data->Iex.Load.addr, cas->addr))
+         return True;
+   }
+   return False;
+}
+
+/* References are noted before the statement that makes them. The rules for what counts: a locked instruction is a load
+   and a store, and a compare-and-swap is both whether it succeeds or not, as on the hardware. A helper that reads and
+   writes memory is a load and a store of its whole operand. All other rules are those of Valgrind's own Lackey, so that
+   the two can be compared. */
+static void statement(Walk* w, const IRSB* in, Int at)
+{
+   IRStmt*          st = in->stmts[at];
    const IRTypeEnv* types = in->tyenv;
    switch (st->tag) {
       case Ist_WrTmp:
@@ -334,7 +351,8 @@ static void statement(Walk* w, const IRSB* in, IRStmt* st)
       case Ist_CAS: {
          IRCAS* cas = st->Ist.CAS.details;
          UInt   bytes = sizeofIRType(typeOfIRExpr(types, cas->dataLo)) * (cas->dataHi ? 2 : 1);
-         step(w, ITEM_LOAD, cas->addr, bytes, NULL);
+         if (!was_loaded(in, at, cas, bytes))
+            step(w, ITEM_LOAD, cas->addr, bytes, NULL);
          step(w, ITEM_STORE, cas->addr, bytes, NULL);
          break;
       }
@@ -374,7 +392,7 @@ static void walk(Walk* w, const IRSB* in, Int from)
 {
    for (Int i = from; i < in->stmts_used; i++)
       if (in->stmts[i]->tag != Ist_NoOp)
-         statement(w, in, in->stmts[i]);
+         statement(w, in, i);
    note_exit(w);
 }
 

@@ -10,6 +10,10 @@ static Bool option(const HChar* arg)
    if VG_STR_CLO(arg, "--ring-dir", bl_ring_directory) {}
    else if VG_BINT_CLO(arg, "--unit-shift", bl_unit_shift, 6, 12) {}
    else if VG_BOOL_CLO(arg, "--follow-children", bl_follow_children) {}
+   else if VG_XACT_CLO(arg, "--clock=wall", bl_clock, CLOCK_WALL) {}
+   else if VG_XACT_CLO(arg, "--clock=program", bl_clock, CLOCK_PROGRAM) {}
+   else if VG_XACT_CLO(arg, "--clock=date", bl_clock, CLOCK_DATE) {}
+   else if VG_BINT_CLO(arg, "--clock-rate", bl_clock_rate, 1, 1000000) {}
    else
       return False;
    return True;
@@ -19,7 +23,9 @@ static void usage(void)
 {
    VG_(printf)("    --ring-dir=DIR           where the reader's control pipe is\n"
                "    --unit-shift=6..12      log2 of the unit in which places are told [12]\n"
-               "    --follow-children=no|yes record what the program forks [no]\n");
+               "    --follow-children=no|yes record what the program forks [no]\n"
+               "    --clock=wall|program|date which clocks the program sees run by its instructions [program]\n"
+               "    --clock-rate=N           instructions in a microsecond of such a clock [2000]\n");
 }
 
 static void debug_usage(void) { VG_(printf)("    (none)\n"); }
@@ -32,6 +38,7 @@ static void start(void)
    }
    bl_hide_preload();
    bl_show_vdso();
+   bl_clock_begin();
    bl_ring_open(bl_ring_directory);
    bl_process_begins();
 }

@@ -4,7 +4,10 @@
    blocks.c      the tables: blocks, their patterns, where their references went
    ring.c        shared memory towards `broadleaf record`
    events.c      system calls, threads, processes
-   placement.c   mappings where the kernel would have put them */
+   placement.c   mappings where the kernel would have put them
+   kernel_touch.c  memory that system calls make resident
+   clock.c       the time that the program is shown
+   remap.c       mremap(MREMAP_DONTUNMAP) */
 #ifndef BROADLEAF_RECORDER_H
 #define BROADLEAF_RECORDER_H
 
@@ -68,6 +71,7 @@ void bl_rewind(Shadow where);   /* the next execution is written here, over what
 void bl_execution(UInt pattern, const ULong* bases, UInt n);
 void bl_park(void);             /* before a signal's frame is made or left */
 void bl_record(UInt kind, const ULong* payload, UInt words);
+UInt bl_unpublished_words(void); /* that were executed since the last segment */
 /* A record put together word by word. */
 typedef struct { UInt words; ULong word[4096]; } Payload;
 void put(Payload* p, ULong v);
@@ -86,6 +90,35 @@ void bl_show_vdso(void);
 extern Addr bl_vdso;      /* where the program is shown it; 0 if it is shown none */
 extern Bool bl_misplaced; /* the last mapping is where the core chose */
 extern Addr bl_native;    /* and natively would have been here, modulo 2 MiB */
+
+/* The fields that are needed of the core's types of these names. */
+typedef struct { Word number; UWord arg[8]; } SyscallArgs;
+typedef struct { enum { CALL_COMPLETE = 1 } what; SysRes result; } SyscallStatus;
+
+/* kernel_touch.c */
+void bl_touches_init(void);
+void bl_touches_forget(void);
+void bl_touches_in_child(void);
+void bl_touches_after(UInt number, const UWord* args);
+void bl_touches_mapped(Addr start, SizeT len, UInt flags);
+
+/* clock.c */
+enum { CLOCK_WALL, CLOCK_PROGRAM, CLOCK_DATE };
+extern UInt bl_clock, bl_clock_rate;
+void bl_clock_begin(void);
+void bl_clock_pattern(UInt pattern, UInt instructions);
+void bl_clock_executed(const UInt* words, UInt n);
+void bl_clock_pauses(void);
+void bl_clock_runs(void);
+void bl_clock_thread(ThreadId before);
+void bl_clock_thread_starts(ThreadId t);
+void bl_clock_in_child(ThreadId t);
+void bl_clock_after(ThreadId tid, UInt number, const UWord* args, UWord result);
+void bl_clock_deadline(ThreadId tid, UInt number, const UWord* args);
+void bl_clock_deadline_back(ThreadId tid);
+
+/* remap.c */
+Bool bl_leaves_mapping(UWord flags); /* of an mremap */
 
 /* startup.c */
 void bl_hide_preload(void);

@@ -123,6 +123,7 @@ static void publish(Shadow s)
    UInt numbers = (ULong*)(segment + WIRE_SEGMENT_BYTES) - numbers_end(s);
    if (words == 0)
       return;
+   bl_clock_executed((UInt*)segment, words);
    UChar* to = segment_at(ring->head);
    copy(to, segment, words * sizeof(UInt));
    copy(to + WIRE_SEGMENT_BYTES - numbers * sizeof(ULong), numbers_end(s), numbers * sizeof(ULong));
@@ -138,11 +139,15 @@ static void publish(Shadow s)
 void bl_ring_flush(void)
 {
    Shadow s = shadow();
-   if (bl_recording)
+   if (bl_recording) {
       publish(s);
-   else
+   } else {
+      bl_clock_executed((UInt*)segment, s.at - (UInt*)segment);
       begin_segment(nowhere);
+   }
 }
+
+UInt bl_unpublished_words(void) { return shadow().at - (UInt*)segment; }
 
 /* A process makes no two forks in the same nanosecond, and none that outlasts the hour after which its number comes again. */
 static ULong fork_number(void)

@@ -58,7 +58,11 @@ enum {
    REC_THREAD_RUN,  /* thread */
    REC_THREAD_END,  /* thread */
    REC_FORKING,     /* the number of a fork that is now made; no other of the recording has it. Only where children are followed, and handed over at once. */
+   REC_POPULATE,    /* start, length (at most WIRE_MOST_POPULATED), access, origin: the kernel makes these pages resident */
 };
+#define WIRE_MOST_POPULATED (64UL << 20)
+enum { TOUCH_LOAD = 0, TOUCH_STORE, TOUCH_AS_MAPPED, TOUCH_COLLAPSE };
+enum { ORIGIN_REQUEST = 0, ORIGIN_BUFFER };
 
 /* Items of a block: what the program does in it, in order. The low 8 bits say what; the rest is the argument. A pattern is the block up to one of
    its exits.

@@ -1,0 +1,294 @@
+/* The program's clock.
+
+   A recorded program runs many times slower than by itself. By the real clock, allocators that purge after some
+   milliseconds would purge far too often. So the clock that the program is shown advances by the instructions that it
+   executes, at a given rate, and by the real time in which none of its threads executes any: system calls and waiting.
+
+   With CLOCK_PROGRAM all clocks that count from an arbitrary start follow, and processor time. The date does not:
+   programs compare it with the times of files and with other machines. With CLOCK_DATE the date follows too. Absolute
+   deadlines are put back to real time before the kernel sees them; relative timeouts are real.
+
+   Instructions are estimated: each segment of the ring is sampled, and the words in it are counted. */
+#include "recorder.h"
+
+extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord);
+
+#define SAMPLES 64u /* words of a segment that are looked up */
+#define SECOND 1000000000LL
+#define STEP (SECOND / 20) /* by which the date has to be off its old distance to be taken for set anew */
+#define MOST_TIMERS 1024u
+#define MOST_THREADS 512u
+
+enum { REALTIME, MONOTONIC, PROCESS_TIME, THREAD_TIME, MONOTONIC_RAW, REALTIME_COARSE, MONOTONIC_COARSE, BOOTTIME,
+       REALTIME_ALARM, BOOTTIME_ALARM, TAI = 11, CLOCKS };
+
+UInt bl_clock = CLOCK_PROGRAM;
+UInt bl_clock_rate = 2000; /* instructions in a microsecond */
+
+static UShort weights[MAX_PATTERNS + 1]; /* instructions of each pattern */
+static ULong  executed;       /* instructions in the segments so far */
+static ULong  in_1024 = 5120; /* instructions in 1024 words of the last segment */
+static ULong  random_state = 1;
+
+static Long  began;              /* the monotonic clock at the start */
+static ULong ticks_at_start;     /* the time-stamp counter then */
+static ULong idle, idle_since;   /* in ticks; 0 while a thread executes */
+static Long  shown;              /* program time that was shown last: it never goes back */
+static Long  distance[CLOCKS];   /* of each clock from the monotonic one */
+static Bool  is_known[CLOCKS];
+static Long  process_began;      /* processor time before the process was forked */
+static Long  time_of[MOST_THREADS], thread_began;
+static UChar timers[MOST_TIMERS], descriptors[MOST_TIMERS]; /* the clock of each */
+
+/* A deadline of the program's that stands in real time while a call waits. */
+static struct { Addr at; struct vki_timespec was; } deadlines[MOST_THREADS];
+
+static ULong ticks(void)
+{
+   UInt low, high;
+   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+   return (ULong)high << 32 | low;
+}
+
+static Long real(UInt clock)
+{
+   struct vki_timespec now = {0, 0};
+   VG_(do_syscall)(__NR_clock_gettime, clock, (UWord)&now, 0, 0, 0, 0, 0, 0);
+   return now.tv_sec * SECOND + now.tv_nsec;
+}
+
+void bl_clock_begin(void)
+{
+   began = real(MONOTONIC);
+   ticks_at_start = ticks();
+   if (bl_clock_rate == 0)
+      bl_clock_rate = 1;
+}
+
+void bl_clock_pattern(UInt pattern, UInt instructions)
+{
+   weights[pattern] = instructions < 0xffff ? instructions : 0xffff;
+}
+
+static ULong weight(UInt word) { return word & WIRE_RECORD ? 0 : weights[word & MAX_PATTERNS]; }
+
+/* Words that were executed, and will not be seen again. */
+void bl_clock_executed(const UInt* words, UInt n)
+{
+   ULong sum = 0;
+   if (bl_clock == CLOCK_WALL || n == 0)
+      return;
+   if (n <= SAMPLES) {
+      for (UInt i = 0; i < n; i++)
+         sum += weight(words[i]);
+      executed += sum;
+      return;
+   }
+   /* One word at random of each of equal parts, so that loops of any length are sampled fairly. */
+   ULong part = ((ULong)n << 16) / SAMPLES;
+   for (UInt i = 0; i < SAMPLES; i++) {
+      random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
+      ULong at = (i * part + ((random_state >> 48) * part >> 16)) >> 16;
+      sum += weight(words[at < n ? at : n - 1]);
+   }
+   in_1024 = sum * (1024 / SAMPLES);
+   executed += in_1024 * n / 1024;
+}
+
+/* Processor time so far: what was executed, at the given rate. */
+static Long processor_time(void)
+{
+   ULong instructions = executed + in_1024 * bl_unpublished_words() / 1024;
+   return instructions * 1000 / bl_clock_rate;
+}
+
+/* Nothing is executed from here on, until a thread runs again. */
+void bl_clock_pauses(void)
+{
+   if (bl_clock != CLOCK_WALL)
+      idle_since = ticks();
+}
+
+void bl_clock_runs(void)
+{
+   if (idle_since) {
+      idle += ticks() - idle_since;
+      idle_since = 0;
+   }
+}
+
+void bl_clock_thread(ThreadId before)
+{
+   Long now = processor_time();
+   if (before < MOST_THREADS)
+      time_of[before] += now - thread_began;
+   thread_began = now;
+}
+
+void bl_clock_thread_starts(ThreadId t)
+{
+   if (t < MOST_THREADS)
+      time_of[t] = 0;
+}
+
+void bl_clock_in_child(ThreadId t)
+{
+   process_began = thread_began = processor_time();
+   bl_clock_thread_starts(t);
+}
+
+/* The monotonic clock as the program sees it; `lag` is by how much it is behind the real one. */
+static Long program_time(Long* lag)
+{
+   Long  now = real(MONOTONIC);
+   ULong waited = idle + (idle_since ? ticks() - idle_since : 0), all = ticks() - ticks_at_start;
+   Long  t = processor_time();
+   if (all)
+      t += (Long)((double)waited * ((double)(now - began) / (double)all));
+   if (t > shown)
+      shown = t;
+   *lag = now - (began + shown);
+   return began + shown;
+}
+
+static Bool follows(Long clock)
+{
+   switch (clock) {
+      case MONOTONIC: case MONOTONIC_RAW: case MONOTONIC_COARSE: case BOOTTIME: case BOOTTIME_ALARM:
+         return bl_clock != CLOCK_WALL;
+      case REALTIME: case REALTIME_COARSE: case REALTIME_ALARM: case TAI:
+         return bl_clock == CLOCK_DATE;
+      default:
+         return False;
+   }
+}
+
+/* How far a clock is from the monotonic one. Both are read anew each time, but the distance is kept unless somebody set
+   the clock: the process may lose the processor between the two. */
+static Long distance_of(UInt clock)
+{
+   Long now = clock == MONOTONIC ? 0 : real(clock) - real(MONOTONIC);
+   Long change = now - distance[clock];
+   if (!is_known[clock] || change > STEP || change < -STEP) {
+      is_known[clock] = True;
+      distance[clock] = now;
+   }
+   return distance[clock];
+}
+
+static Bool may_write(Addr at, SizeT bytes) { return at && VG_(am_is_valid_for_client)(at, bytes, VKI_PROT_READ | VKI_PROT_WRITE); }
+
+static void show(Addr at, Long time, UInt in_second)
+{
+   Long* to = (Long*)at;
+   to[0] = time / SECOND;
+   to[1] = time % SECOND / (SECOND / in_second);
+}
+
+static void show_clock(ThreadId tid, Long clock, Addr at)
+{
+   Long lag;
+   if (!may_write(at, sizeof(struct vki_timespec)))
+      return;
+   if (follows(clock))
+      show(at, program_time(&lag) + distance_of(clock), SECOND);
+   else if (bl_clock != CLOCK_WALL && clock == PROCESS_TIME)
+      show(at, processor_time() - process_began, SECOND);
+   else if (bl_clock != CLOCK_WALL && clock == THREAD_TIME && tid < MOST_THREADS)
+      show(at, time_of[tid] + processor_time() - thread_began, SECOND);
+}
+
+/* The program asks for a time: what the kernel said is replaced. */
+void bl_clock_after(ThreadId tid, UInt number, const UWord* args, UWord result)
+{
+   Long lag;
+   switch (number) {
+      case __NR_clock_gettime:
+         show_clock(tid, (Int)args[0], args[1]);
+         break;
+      case __NR_gettimeofday:
+         if (follows(REALTIME) && may_write(args[0], 2 * sizeof(Long)))
+            show(args[0], program_time(&lag) + distance_of(REALTIME), 1000000);
+         break;
+      case __NR_timerfd_create:
+         if (result < MOST_TIMERS)
+            descriptors[result] = args[0] < CLOCKS ? args[0] : PROCESS_TIME;
+         break;
+      case __NR_timer_create:
+         if (may_write(args[2], sizeof(Int)) && *(UInt*)args[2] < MOST_TIMERS)
+            timers[*(UInt*)args[2]] = args[0] < CLOCKS ? args[0] : PROCESS_TIME;
+         break;
+   }
+}
+
+extern void __real_vgSysWrap_generic_sys_time_before(ThreadId, void*, SyscallArgs*, SyscallStatus*, UWord*);
+extern SysRes VG_(mk_SysRes_Success)(UWord);
+
+/* `time` answers in a register, which nothing after the call can change. */
+void __wrap_vgSysWrap_generic_sys_time_before(ThreadId tid, void* layout, SyscallArgs* args, SyscallStatus* status,
+                                              UWord* flags)
+{
+   Long lag;
+   __real_vgSysWrap_generic_sys_time_before(tid, layout, args, status, flags);
+   if (!follows(REALTIME) || (args->arg[0] && !may_write(args->arg[0], sizeof(Long))))
+      return;
+   Long now = (program_time(&lag) + distance_of(REALTIME)) / SECOND;
+   if (args->arg[0])
+      *(Long*)args->arg[0] = now;
+   status->what = CALL_COMPLETE;
+   status->result = VG_(mk_SysRes_Success)(now);
+}
+
+/* The clock of the absolute deadline that a call names, and where that is; -1 for a call without one. */
+static Long deadline_of(UInt number, const UWord* args, Addr* at)
+{
+   static const UInt wait_bitset = 9, wait_requeue_pi = 11, lock_pi = 6, lock_pi2 = 13, by_date = 256;
+   UInt              op = args[1] & 0x7f;
+   switch (number) {
+      case __NR_futex:
+         *at = args[3];
+         if (op == lock_pi)
+            return REALTIME;
+         if (op == wait_bitset || op == wait_requeue_pi || op == lock_pi2)
+            return args[1] & by_date ? REALTIME : MONOTONIC;
+         return -1;
+      case __NR_clock_nanosleep:
+         *at = args[2];
+         return args[1] & 1 ? (Int)args[0] : -1;
+      case __NR_timerfd_settime:
+         *at = args[2] + sizeof(struct vki_timespec);
+         return (args[1] & 1) && args[0] < MOST_TIMERS ? descriptors[args[0]] : -1;
+      case __NR_timer_settime:
+         *at = args[2] + sizeof(struct vki_timespec);
+         return (args[1] & 1) && args[0] < MOST_TIMERS ? timers[args[0]] : -1;
+      default:
+         return -1;
+   }
+}
+
+/* A call ends, or is made once more: the deadline is the program's again. */
+void bl_clock_deadline_back(ThreadId tid)
+{
+   if (tid < MOST_THREADS && deadlines[tid].at) {
+      if (may_write(deadlines[tid].at, sizeof(struct vki_timespec)))
+         *(struct vki_timespec*)deadlines[tid].at = deadlines[tid].was;
+      deadlines[tid].at = 0;
+   }
+}
+
+/* The kernel waits by real time. */
+void bl_clock_deadline(ThreadId tid, UInt number, const UWord* args)
+{
+   Addr at = 0;
+   Long clock = deadline_of(number, args, &at), lag;
+   bl_clock_deadline_back(tid);
+   if (!follows(clock) || tid >= MOST_THREADS || !may_write(at, sizeof(struct vki_timespec)))
+      return;
+   struct vki_timespec* t = (struct vki_timespec*)at;
+   if (t->tv_sec < 0 || t->tv_sec > (1LL << 32) || t->tv_nsec < 0 || t->tv_nsec >= SECOND || (t->tv_sec | t->tv_nsec) == 0)
+      return; /* never, at once, or an error; and a timer that is switched off */
+   deadlines[tid].at = at;
+   deadlines[tid].was = *t;
+   program_time(&lag);
+   show(at, t->tv_sec * SECOND + t->tv_nsec + lag, SECOND);
+}
