@@ -141,6 +141,8 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
             stream.misplaced += 1;
             Vec::new()
         }
+        // What it makes resident was taken in before ([`Stream::populate`]).
+        Event::Populate { .. } => Vec::new(),
         // `exec` may fail; where it does not, the space ends or begins again by an event of its own.
         Event::Exec { .. }
         | Event::ThreadStart(_)

@@ -20,6 +20,7 @@ mod offline;
 mod passes;
 mod plan;
 mod pool;
+mod populate;
 mod reduce;
 mod result;
 mod run;

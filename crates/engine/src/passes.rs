@@ -12,8 +12,8 @@ use crate::teams::{Prepared, Teams};
 use crate::trail::Follows;
 use crate::{Error, Plan, Progress, Source};
 use broadleaf_memory::{Change, GEOMETRY};
-use broadleaf_trace::Event;
 use broadleaf_trace::reduced::Sums;
+use broadleaf_trace::{Event, KernelTouch, Range};
 use broadleaf_translation::{PageId, Recency};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeSet;
@@ -153,6 +153,9 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
                     if changes_spaces(event) {
                         self.call_back(crew);
                     }
+                    if let Event::Populate { range, touch, .. } = event {
+                        self.populate(*range, *touch)?;
+                    }
                     match self.stream.event(event) {
                         Ok(changes) => self.apply(&changes),
                         Err(too_late) => return Ok(Err(too_late)),
@@ -184,6 +187,17 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
             taken.map_err(|why| refused(why, self.policies))?;
         }
         self.stream.pass(sums);
+        Ok(())
+    }
+
+    /// The kernel makes pages resident. The teams have come as far as the trace, and none is away.
+    fn populate(&mut self, range: Range, touch: KernelTouch) -> Result<(), Error<S::Error>> {
+        let touches = self.stream.populate(range, touch);
+        let touches = touches.map_err(|why| refused(why, self.policies))?;
+        let Self { stream, teams, .. } = self;
+        teams
+            .here()
+            .for_each(|team| team.populate(&touches, &stream.spaces));
         Ok(())
     }
 

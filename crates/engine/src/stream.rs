@@ -4,7 +4,7 @@ use crate::batch::Batch;
 use crate::events::is_seen_by_no_policy;
 use crate::sifted::{Fed, Sifted, Stretch};
 
-use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY, Histories, Touched};
+use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY, Histories, Seen, Touched};
 use broadleaf_metrics::TraceSummary;
 use broadleaf_trace::Event;
 use broadleaf_trace::reduced::Sums;
@@ -247,6 +247,23 @@ impl Stream {
         let block = self.block(page, &mut || {})?.block;
         self.touched.note(block, GEOMETRY.offset_in_block(page));
         Ok(())
+    }
+
+    /// Notes that the kernel touches a page: its block and what was known of it, unless the access changes nothing.
+    /// Nobody may look at the address spaces meanwhile.
+    pub(crate) fn touch(
+        &mut self,
+        page: PageNumber,
+        store: bool,
+    ) -> Result<Option<(BlockId, Seen)>, Refused> {
+        let Found { block, entered } = self.block(page, &mut || {})?;
+        let offset = GEOMETRY.offset_in_block(page);
+        if self.histories.is_settled(block, offset, store) && !entered {
+            return Ok(None);
+        }
+        let seen = self.histories.note(block, offset, store);
+        self.touched.note(block, offset);
+        Ok((!seen.is_settled(store)).then_some((block, seen)))
     }
 
     /// Time passes: visits were made that come to this.

@@ -4,6 +4,7 @@ use crate::batch::{Batch, Incident};
 use crate::cell::Cell;
 use crate::curve::Curve;
 use crate::members::{MOST_MEMBERS, Members, Superpages};
+use crate::populate::Touch;
 use crate::stream::Stream;
 use crate::translation::Translation;
 use broadleaf_memory::{AddressSpaces, BlockId, Change, Shootdown};
@@ -287,20 +288,7 @@ impl<'a> Team<'a> {
         spaces: &AddressSpaces,
     ) {
         self.ask_due(time, spaces);
-        let mut shot_down = 0;
-        if !incident.seen.is_settled(store) {
-            for member in 0..self.cells.len() {
-                let shootdown = self.cells[member].reference(incident, time, store, spaces);
-                self.note(incident.block, member);
-                shot_down |= u64::from(shootdown != Shootdown::Nothing) << member;
-                if let Some(curve) = self.curves.get_mut(member) {
-                    curve.shoot_down(&shootdown);
-                }
-            }
-            incident.seen.used = true;
-            incident.seen.dirty |= store;
-            self.find_due();
-        }
+        let shot_down = self.decide(incident, time, store, spaces);
         let (at, superpages) = (incident.at, &self.superpages);
         for translation in &mut self.translations {
             if shot_down != 0 {
@@ -318,6 +306,47 @@ impl<'a> Team<'a> {
         if !self.curves.is_empty() {
             self.last = Some((batch.space, batch.pages[at], incident.block));
             self.look_last_up();
+        }
+    }
+
+    /// What each policy makes of a reference. Answers under which a superpage's translation has to go.
+    fn decide(
+        &mut self,
+        incident: &mut Incident,
+        time: u64,
+        store: bool,
+        spaces: &AddressSpaces,
+    ) -> Members {
+        let mut shot_down = 0;
+        if incident.seen.is_settled(store) {
+            return shot_down;
+        }
+        for member in 0..self.cells.len() {
+            let shootdown = self.cells[member].reference(incident, time, store, spaces);
+            self.note(incident.block, member);
+            shot_down |= u64::from(shootdown != Shootdown::Nothing) << member;
+            if let Some(curve) = self.curves.get_mut(member) {
+                curve.shoot_down(&shootdown);
+            }
+        }
+        incident.seen.used = true;
+        incident.seen.dirty |= store;
+        self.find_due();
+        shot_down
+    }
+
+    /// The kernel touches pages: each policy decides as at a reference, and nothing is looked up.
+    pub(crate) fn populate(&mut self, touches: &[Touch], spaces: &AddressSpaces) {
+        self.make_room(spaces.blocks());
+        for touch in touches {
+            let mut incident = touch.incident;
+            let time = incident.time;
+            let shot_down = self.decide(&mut incident, time, touch.store, spaces);
+            if shot_down != 0 {
+                for translation in &mut self.translations {
+                    translation.shoot_down_superpage(shot_down, touch.page, incident.block);
+                }
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use broadleaf_trace::{Backing, Mapping, Protection};
+use broadleaf_trace::{Backing, KernelTouch, Mapping, Protection};
 use broadleaf_units::FileId;
 
 /// Sizes of the files of a trace in bytes.
@@ -218,6 +218,37 @@ impl Mappings {
 
     pub(crate) fn is_writable(&self, page: u64) -> bool {
         self.at(page).is_some_and(|piece| piece.protection.write)
+    }
+
+    /// Rule 33: whether the kernel stores to a page that it populates; `None` where it leaves the page alone.
+    pub(crate) fn kernel_stores(
+        &self,
+        page: u64,
+        touch: KernelTouch,
+        files: &FileSizes,
+    ) -> Option<bool> {
+        let piece = self.at(page)?;
+        let at = (page - piece.pages.start) * 4096;
+        match piece.backing {
+            Backing::Kernel => return None,
+            Backing::File { file, offset }
+                if files
+                    .get(&file)
+                    .is_some_and(|&size| offset.saturating_add(at) >= size) =>
+            {
+                return None;
+            }
+            _ => {}
+        }
+        let rights = piece.protection;
+        match touch {
+            KernelTouch::Load => Some(false),
+            KernelTouch::Store => Some(true),
+            KernelTouch::AsMapped | KernelTouch::Collapse => {
+                let any = rights.read || rights.write || rights.execute;
+                any.then_some(rights.write && !piece.shared)
+            }
+        }
     }
 
     /// Rule 18: a block counts as advised against when any of its pages is.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use broadleaf_trace::{Backing, Mapping, Protection};
+use broadleaf_trace::{Backing, KernelTouch, Mapping, Protection};
 use broadleaf_units::SpaceId;
 
 use crate::block::{Block, Fill, Page, Reservation};
@@ -98,6 +98,17 @@ impl Memory {
         } else {
             PageSizeKind::Base
         }
+    }
+
+    /// Whether the kernel stores to a page that it populates; `None` where it does not touch the page (rule 33).
+    pub(crate) fn kernel_stores(
+        &mut self,
+        space: SpaceId,
+        page: u64,
+        touch: KernelTouch,
+    ) -> Option<bool> {
+        self.mappings(space);
+        self.mappings[&space].kernel_stores(page, touch, &self.files)
     }
 
     fn page(&self, key: BlockKey, at: usize) -> Option<Page> {

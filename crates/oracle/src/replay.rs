@@ -1,8 +1,9 @@
 //! One trace, one policy, one reference after another.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use broadleaf_trace::{Advice, Event, Grain, Item, Lead, Visit};
+use broadleaf_trace::{Advice, Event, Grain, Item, KernelTouch, Lead, Visit};
 use broadleaf_units::SpaceId;
 
 use crate::mappings::pages_in;
@@ -155,6 +156,17 @@ impl Replay {
         }
     }
 
+    /// Rule 33: each page of the range is touched as by a reference that takes no time and is not looked up.
+    fn populate(&mut self, pages: &Range<u64>, touch: KernelTouch) {
+        for page in pages.clone() {
+            if let Some(store) = self.memory.kernel_stores(self.space, page, touch) {
+                self.touched.insert((self.space, page));
+                self.regions.insert((self.space, page / 512));
+                self.memory.touch(self.space, page, store, self.time);
+            }
+        }
+    }
+
     fn event(&mut self, event: &Event) {
         let space = self.space;
         let memory = &mut self.memory;
@@ -175,6 +187,7 @@ impl Replay {
             }
             Event::Advise(range, Advice::HugePage) => memory.clear_advice(space, &pages_in(*range)),
             Event::Advise(_, Advice::Free | Advice::Other(_)) => {}
+            Event::Populate { range, touch, .. } => self.populate(&pages_in(*range), *touch),
             Event::Brk(range) => memory.set_heap(space, pages_in(*range)),
             Event::StackGrow(range) => memory.grow_stack(space, pages_in(*range)),
             Event::File { id, size, .. } => memory.file(*id, *size),

@@ -43,6 +43,8 @@ pub struct Needs {
     pub zeroed_ahead: u64,
     /// Whether pages that can neither leave nor move are put together, apart from others.
     pub wires_together: bool,
+    /// Whether the program gets superpages where it asks for them (`MADV_COLLAPSE`), whatever the policy would decide.
+    pub obeys_collapse: bool,
     /// What the page daemon keeps in mind when memory is short.
     pub daemon: PageDaemon,
     /// Whether the policy looks at what only a host that keeps frames can fill in of a [`crate::View`].

@@ -74,6 +74,28 @@ pub enum Advice {
     Other(i32),
 }
 
+/// How the kernel makes pages resident for a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KernelTouch {
+    /// It reads them: `MADV_POPULATE_READ`, or a buffer that `write` sends from.
+    Load,
+    /// It stores to them: `MADV_POPULATE_WRITE`, or a buffer that `read` fills.
+    Store,
+    /// It stores to private pages that may be written, and reads others: `MAP_POPULATE`, `mlock`.
+    AsMapped,
+    /// As `AsMapped`, and it makes superpages of what the range covers: `MADV_COLLAPSE`.
+    Collapse,
+}
+
+/// Why the kernel touched pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TouchOrigin {
+    /// The program asked for resident pages.
+    Request,
+    /// The pages hold a buffer of a system call.
+    Buffer,
+}
+
 /// Something that happened between two visits, in the address space that runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
@@ -92,6 +114,15 @@ pub enum Event {
     },
     /// `madvise`.
     Advise(Range, Advice),
+    /// The kernel makes the pages of this range resident. This is no reference of the program.
+    Populate {
+        /// At most [`Event::MOST_POPULATED`] bytes.
+        range: Range,
+        /// How.
+        touch: KernelTouch,
+        /// Why.
+        origin: TouchOrigin,
+    },
     /// The heap now spans this range: `brk` moved its end, up or down. The first such event says where it starts.
     Brk(Range),
     /// A stack mapping grew down; it now spans this range.
@@ -145,4 +176,10 @@ pub enum Event {
     ThreadSwitch(ThreadId),
     /// A thread ended.
     ThreadEnd(ThreadId),
+}
+
+impl Event {
+    /// The most bytes that one event populates. A larger range takes several events, so that a file's size bounds the
+    /// work that it asks for.
+    pub const MOST_POPULATED: u64 = 64 << 20;
 }

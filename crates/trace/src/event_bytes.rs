@@ -3,7 +3,9 @@
 use broadleaf_units::{FileId, ThreadId, VirtAddr};
 
 use crate::error::{Bad, Section, WriteError};
-use crate::event::{Advice, Backing, Event, Mapping, Protection, Range};
+use crate::event::{
+    Advice, Backing, Event, KernelTouch, Mapping, Protection, Range, TouchOrigin,
+};
 use crate::section::Stream;
 use crate::varint::{self, Cursor};
 
@@ -23,6 +25,7 @@ const SPACE_END: u8 = 13;
 const THREAD_START: u8 = 14;
 const THREAD_SWITCH: u8 = 15;
 const THREAD_END: u8 = 16;
+const POPULATE: u8 = 17;
 
 /// Puts together the events of a chunk. What is said of heads holds for codes in a chunk of phrases.
 #[derive(Clone, Debug, Default)]
@@ -127,6 +130,16 @@ pub(crate) fn put(out: &mut Vec<u8>, event: &Event) -> Option<u8> {
             put_range(out, range);
             varint::put(out, (advice_number(*advice) as u32).into());
             return Some(ADVISE);
+        }
+        Event::Populate {
+            range,
+            touch,
+            origin,
+        } => {
+            put_range(out, range);
+            varint::put(out, *touch as u64);
+            varint::put(out, *origin as u64);
+            return Some(POPULATE);
         }
         Event::Brk(range) => {
             put_range(out, range);
@@ -301,6 +314,11 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Option<Event>, &'static 
             to: range(from)?,
         },
         ADVISE => Event::Advise(range(from)?, advice(from)?),
+        POPULATE => Event::Populate {
+            range: populated(from)?,
+            touch: touch(from)?,
+            origin: origin(from)?,
+        },
         BRK => Event::Brk(range(from)?),
         STACK => Event::StackGrow(range(from)?),
         FILE => Event::File {
@@ -343,6 +361,32 @@ fn range(from: &mut Cursor<'_>) -> Result<Range, &'static str> {
         return Err("a range goes past the last address");
     }
     Ok(range)
+}
+
+fn populated(from: &mut Cursor<'_>) -> Result<Range, &'static str> {
+    let range = range(from)?;
+    if range.len > Event::MOST_POPULATED {
+        return Err("an event populates more than 64 MiB");
+    }
+    Ok(range)
+}
+
+fn touch(from: &mut Cursor<'_>) -> Result<KernelTouch, &'static str> {
+    Ok(match from.number()? {
+        0 => KernelTouch::Load,
+        1 => KernelTouch::Store,
+        2 => KernelTouch::AsMapped,
+        3 => KernelTouch::Collapse,
+        _ => return Err("the kernel's access is of no known kind"),
+    })
+}
+
+fn origin(from: &mut Cursor<'_>) -> Result<TouchOrigin, &'static str> {
+    Ok(match from.number()? {
+        0 => TouchOrigin::Request,
+        1 => TouchOrigin::Buffer,
+        _ => return Err("the reason for populating memory is of no known kind"),
+    })
 }
 
 fn protection(from: &mut Cursor<'_>) -> Result<Protection, &'static str> {

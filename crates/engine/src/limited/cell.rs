@@ -3,9 +3,10 @@
 use super::charged::Charged;
 use super::steps::{Step, Steps};
 use crate::offline::Recorder;
+use crate::populate::TouchedPart;
 use crate::stream::Stream;
 use broadleaf_memory::system::{Foreseen, Place, Sample, Spec, System};
-use broadleaf_memory::{Change, Shootdown};
+use broadleaf_memory::{Change, Pages, Shootdown};
 use broadleaf_policy::Policy;
 use broadleaf_translation::charges::Candidate;
 use broadleaf_translation::{Evicted, Lookup, Machine, SpaceTag, Tlb};
@@ -129,6 +130,39 @@ impl<'a> Cell<'a> {
         }
         if let Some(last) = steps.steps.last() {
             self.look_around(last.time);
+        }
+    }
+
+    /// The kernel touches pages: memory sees references, and the TLB sees none.
+    pub(super) fn populate(&mut self, space: SpaceId, parts: &[TouchedPart], stream: &Stream) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.tag = (space, self.tag_of(space));
+        if self.system.is_inheriting(space) {
+            self.system.visited(space);
+        }
+        let time = stream.now();
+        for part in parts {
+            let (first, count) = self.system.base_pages(part.pages);
+            for page in first..first + count {
+                let at = Place { space, page };
+                if self.system.look(at, part.store).is_none() {
+                    self.change(at, time, part.store, stream);
+                    self.shoot_down();
+                }
+                if self.ended.is_some() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// `MADV_COLLAPSE`, for a policy that obeys it.
+    pub(super) fn collapse(&mut self, space: SpaceId, pages: Pages, stream: &Stream) {
+        if self.ended.is_none() {
+            self.system.collapse(&stream.spaces, space, pages);
+            self.shoot_down();
         }
     }
 
@@ -323,27 +357,27 @@ impl<'a> Cell<'a> {
         };
         let level = match self.system.look(at, store) {
             Some(level) => level,
-            None => {
-                self.system.set_time(time);
-                if let Some(recorder) = &mut self.recorder {
-                    recorder.fault(&self.system, &stream.spaces, at);
-                }
-                match self.system.reference(&stream.spaces, at, store) {
-                    Ok(level) => {
-                        self.look_around(time);
-                        level
-                    }
-                    Err(_) => {
-                        self.ended = Some(time);
-                        return None;
-                    }
-                }
-            }
+            None => self.change(at, time, store, stream)?,
         };
         if self.system.has_shootdowns() {
             self.shoot_down();
         }
         Some(level)
+    }
+
+    /// A reference changes memory. Answers the level of the page that maps it then; `None` where memory is used up.
+    fn change(&mut self, at: Place, time: u64, store: bool, stream: &Stream) -> Option<usize> {
+        self.system.set_time(time);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.fault(&self.system, &stream.spaces, at);
+        }
+        let level = self.system.reference(&stream.spaces, at, store);
+        if level.is_ok() {
+            self.look_around(time);
+        } else {
+            self.ended = Some(time);
+        }
+        level.ok()
     }
 
     fn shoot_down(&mut self) {

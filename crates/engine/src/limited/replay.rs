@@ -8,12 +8,13 @@ use super::steps::Steps;
 use crate::events::tells_a_mapping;
 use crate::passes::refused;
 use crate::pool::Pool;
-use crate::stream::{Stream, TooLate};
+use crate::populate::parts;
+use crate::stream::{Refused, Stream, TooLate};
 use crate::{Error, Part, Piece, Plan, Progress, Source};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::reduced::Sums;
-use broadleaf_trace::{Advice, Event, Visit};
+use broadleaf_trace::{Advice, Event, KernelTouch, Range, Visit};
 use broadleaf_units::{PageNumber, SpaceId};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -160,6 +161,11 @@ impl<'a, 'p> Replay<'a, 'p> {
                     }
                     Piece::Event(event) => {
                         let event = self.names.of(event)?;
+                        if let Event::Populate { range, touch, .. } = &*event {
+                            let populated = self.populate(*range, *touch);
+                            populated.map_err(|why| refused(why, self.plan.policies().len()))?;
+                            continue;
+                        }
                         if self.event(&event).is_err() {
                             return Ok(Ended::ToBeginAgain(self.stream.running));
                         }
@@ -180,7 +186,7 @@ impl<'a, 'p> Replay<'a, 'p> {
     fn visits(
         &mut self,
         visits: impl IntoIterator<Item = Visit>,
-    ) -> Result<(), crate::stream::Refused> {
+    ) -> Result<(), Refused> {
         for visit in visits {
             let mut sums = Sums {
                 instructions: visit.instructions.into(),
@@ -244,6 +250,26 @@ impl<'a, 'p> Replay<'a, 'p> {
             .map(|cell| move || cell.replay(steps, stream));
         self.pool.run(replays);
         self.steps.steps.clear();
+    }
+
+    /// The kernel makes pages resident, without a reference of the program.
+    fn populate(&mut self, range: Range, touch: KernelTouch) -> Result<(), Refused> {
+        self.flush();
+        self.cast.pass(&self.stream);
+        let space = self.stream.running;
+        let parts = parts(&self.stream.spaces, space, range, touch);
+        for part in &parts {
+            for page in part.pages.start..part.pages.end {
+                self.stream.notice(PageNumber(page))?;
+            }
+        }
+        for cell in &mut self.cast.cells {
+            cell.populate(space, &parts, &self.stream);
+            if touch == KernelTouch::Collapse {
+                cell.collapse(space, crate::events::pages(range), &self.stream);
+            }
+        }
+        Ok(())
     }
 
     fn event(&mut self, event: &Event) -> Result<(), TooLate> {

@@ -155,6 +155,34 @@ impl AddressSpaces {
         self.spaces[*number].mappings.at(page).copied()
     }
 
+    /// The mappings of a range, each as the part of it that lies in the range. Pages past the end of a file are left out.
+    pub fn mappings_in(&self, space: SpaceId, pages: Pages) -> Vec<Mapping> {
+        let unknown;
+        let space = match self.numbers.get(&space) {
+            Some(number) => &self.spaces[*number],
+            None => {
+                unknown = Space::new(space, self.told.contains(&space));
+                &unknown
+            }
+        };
+        let parts = space.mappings.meeting(pages);
+        parts
+            .map(|mapping| self.before_end_of_file(mapping.part(pages)))
+            .filter(|part| !part.pages.is_empty())
+            .collect()
+    }
+
+    fn before_end_of_file(&self, mut part: Mapping) -> Mapping {
+        if let Backing::File { file, offset } = part.backing
+            && let Some(size) = self.files.get(&file)
+        {
+            let bytes = size.saturating_sub(offset);
+            let pages = bytes.div_ceil(GEOMETRY.base().bytes());
+            part.pages.end = part.pages.end.min(part.pages.start.saturating_add(pages));
+        }
+        part
+    }
+
     /// Whether a file is known to have a byte there.
     pub fn file_holds(&self, file: FileId, byte: u64) -> bool {
         self.files.get(&file).is_some_and(|size| byte < *size)

@@ -3,7 +3,8 @@
 use super::{Files, Piece, Place, Pte, System};
 use crate::AddressSpaces;
 use crate::frames::Frame;
-use broadleaf_policy::{Copies, Effort, Refusal, View};
+use broadleaf_policy::{BackingKind, Copies, Coverage, Effort, Refusal, View};
+use broadleaf_units::{PageSize, SpaceId};
 
 /// How a piece can become one page.
 enum Way {
@@ -47,6 +48,31 @@ impl System<'_> {
                 false
             }
             Way::ByCopying => self.gather(spaces, piece, effort),
+        }
+    }
+
+    /// The program asks for superpages (`MADV_COLLAPSE`): pieces of 2 MiB in the range become one page each, whatever the
+    /// policy's settings say. Only a policy that obeys such requests does this.
+    pub fn collapse(&mut self, spaces: &AddressSpaces, space: SpaceId, pages: crate::Pages) {
+        let Some(level) = self.level_of(PageSize::SIZE_2M) else {
+            return;
+        };
+        if !self.needs.obeys_collapse {
+            return;
+        }
+        let (first, count) = self.base_pages(pages);
+        let size = self.pages(level);
+        let mut page = first.next_multiple_of(size);
+        while page + size <= first + count {
+            let piece = self.piece(Place { space, page }, level);
+            let view = self.view(spaces, piece, page, 0);
+            let may = view.backing == BackingKind::Anonymous && !view.advised_against;
+            if may && view.coverage == Coverage::Covered && view.populated > 0 {
+                self.fault_cycles = 0;
+                self.promote(spaces, piece, &view, Effort::Now);
+                self.counters.fault_cycles += std::mem::take(&mut self.fault_cycles);
+            }
+            page += size;
         }
     }
 

@@ -57,6 +57,7 @@ impl Stream {
             | Event::SpaceEnd { .. } => used.next().is_some(),
             Event::Advise(..)
             | Event::StackGrow(_)
+            | Event::Populate { .. }
             | Event::File { .. }
             | Event::Misplaced { .. }
             | Event::SpaceSwitch(_)

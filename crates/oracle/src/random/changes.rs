@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use broadleaf_trace::{Advice, Backing, Event, Mapping, Protection};
+use broadleaf_trace::{
+    Advice, Backing, Event, KernelTouch, Mapping, Protection, TouchOrigin,
+};
 use broadleaf_units::FileId;
 
 use super::Rng;
@@ -190,6 +192,32 @@ impl Writer {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// The kernel populates a range, which may reach past what is mapped.
+    pub(super) fn populate(&mut self, rng: &mut Rng) {
+        let within = self.space().place(rng.below(4));
+        let pages = some_range(rng, &within);
+        if pages.is_empty() {
+            return;
+        }
+        let touch = rng.pick(&[
+            KernelTouch::Load,
+            KernelTouch::Store,
+            KernelTouch::Store,
+            KernelTouch::AsMapped,
+            KernelTouch::AsMapped,
+            KernelTouch::Collapse,
+        ]);
+        let origin = rng.pick(&[TouchOrigin::Request, TouchOrigin::Buffer]);
+        self.event(Event::Populate {
+            range: bytes(&pages),
+            touch,
+            origin,
+        });
+        if rng.one_in(2) {
+            self.touch_some(rng, &pages);
         }
     }
 

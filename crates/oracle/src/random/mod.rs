@@ -46,6 +46,8 @@ pub enum Action {
     Protect,
     /// Gives advice.
     Advise,
+    /// Has the kernel populate a range.
+    Populate,
     /// Moves, grows or shrinks a mapping.
     Remap,
     /// Moves the end of the heap.
@@ -116,12 +118,13 @@ impl Script {
 
     fn action(rng: &mut Rng, churn: u64) -> Action {
         use Action::{
-            Advise, Brk, Chase, Fill, Leave, Map, Noise, Protect, Remap, StackGrow, Straddle,
-            Switch, Tile, Unmap, Wait, Wander,
+            Advise, Brk, Chase, Fill, Leave, Map, Noise, Populate, Protect, Remap, StackGrow,
+            Straddle, Switch, Tile, Unmap, Wait, Wander,
         };
         let changes = [
             Map, Tile, Tile, Unmap, Unmap, Unmap, Protect, Protect, Protect, Advise, Advise,
-            Advise, Remap, Remap, Remap, Brk, Brk, StackGrow, StackGrow,
+            Advise, Remap, Remap, Remap, Brk, Brk, StackGrow, StackGrow, Populate, Populate,
+            Populate,
         ];
         let references = [
             Fill, Fill, Fill, Fill, Fill, Wander, Wander, Chase, Straddle, Straddle, Wait, Wait,

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use broadleaf_trace::{Advice, Backing, Event, Grain, Lead, Mapping, Protection, Visit};
+use broadleaf_trace::{
+    Advice, Backing, Event, Grain, KernelTouch, Lead, Mapping, Protection, TouchOrigin, Visit,
+};
 use broadleaf_units::{FileId, SpaceId};
 
 use super::Rng;
@@ -113,9 +115,14 @@ impl Near {
 
     fn change(&mut self, rng: &mut Rng) {
         let pages = some_pages(rng);
-        match rng.below(14) {
+        match rng.below(16) {
             0..3 => self.event(Event::Advise(bytes(&pages), Advice::DontNeed)),
             3..5 => self.event(Event::Unmap(bytes(&pages))),
+            14 | 15 => self.event(Event::Populate {
+                range: bytes(&pages),
+                touch: rng.pick(&[KernelTouch::Load, KernelTouch::Store, KernelTouch::AsMapped]),
+                origin: TouchOrigin::Request,
+            }),
             5..7 if self.is_told() => self.map(rng, &pages),
             7..9 => {
                 let rights = some_rights(rng);

@@ -64,6 +64,7 @@ impl Writer {
             Action::Leave => self.leave(rng),
             Action::Noise => self.noise(rng),
             Action::Advise => self.advise(rng),
+            Action::Populate => self.populate(rng),
             Action::Unmap => self.unmap(rng),
             Action::Protect => self.protect(rng),
             Action::Remap => self.remap(rng),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use broadleaf_trace::{Mapping, Protection};
+use broadleaf_trace::{KernelTouch, Mapping, Protection};
 use broadleaf_units::{FileId, SpaceId};
 
 use super::piece::Piece;
@@ -67,6 +67,18 @@ impl Memory {
 
     fn note_peak(&mut self) {
         self.peak = self.peak.max(self.resident.len() as u64);
+    }
+
+    /// Whether a page is one that the kernel touches when it populates memory.
+    pub(super) fn is_touched_by_kernel(
+        &mut self,
+        space: SpaceId,
+        page: u64,
+        touch: KernelTouch,
+    ) -> bool {
+        self.mappings(space);
+        let mappings = &self.mappings[&space];
+        mappings.kernel_stores(page, touch, &self.files).is_some()
     }
 
     /// How many base pages of `piece` are resident.

@@ -76,11 +76,7 @@ impl Replay<'_> {
 
     /// The order of events at one access: the fault, the lookup, the policy that is told of a miss, the load of the entry.
     fn reference(&mut self, page: u64) {
-        if !self.memory.is_resident(self.space, page) {
-            self.counts.page_faults += 1;
-            self.memory.bring_in(self.space, page);
-            self.asked_at_fault(page);
-        }
+        self.fault_if_absent(page);
         let found = self.memory.page_around(self.space, page);
         if !self.tlb.entries.contains(&found) {
             self.counts.misses += 1;
@@ -90,6 +86,14 @@ impl Replay<'_> {
         }
         let page = self.memory.page_around(self.space, page);
         self.using(page);
+    }
+
+    fn fault_if_absent(&mut self, page: u64) {
+        if !self.memory.is_resident(self.space, page) {
+            self.counts.page_faults += 1;
+            self.memory.bring_in(self.space, page);
+            self.asked_at_fault(page);
+        }
     }
 
     fn note_use(&mut self, page: Piece) {
@@ -234,6 +238,13 @@ impl Replay<'_> {
             Event::Advise(range, Advice::DontNeed | Advice::Remove) => {
                 memory.lose_pages(space, &pages_in(*range));
                 self.given_back(space, &pages_in(*range));
+            }
+            Event::Populate { range, touch, .. } => {
+                for page in pages_in(*range) {
+                    if self.memory.is_touched_by_kernel(space, page, *touch) {
+                        self.fault_if_absent(page);
+                    }
+                }
             }
             Event::Brk(range) => {
                 let gone = memory.set_heap(space, pages_in(*range));

@@ -173,6 +173,7 @@ impl Policy for Linux {
             fault_around: self.given.small("fault_around"),
             beyond_looking: Some(Beyond::References),
             zero_page: self.given.is_on("zero_page"),
+            obeys_collapse: true,
             ..Needs::default()
         }
     }

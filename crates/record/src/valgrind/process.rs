@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use broadleaf_trace::{Event, Totals};
+use broadleaf_trace::{Event, Range, Totals};
 
 use super::order::Fork;
 use super::ring::Segment;
@@ -113,6 +113,16 @@ impl Process {
         sink.event(self.teller.streams().heads.end(), event);
     }
 
+    /// The kernel touches a range: a stack that it reaches below grows first, as by a reference.
+    fn stack_grows_by<S: Sink>(&mut self, range: Range, sink: &mut S) {
+        let mut stack = self.teller.stack();
+        if stack.grows_by(range.start.0) {
+            stack.grow(range.start.0);
+            self.teller.set_stack(stack);
+            self.event(&stack.event(), sink);
+        }
+    }
+
     fn record<S: Sink>(
         &mut self,
         record: u8,
@@ -137,6 +147,9 @@ impl Process {
             kind::FORK if self.child_told => self.child_told = false,
             _ => {
                 if let Some(event) = read.event(record) {
+                    if let Event::Populate { range, .. } = event {
+                        self.stack_grows_by(range, sink);
+                    }
                     self.event(&event, sink);
                     if let (Event::Fork { child }, Some(number)) = (event, self.forking) {
                         self.forking = None;

@@ -79,6 +79,11 @@ impl Teller {
         self.places.stack = stack;
     }
 
+    /// Where the stack is.
+    pub(super) const fn stack(&self) -> Stack {
+        self.places.stack
+    }
+
     /// A block that the tool describes: its patterns and references get the next numbers.
     pub(super) fn block(&mut self, items: impl Iterator<Item = Item>) -> Result<(), BadExecution> {
         let mut pattern = Pattern {

@@ -1,6 +1,8 @@
 //! What the Valgrind tool writes: the other side of `recorder/valgrind/wire.h`. The two change together.
 
-use broadleaf_trace::{Advice, Backing, Event, Mapping, Protection, Range};
+use broadleaf_trace::{
+    Advice, Backing, Event, KernelTouch, Mapping, Protection, Range, TouchOrigin,
+};
 use broadleaf_units::{FileId, ThreadId, VirtAddr};
 
 pub(super) const MAGIC: u32 = 0x424c_5631;
@@ -58,6 +60,7 @@ pub(super) mod kind {
     pub(in super::super) const THREAD_RUN: u8 = 16;
     pub(in super::super) const THREAD_END: u8 = 17;
     pub(in super::super) const FORKING: u8 = 18;
+    pub(in super::super) const POPULATE: u8 = 19;
 }
 
 /// What a block does, one thing after the other.
@@ -197,6 +200,19 @@ impl Payload<'_> {
                     other => Advice::Other(other),
                 },
             ),
+            kind::POPULATE => Event::Populate {
+                range: self.range(),
+                touch: match self.number() {
+                    0 => KernelTouch::Load,
+                    1 => KernelTouch::Store,
+                    3 => KernelTouch::Collapse,
+                    _ => KernelTouch::AsMapped,
+                },
+                origin: match self.number() {
+                    0 => TouchOrigin::Request,
+                    _ => TouchOrigin::Buffer,
+                },
+            },
             kind::BRK => Event::Brk(self.range()),
             kind::FILE => Event::File {
                 id: FileId(self.number() as u32),

@@ -189,6 +189,7 @@ const fn name(event: &Event) -> &'static str {
         Event::Protect(..) => "protect",
         Event::Remap { .. } => "remap",
         Event::Advise(..) => "advise",
+        Event::Populate { .. } => "populate",
         Event::Brk(_) => "brk",
         Event::StackGrow(_) => "stack_grow",
         Event::File { .. } => "file",
