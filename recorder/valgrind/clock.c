@@ -23,7 +23,7 @@ enum { REALTIME, MONOTONIC, PROCESS_TIME, THREAD_TIME, MONOTONIC_RAW, REALTIME_C
        REALTIME_ALARM, BOOTTIME_ALARM, TAI = 11, CLOCKS };
 
 UInt bl_clock = CLOCK_PROGRAM;
-UInt bl_clock_rate = 2000; /* instructions in a microsecond */
+UInt bl_clock_rate = 3500; /* instructions in a microsecond */
 
 static UShort weights[MAX_PATTERNS + 1]; /* instructions of each pattern */
 static ULong  executed;       /* instructions in the segments so far */

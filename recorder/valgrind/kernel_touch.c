@@ -128,7 +128,7 @@ void bl_touches_after(UInt number, const UWord* args)
       case __NR_mlock:
          bl_populated(args[0], args[1], TOUCH_AS_MAPPED);
          break;
-      case __NR_mlock2:
+      case CALL_MLOCK2:
          if (!(args[2] & 1)) /* MLOCK_ONFAULT */
             bl_populated(args[0], args[1], TOUCH_AS_MAPPED);
          break;

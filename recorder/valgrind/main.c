@@ -25,7 +25,7 @@ static void usage(void)
                "    --unit-shift=6..12      log2 of the unit in which places are told [12]\n"
                "    --follow-children=no|yes record what the program forks [no]\n"
                "    --clock=wall|program|date which clocks the program sees run by its instructions [program]\n"
-               "    --clock-rate=N           instructions in a microsecond of such a clock [2000]\n");
+               "    --clock-rate=N           instructions in a microsecond of such a clock [3500]\n");
 }
 
 static void debug_usage(void) { VG_(printf)("    (none)\n"); }

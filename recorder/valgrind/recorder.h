@@ -7,7 +7,7 @@
    placement.c   mappings where the kernel would have put them
    kernel_touch.c  memory that system calls make resident
    clock.c       the time that the program is shown
-   remap.c       mremap(MREMAP_DONTUNMAP) */
+   missing_calls.c  system calls that Valgrind lacks */
 #ifndef BROADLEAF_RECORDER_H
 #define BROADLEAF_RECORDER_H
 
@@ -117,7 +117,8 @@ void bl_clock_after(ThreadId tid, UInt number, const UWord* args, UWord result);
 void bl_clock_deadline(ThreadId tid, UInt number, const UWord* args);
 void bl_clock_deadline_back(ThreadId tid);
 
-/* remap.c */
+/* missing_calls.c */
+#define CALL_MLOCK2 325
 Bool bl_leaves_mapping(UWord flags); /* of an mremap */
 
 /* startup.c */

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use broadleaf_record::valgrind::Clock;
 use clap::{Args, ValueEnum};
 
 /// Record a program's memory references
@@ -39,6 +40,15 @@ pub(crate) struct Record {
     #[arg(long)]
     pub(crate) follow_children: bool,
 
+    /// The clock that the program sees
+    #[arg(long, value_name = "CLOCK", default_value = "program")]
+    pub(crate) clock: ClockName,
+
+    /// Instructions in a microsecond of the program's clock
+    #[arg(long, value_name = "N", default_value_t = Clock::RATE,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) clock_rate: u32,
+
     /// Overwrite FILE where it exists
     #[arg(long)]
     pub(crate) force: bool,
@@ -46,6 +56,28 @@ pub(crate) struct Record {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Which clock a recorded program sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClockName {
+    /// Elapsed and processor time follow the instructions that the program executes; the date is real
+    Program,
+    /// The date follows them as well
+    Date,
+    /// All clocks are real: the program seems to run many times slower
+    Wall,
+}
+
+impl Record {
+    /// The clock that the program sees.
+    pub(crate) const fn clock(&self) -> Clock {
+        match self.clock {
+            ClockName::Program => Clock::Program(self.clock_rate),
+            ClockName::Date => Clock::Date(self.clock_rate),
+            ClockName::Wall => Clock::Wall,
+        }
+    }
 }
 
 /// What can record.

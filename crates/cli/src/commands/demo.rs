@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use broadleaf_record::valgrind::Options;
+use broadleaf_record::valgrind::{Clock, Options};
 use broadleaf_report::View;
 use broadleaf_report::number::grouped;
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
@@ -50,6 +50,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         grain: Grain::Page,
         instructions: false,
         follow_children: false,
+        clock: Clock::default(),
         level: DEFAULT_LEVEL,
         recorder: made_by("tool for Valgrind"),
     };

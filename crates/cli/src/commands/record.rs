@@ -39,6 +39,7 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
             grain: options.grain.into(),
             instructions: options.instructions,
             follow_children: options.follow_children,
+            clock: options.clock(),
             level: DEFAULT_LEVEL,
             recorder: made_by("tool for Valgrind"),
         },

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use broadleaf_record::valgrind::Options;
+use broadleaf_record::valgrind::{Clock, Options};
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
 use super::Setting;
@@ -46,6 +46,7 @@ pub(crate) fn recording(
             grain: Grain::Page,
             instructions: false,
             follow_children: true,
+            clock: Clock::default(),
             level: DEFAULT_LEVEL,
             recorder: made_by("tool for Valgrind"),
         };

@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 use std::{env, fs};
 
 use super::leftovers;
-use super::session::{Options, RecordError};
+use super::session::{Clock, Options, RecordError};
 
 /// The tool, as it was built with this program; empty where it was not.
 static TOOL: &[u8] = include_bytes!(env!("BROADLEAF_TOOL"));
@@ -112,9 +112,19 @@ impl Workplace {
             } else {
                 "--follow-children=no"
             })
+            .args(clock_arguments(options.clock))
             .args(["--smc-check=all-non-file", "--"])
             .args(&options.command);
     }
+}
+
+fn clock_arguments(clock: Clock) -> Vec<String> {
+    let (name, rate) = match clock {
+        Clock::Wall => ("wall", Clock::RATE),
+        Clock::Program(rate) => ("program", rate),
+        Clock::Date(rate) => ("date", rate),
+    };
+    vec![format!("--clock={name}"), format!("--clock-rate={rate}")]
 }
 
 /// The program's file, found as a shell finds it.

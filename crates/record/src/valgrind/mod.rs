@@ -22,4 +22,4 @@ mod tests;
 mod totals;
 mod wire;
 
-pub use session::{Finished, Options, Progress, RecordError, record};
+pub use session::{Clock, Finished, Options, Progress, RecordError, record};

@@ -31,10 +31,34 @@ pub struct Options {
     pub instructions: bool,
     /// Record the processes that the program forks too.
     pub follow_children: bool,
+    /// The clock that the program sees.
+    pub clock: Clock,
     /// Level of compression, as Zstandard counts.
     pub level: i32,
     /// Name and version of what records, for the trace's head.
     pub recorder: String,
+}
+
+/// The clock that a recorded program sees. A rate is a number of instructions in a microsecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The real one: the program takes many times longer by it than without the recorder.
+    Wall,
+    /// Clocks that count from an arbitrary start, and processor time, run by what the program executes.
+    Program(u32),
+    /// The date does too.
+    Date(u32),
+}
+
+impl Clock {
+    /// Instructions in a microsecond unless told: what gzip and allocators reached on a processor of 3 GHz.
+    pub const RATE: u32 = 3500;
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::Program(Self::RATE)
+    }
 }
 
 /// How far a recording is.

@@ -3,6 +3,7 @@
 mod counts;
 mod forks;
 mod grains;
+mod kernel;
 mod placement;
 mod processes;
 mod signals;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::OnceLock;
 
-use broadleaf_record::valgrind::{Options, RecordError, record};
+use broadleaf_record::valgrind::{Clock, Options, RecordError, record};
 use broadleaf_trace::{Event, Grain, Item, Lead, Totals, TraceReader, Visit};
 
 /// Whether programs can be recorded here; says why where they cannot.
@@ -69,6 +69,7 @@ pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
         grain: Grain::Page,
         instructions: false,
         follow_children: false,
+        clock: Clock::default(),
         level: 1,
         recorder: "test".into(),
     }

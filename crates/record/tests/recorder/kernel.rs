@@ -1,0 +1,159 @@
+//! What the kernel does for a program: memory that it populates, the time that it tells, and calls that Valgrind lacks;
+//! and the locked instructions, which Valgrind takes apart.
+
+use std::process::Command;
+
+use broadleaf_record::valgrind::Clock;
+use broadleaf_trace::{Event, KernelTouch, TouchOrigin};
+
+use crate::support::{can_record, compiled, folder, options, recorded, totals, trace_with};
+
+const PAGE: u64 = 4096;
+
+/// `programs/locked.c` has 1,000 locked instructions and no other reference.
+#[test]
+fn a_locked_instruction_is_one_load_and_one_store() {
+    let place = folder();
+    let flags = ["-nostdlib", "-static", "-mcx16"];
+    if !can_record() {
+        return;
+    }
+    let Some(program) = compiled("locked", &flags, place.path()) else {
+        return;
+    };
+    let counted = totals(&recorded(&[program]).visits(0));
+    assert_eq!((counted.loads, counted.stores), (1000, 1000));
+}
+
+/// How many pages of each kind a recording of `programs/populated.c` populates on request, in order.
+#[test]
+fn what_a_system_call_populates_is_told_by_page() {
+    use KernelTouch::{AsMapped, Load, Store};
+    let place = folder();
+    if !can_record() {
+        return;
+    }
+    let Some(program) = compiled("populated", &[], place.path()) else {
+        return;
+    };
+    let recording = recorded(&[program]);
+    assert!(recording.status.success(), "{:?}", recording.status);
+    let (mut requested, mut buffers) = (Vec::new(), Vec::new());
+    for event in recording.events(0) {
+        let Event::Populate {
+            range,
+            touch,
+            origin,
+        } = event
+        else {
+            continue;
+        };
+        assert_eq!((range.start.0 % PAGE, range.len % PAGE), (0, 0));
+        let told = (range.len / PAGE, touch);
+        match origin {
+            TouchOrigin::Request => requested.push(told),
+            TouchOrigin::Buffer => buffers.push(told),
+        }
+    }
+    let expected = [
+        (11, Load),
+        (12, Store),
+        (13, AsMapped),
+        (14, AsMapped),
+        (16, AsMapped), // and not the 15 pages of MLOCK_ONFAULT
+        (16384, Load),
+        (20000 - 16384, Load),
+    ];
+    assert_eq!(requested, expected);
+    // A buffer that is filled a thousand times is told once.
+    let of_buffer = buffers.iter().filter(|told| **told == (17, Store));
+    assert_eq!(of_buffer.count(), 1, "{buffers:?}");
+    assert!(buffers.len() < 30, "{buffers:?}");
+}
+
+#[test]
+fn pages_move_and_leave_their_mapping() {
+    let place = folder();
+    if !can_record() {
+        return;
+    }
+    let Some(program) = compiled("remapped", &[], place.path()) else {
+        return;
+    };
+    let native = Command::new(&program).status().expect("it starts");
+    if !native.success() {
+        eprintln!("skipped: this kernel does not know MREMAP_DONTUNMAP");
+        return;
+    }
+    let recording = recorded(&[program]);
+    assert!(recording.status.success(), "{:?}", recording.status);
+    let events = recording.events(0);
+    let moves = events.windows(2).filter_map(|pair| match pair {
+        [Event::Remap { from, to }, next] => Some((from, to, next)),
+        _ => None,
+    });
+    let moves: Vec<_> = moves.collect();
+    assert_eq!(moves.len(), 2, "{moves:?}");
+    for (from, to, next) in moves {
+        assert_eq!((from.len, to.len), (40 * PAGE, 40 * PAGE));
+        let Event::Map(mapping) = next else {
+            panic!("{next:?} follows a move");
+        };
+        assert_eq!(mapping.range, *from);
+    }
+}
+
+/// What `programs/clocks.c` prints under a clock: milliseconds of execution by the monotonic clock, its coarse form, time
+/// since boot, processor time, the thread's, and the date; of a sleep; of a wait until a deadline; steps back; and whether
+/// the deadline was still the program's own after the wait.
+fn times(clock: Clock) -> Option<Vec<i64>> {
+    let place = folder();
+    let program = compiled("clocks", &["-lpthread"], place.path())?;
+    let printed = place.path().join("printed");
+    let script = format!("exec {} >{}", program.display(), printed.display());
+    let mut what = options(&["sh", "-c", &script]);
+    what.clock = clock;
+    let recording = trace_with(&what).expect("the recording works");
+    assert!(recording.status.success());
+    let text = std::fs::read_to_string(printed).expect("what it printed");
+    let numbers = text.split_whitespace().map(|number| number.parse());
+    Some(numbers.collect::<Result<_, _>>().expect("numbers"))
+}
+
+/// The program executes some 60 million instructions: 600 ms by a clock of 100 to a microsecond, on any machine.
+#[test]
+fn the_programs_clock_runs_by_its_instructions() {
+    if !can_record() {
+        return;
+    }
+    let Some(times) = times(Clock::Program(100)) else {
+        return;
+    };
+    eprintln!("{times:?}");
+    let [elapsed, coarse, since_boot, process, thread, ..] = times[..] else {
+        panic!("{times:?}");
+    };
+    for by_instructions in [elapsed, coarse, since_boot, process, thread] {
+        assert!((400..1500).contains(&by_instructions), "{times:?}");
+    }
+    let [.., slept, waited, back, same_deadline] = times[..] else {
+        panic!("{times:?}");
+    };
+    assert!((200..1000).contains(&slept), "{times:?}");
+    assert!((195..1000).contains(&waited), "{times:?}");
+    assert_eq!((back, same_deadline), (0, 1), "{times:?}");
+}
+
+#[test]
+fn only_the_clock_of_the_date_runs_the_date() {
+    if !can_record() {
+        return;
+    }
+    // Slow clocks: hardly any real time is as long.
+    let (Some(program), Some(date)) = (times(Clock::Program(1)), times(Clock::Date(1))) else {
+        return;
+    };
+    eprintln!("{program:?}, {date:?}");
+    assert!(program[0] > 40_000 && program[5] < 40_000, "{program:?}");
+    assert!(date[0] > 40_000 && date[5] > 40_000, "{date:?}");
+}
