@@ -433,3 +433,33 @@ fn advice(from: &mut Cursor<'_>) -> Result<Advice, &'static str> {
         number => Advice::Other(number),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file's size bounds the work that its events ask for.
+    #[test]
+    fn an_event_populates_64_mib_at_most() {
+        let populate = |len| Event::Populate {
+            range: Range {
+                start: VirtAddr(1 << 40),
+                len,
+            },
+            touch: KernelTouch::AsMapped,
+            origin: TouchOrigin::Request,
+        };
+        let mut encoder = EventEncoder::new();
+        assert!(encoder.push(0, &populate(Event::MOST_POPULATED)).is_ok());
+        let more = encoder.push(0, &populate(Event::MOST_POPULATED + 4096));
+        assert!(matches!(more, Err(WriteError::Event(_))), "{more:?}");
+    }
+
+    #[test]
+    fn an_unknown_access_of_the_kernel_is_refused() {
+        assert!(parse(POPULATE, &[0, 0, 3, 1]).is_ok());
+        assert!(parse(POPULATE, &[0, 0, 4, 0]).is_err());
+        assert!(parse(POPULATE, &[0, 0, 0, 2]).is_err());
+        assert!(parse(POPULATE, &[0, 0, 0]).is_err());
+    }
+}

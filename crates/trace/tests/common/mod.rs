@@ -6,6 +6,7 @@ pub(crate) mod teller;
 use std::io::Cursor;
 
 use broadleaf_trace::{
+    KernelTouch, TouchOrigin,
     Advice, Backing, DEFAULT_LEVEL, Encoder, Event, Grain, Header, Item, Lead, Mapping, Options,
     Protection, Range, ReadOptions, Recoder, TraceError, TraceIndex, TraceReader, Visit,
 };
@@ -240,6 +241,20 @@ fn advice() -> impl Strategy<Value = Advice> {
     ]
 }
 
+fn populate() -> impl Strategy<Value = Event> {
+    use KernelTouch::{AsMapped, Collapse, Load, Store};
+    let touch = prop_oneof![Just(Load), Just(Store), Just(AsMapped), Just(Collapse)];
+    let origin = prop_oneof![Just(TouchOrigin::Request), Just(TouchOrigin::Buffer)];
+    (range(), touch, origin).prop_map(|(range, touch, origin)| Event::Populate {
+        range: Range {
+            len: range.len.min(Event::MOST_POPULATED),
+            ..range
+        },
+        touch,
+        origin,
+    })
+}
+
 /// Any event but a switch of spaces.
 pub(crate) fn event() -> impl Strategy<Value = Event> {
     let text = "[a-zé/ ]{0,12}";
@@ -256,6 +271,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         (range(), protection()).prop_map(|(range, protection)| Event::Protect(range, protection)),
         (range(), range()).prop_map(|(from, to)| Event::Remap { from, to }),
         (range(), advice()).prop_map(|(range, advice)| Event::Advise(range, advice)),
+        populate(),
         range().prop_map(Event::Brk),
         range().prop_map(Event::StackGrow),
         (any::<u32>(), any::<u64>(), text).prop_map(|(id, size, path)| Event::File {
