@@ -25,11 +25,9 @@ fn replayed(items: &Items, policy: &str, limited: bool) -> CellResult {
     } else {
         Plan::new(policies, machines)
     };
-    let outcome = run(
-        &mut items.clone(),
-        &plan.expect("a plan"),
-        &mut |_| ControlFlow::Continue(()),
-    );
+    let outcome = run(&mut items.clone(), &plan.expect("a plan"), &mut |_| {
+        ControlFlow::Continue(())
+    });
     outcome.expect("a replay").results.remove(0)
 }
 
@@ -46,8 +44,17 @@ fn a_populated_page_is_a_fault_and_no_reference() {
         assert_eq!((result.resident_pages, result.l1_misses), (40, 10));
     }
     // The policy is asked as at a fault: of 40 pages, and of their stores.
-    for (policy, promotions) in [("pop-40", 1), ("pop-41", 0), ("dirty-40", 1), ("dirty-41", 0)] {
-        assert_eq!(replayed(&items, policy, false).promotions, promotions, "{policy}");
+    for (policy, promotions) in [
+        ("pop-40", 1),
+        ("pop-41", 0),
+        ("dirty-40", 1),
+        ("dirty-41", 0),
+    ] {
+        assert_eq!(
+            replayed(&items, policy, false).promotions,
+            promotions,
+            "{policy}"
+        );
     }
 }
 

@@ -3,9 +3,7 @@
 use broadleaf_units::{FileId, ThreadId, VirtAddr};
 
 use crate::error::{Bad, Section, WriteError};
-use crate::event::{
-    Advice, Backing, Event, KernelTouch, Mapping, Protection, Range, TouchOrigin,
-};
+use crate::event::{Advice, Backing, Event, KernelTouch, Mapping, Protection, Range, TouchOrigin};
 use crate::section::Stream;
 use crate::varint::{self, Cursor};
 

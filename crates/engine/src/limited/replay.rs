@@ -183,10 +183,7 @@ impl<'a, 'p> Replay<'a, 'p> {
         Ok(Ended::AtItsEnd)
     }
 
-    fn visits(
-        &mut self,
-        visits: impl IntoIterator<Item = Visit>,
-    ) -> Result<(), Refused> {
+    fn visits(&mut self, visits: impl IntoIterator<Item = Visit>) -> Result<(), Refused> {
         for visit in visits {
             let mut sums = Sums {
                 instructions: visit.instructions.into(),

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use broadleaf_trace::{
-    Advice, Backing, Event, KernelTouch, Mapping, Protection, TouchOrigin,
-};
+use broadleaf_trace::{Advice, Backing, Event, KernelTouch, Mapping, Protection, TouchOrigin};
 use broadleaf_units::FileId;
 
 use super::Rng;

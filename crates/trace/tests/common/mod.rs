@@ -6,9 +6,9 @@ pub(crate) mod teller;
 use std::io::Cursor;
 
 use broadleaf_trace::{
-    KernelTouch, TouchOrigin,
-    Advice, Backing, DEFAULT_LEVEL, Encoder, Event, Grain, Header, Item, Lead, Mapping, Options,
-    Protection, Range, ReadOptions, Recoder, TraceError, TraceIndex, TraceReader, Visit,
+    Advice, Backing, DEFAULT_LEVEL, Encoder, Event, Grain, Header, Item, KernelTouch, Lead,
+    Mapping, Options, Protection, Range, ReadOptions, Recoder, TouchOrigin, TraceError, TraceIndex,
+    TraceReader, Visit,
 };
 use broadleaf_units::{FileId, SpaceId, ThreadId, VirtAddr};
 use proptest::prelude::*;
