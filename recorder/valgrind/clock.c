@@ -127,13 +127,16 @@ void bl_clock_thread(ThreadId before)
 
 void bl_clock_thread_starts(ThreadId t)
 {
-   if (t < MOST_THREADS)
+   if (t < MOST_THREADS) {
       time_of[t] = 0;
+      deadlines[t].at = 0; /* of a thread that had the number before and ended in the midst of a call */
+   }
 }
 
 void bl_clock_in_child(ThreadId t)
 {
    process_began = thread_began = processor_time();
+   VG_(memset)(deadlines, 0, sizeof deadlines); /* of its parent's threads */
    bl_clock_thread_starts(t);
 }
 

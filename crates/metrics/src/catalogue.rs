@@ -112,7 +112,7 @@ pub const METRICS: &[Metric] = &[
     fact(
         "touched_pages",
         "base pages",
-        "Distinct base pages that the program referenced.",
+        "Distinct base pages that the program referenced or the kernel populated.",
     ),
     cost(
         "resident_pages",
