@@ -400,6 +400,7 @@ static void in_child(ThreadId tid)
    bl_ring_abandon();
    if (!bl_follow_children) {
       VG_(clo_trace_children) = False; /* what it executes runs natively */
+      bl_ring_leave();
       return;
    }
    bl_forget();

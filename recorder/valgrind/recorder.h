@@ -63,6 +63,7 @@ extern Bool bl_recording;
 void bl_ring_open(const HChar* directory);
 void bl_ring_close(UInt ended);
 void bl_ring_abandon(void);     /* in a forked child: the ring is the parent's */
+void bl_ring_leave(void);       /* in a forked child that is not recorded: it still ends with the recorder */
 void bl_ring_flush(void);       /* hands over what there is */
 void bl_ring_forks(void);       /* before a fork whose child is recorded: its ring will say which fork made it */
 void bl_next_segment(void);     /* called by translated code when a segment is full */

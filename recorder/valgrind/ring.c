@@ -3,12 +3,18 @@
 #include "recorder.h"
 
 /* Of the core, which a statically linked tool may call although its headers are not installed. */
+extern Int VG_(safe_fd)(Int fd);
+extern Int VG_(kill)(Int pid, Int signal);
 extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord);
 extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd, Off64T offset);
 extern SysRes VG_(am_munmap_valgrind)(Addr start, SizeT length);
 
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
+#define F_SETFL 4
+#define F_SETOWN 8
+#define F_SETSIG 10
+#define O_ASYNC 020000
 
 Bool               bl_recording = False;
 ThreadId           bl_running = VG_INVALID_THREADID;
@@ -78,15 +84,53 @@ static void give_up(const HChar* why)
    begin_segment(nowhere);
 }
 
+static SysRes open_in_folder(const HChar* name, Int flags)
+{
+   HChar path[VKI_PATH_MAX];
+   VG_(snprintf)(path, sizeof path, "%s/%s", bl_ring_directory, name);
+   return VG_(open)(path, flags | VKI_O_NONBLOCK, 0);
+}
+
+/* Ends this process: its recorder is dead, and a run under Valgrind that nobody records is of no use. */
+static void end_with_recorder(void) { VG_(kill)(VG_(getpid)(), VKI_SIGKILL); }
+
+/* The recorder keeps `life` open for writing as long as it lives. When the kernel closes that end, it sends the owner of each reading end the signal
+   that F_SETSIG names: SIGKILL also ends a process that sleeps in a system call. A forked child shares its parent's end, which has one owner: it
+   opens an end of its own. The end does not survive an exec, so what runs natively is not tied. */
+static void tie_to_recorder(void)
+{
+   static Int life = -1;
+   if (life >= 0)
+      VG_(close)(life);
+   life = -1;
+   SysRes fd = open_in_folder("life", VKI_O_RDONLY);
+   if (sr_isError(fd))
+      return; /* the recording has ended, or the program changed its user */
+   life = VG_(safe_fd)(sr_Res(fd));
+   VG_(do_syscall)(__NR_fcntl, life, F_SETSIG, VKI_SIGKILL, 0, 0, 0, 0, 0);
+   VG_(do_syscall)(__NR_fcntl, life, F_SETOWN, VG_(getpid)(), 0, 0, 0, 0, 0);
+   VG_(do_syscall)(__NR_fcntl, life, F_SETFL, O_ASYNC | VKI_O_NONBLOCK, 0, 0, 0, 0, 0);
+}
+
+/* Whether nobody reads the control pipe. The recorder removes the pipe before it closes the pipe, so a pipe without a reader is a dead recorder's. */
+static Bool recorder_is_dead(void)
+{
+   SysRes fd = open_in_folder("control", VKI_O_WRONLY);
+   if (!sr_isError(fd))
+      VG_(close)(sr_Res(fd));
+   return sr_isError(fd) && sr_Err(fd) == VKI_ENXIO;
+}
+
 static void futex_wake(volatile UInt* word)
 {
    VG_(do_syscall)(__NR_futex, (UWord)word, FUTEX_WAKE, 0x7fffffff, 0, 0, 0, 0, 0);
 }
 
-/* Waits, where the ring is full, until the reader has emptied some segments. If it is gone, so is the use of recording. */
+/* Waits, where the ring is full, until the reader has emptied some segments. The signal of `life` ends this process when the recorder dies; where the
+   kernel sends none, a reader that makes no progress is looked for here. */
 static void wait_for_room(void)
 {
-   static const Int reader_gone_after = 50; /* tenths of a second without progress before the parent is looked for */
+   static const Int look_after = 50; /* tenths of a second without progress */
    Int              waits = 0;
    UInt             enough = WIRE_SEGMENTS - 1;
    for (;;) {
@@ -97,17 +141,10 @@ static void wait_for_room(void)
       __atomic_store_n(&ring->wake_tool_at, ring->head - enough, __ATOMIC_SEQ_CST);
       struct vki_timespec tenth = {0, 100000000};
       VG_(do_syscall)(__NR_futex, (UWord)&ring->tail, FUTEX_WAIT, tail, (UWord)&tenth, 0, 0, 0, 0);
-      if (ring->tail == tail && ++waits >= reader_gone_after) {
+      if (ring->tail == tail && ++waits >= look_after) {
          waits = 0;
-         /* The reader holds a lock on nothing; it shows that it lives by keeping the control pipe open. */
-         HChar path[VKI_PATH_MAX];
-         VG_(sprintf)(path, "%s/control", bl_ring_directory);
-         SysRes fd = VG_(open)(path, VKI_O_WRONLY | VKI_O_NONBLOCK, 0);
-         if (sr_isError(fd)) {
-            give_up("the recorder's reader has gone");
-            return;
-         }
-         VG_(close)(sr_Res(fd));
+         if (recorder_is_dead())
+            end_with_recorder();
       }
    }
 }
@@ -251,6 +288,7 @@ void bl_ring_open(const HChar* directory)
    Int         pid = VG_(getpid)();
    SysRes      fd;
 
+   tie_to_recorder();
    for (;;) {
       VG_(sprintf)(line, "ring.%d.%u\n", pid, sequence++);
       VG_(snprintf)(path, sizeof path, "%s/%s", directory, line);
@@ -260,6 +298,8 @@ void bl_ring_open(const HChar* directory)
          break; /* an exec keeps the process id: the name of the program before it is taken */
    }
    if (sr_isError(fd)) {
+      if (sr_Err(fd) == VKI_ENOENT)
+         end_with_recorder(); /* the folder of a dead recorder was swept */
       give_up("its shared memory could not be made");
       return;
    }
@@ -279,8 +319,9 @@ void bl_ring_open(const HChar* directory)
    ring->fork = fork;
    ring->magic = WIRE_MAGIC;
 
-   VG_(snprintf)(path, sizeof path, "%s/control", directory);
-   fd = VG_(open)(path, VKI_O_WRONLY | VKI_O_NONBLOCK, 0);
+   fd = open_in_folder("control", VKI_O_WRONLY);
+   if (sr_isError(fd) && (sr_Err(fd) == VKI_ENXIO || sr_Err(fd) == VKI_ENOENT))
+      end_with_recorder();
    if (sr_isError(fd) || VG_(write)(sr_Res(fd), line, VG_(strlen)(line)) < 0) {
       give_up("nobody reads the recording");
       return;
@@ -299,6 +340,13 @@ void bl_ring_close(UInt ended)
    futex_wake(&ring->head);
    bl_recording = False;
    begin_segment(nowhere);
+}
+
+void bl_ring_leave(void)
+{
+   tie_to_recorder();
+   if (recorder_is_dead())
+      end_with_recorder();
 }
 
 void bl_ring_abandon(void)

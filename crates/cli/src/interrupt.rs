@@ -2,7 +2,6 @@
 
 mod child;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -37,11 +36,7 @@ pub(crate) fn handle() {
     let mut signals = match SignalsInfo::<WithOrigin>::new(signals) {
         Ok(signals) => signals,
         Err(error) => {
-            // Whoever closed standard error hears nothing, and the program runs.
-            let _ = writeln!(
-                std::io::stderr(),
-                "broadleaf: signals keep their default effect: {error}"
-            );
+            say!("signals keep their default effect: {error}");
             return;
         }
     };

@@ -1,6 +1,9 @@
 //! The `broadleaf` command: files, flags, progress and exit status. What is computed stands in the other crates.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod say;
+
 mod args;
 mod commands;
 mod failure;
@@ -12,7 +15,6 @@ mod provenance;
 mod source;
 mod terminal;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
@@ -38,15 +40,21 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if failure.has_words() {
-                // Nobody may read it; the exit status says it as well.
-                let _ = writeln!(std::io::stderr(), "broadleaf: {failure}");
+                say::say(&failure);
             }
             failure.exit_code()
         }
     }
 }
 
+/// Removes what commands left that were killed. A trace's own folder is swept where the trace is opened.
+fn sweep() {
+    broadleaf_record::scratch::sweep();
+    output::sweep(std::path::Path::new("."));
+}
+
 fn run(cli: Cli) -> Result<(), Failure> {
+    sweep();
     let view = cli.color.view();
     match cli.command {
         Command::Record(options) => commands::record::run(&options),

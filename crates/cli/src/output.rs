@@ -1,18 +1,21 @@
 //! Where results go: standard output, or a file that appears whole or not at all.
 
+mod claim;
+mod direct;
 mod special;
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use broadleaf_report::printable;
 use serde::Serialize;
-use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, reason};
-use crate::interrupt::Unfinished;
+use claim::{Claim, exists};
+
+pub(crate) use claim::{Access, Refused, sweep};
+pub(crate) use direct::{Direct, Kept, Replace};
 
 /// Something to write to. Nothing stands under a file's name before [`Output::finish`].
 #[derive(Debug)]
@@ -28,38 +31,37 @@ enum To {
     Stdout(BufWriter<io::Stdout>),
     /// A file that is no regular one (a pipe, a device) cannot be replaced: it is written to.
     InPlace(BufWriter<File>),
-    File {
-        file: BufWriter<NamedTempFile>,
-        path: PathBuf,
-        force: bool,
-        _unfinished: Unfinished,
-    },
+    File(BufWriter<Claim>),
 }
 
 impl Output {
+    /// Standard output.
+    pub(crate) fn stdout() -> Self {
+        Self {
+            name: "standard output".to_owned(),
+            to: To::Stdout(BufWriter::new(io::stdout())),
+            written: 0,
+        }
+    }
+
     /// Output to `path`, or to standard output where there is none or it is `-`.
     ///
     /// # Errors
     /// [`Failure::Wrong`] where something stands there already and `force` is not given, or nothing can be made there.
-    pub(crate) fn create(path: Option<&Path>, force: bool) -> Result<Self, Failure> {
+    pub(crate) fn create(
+        path: Option<&Path>,
+        force: bool,
+        access: Access,
+    ) -> Result<Self, Failure> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-            return Ok(Self {
-                name: "standard output".to_owned(),
-                to: To::Stdout(BufWriter::new(io::stdout())),
-                written: 0,
-            });
+            return Ok(Self::stdout());
         };
         let path = &resolved(path);
-        let to = match place(path, force)? {
+        let to = match place(path, force, access)? {
             Place::Special(file) => To::InPlace(BufWriter::new(file)),
-            Place::New(file, unfinished) => To::File {
-                file: BufWriter::new(file),
-                path: path.to_owned(),
-                force,
-                _unfinished: unfinished,
-            },
+            Place::New(claim) => To::File(BufWriter::new(claim)),
         };
-        let name = path.display().to_string();
+        let name = shown(path);
         Ok(Self {
             name,
             to,
@@ -89,22 +91,15 @@ impl Output {
         match self.to {
             To::Stdout(mut out) => out.flush().map_err(failed),
             To::InPlace(mut out) => out.flush().map_err(failed),
-            To::File {
-                file,
-                path,
-                force,
-                _unfinished,
-            } => {
-                let file = file
-                    .into_inner()
-                    .map_err(|error| failed(error.into_error()))?;
-                match persist(file, &path, force) {
+            To::File(file) => {
+                let claim = file.into_inner();
+                let mut claim = claim.map_err(|error| failed(error.into_error()))?;
+                match claim.settle() {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                        return Err(exists(&name));
+                        Err(exists(&name))
                     }
-                    done => done.map_err(failed)?,
-                };
-                Ok(())
+                    done => done.map_err(failed),
+                }
             }
         }
     }
@@ -115,7 +110,7 @@ impl Write for Output {
         let written = match &mut self.to {
             To::Stdout(out) => out.write(bytes),
             To::InPlace(out) => out.write(bytes),
-            To::File { file, .. } => file.write(bytes),
+            To::File(file) => file.write(bytes),
         }?;
         self.written += written as u64;
         Ok(written)
@@ -125,7 +120,7 @@ impl Write for Output {
         match &mut self.to {
             To::Stdout(out) => out.flush(),
             To::InPlace(out) => out.flush(),
-            To::File { file, .. } => file.flush(),
+            To::File(file) => file.flush(),
         }
     }
 }
@@ -134,112 +129,6 @@ impl Write for Output {
 fn resolved(path: &Path) -> PathBuf {
     let leads_somewhere = path.is_symlink().then(|| path.canonicalize().ok());
     leads_somewhere.flatten().unwrap_or_else(|| path.to_owned())
-}
-
-/// A recording's file. It has its name from its first chunk on, so that what is written can be read whatever happens; until
-/// then it is a nameless beginning that goes by itself, and what stands under the name stays.
-#[derive(Debug)]
-pub(crate) struct Direct {
-    path: PathBuf,
-    force: bool,
-    to: Recording,
-    named: Named,
-}
-
-/// Whether a [`Direct`] has its name, for whoever has to say what is left of it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Named(Arc<AtomicBool>);
-
-#[derive(Debug)]
-enum Recording {
-    /// Holds nothing, or the head.
-    Begun {
-        file: NamedTempFile,
-        has_head: bool,
-        _unfinished: Unfinished,
-    },
-    Named(File),
-    /// It could not be given its name.
-    Refused,
-}
-
-impl Direct {
-    /// A file that will be at `path`.
-    ///
-    /// # Errors
-    /// [`Failure::Wrong`] where something stands there already and `force` is not given, or nothing can be made there.
-    pub(crate) fn at(path: &Path, force: bool) -> Result<Self, Failure> {
-        let path = &resolved(path);
-        let to = match place(path, force)? {
-            Place::Special(file) => Recording::Named(file),
-            Place::New(file, unfinished) => Recording::Begun {
-                file,
-                has_head: false,
-                _unfinished: unfinished,
-            },
-        };
-        let named = Named::default();
-        named
-            .0
-            .store(matches!(to, Recording::Named(_)), Ordering::Release);
-        Ok(Self {
-            path: path.to_owned(),
-            force,
-            to,
-            named,
-        })
-    }
-
-    /// Tells from now on whether the file has its name.
-    pub(crate) fn named(&self) -> Named {
-        self.named.clone()
-    }
-
-    fn file(&mut self) -> io::Result<&mut File> {
-        self.to = match std::mem::replace(&mut self.to, Recording::Refused) {
-            Recording::Begun { file, .. } => {
-                let file = persist(file, &self.path, self.force)?;
-                self.named.0.store(true, Ordering::Release);
-                Recording::Named(file)
-            }
-            other => other,
-        };
-        match &mut self.to {
-            Recording::Named(file) => Ok(file),
-            _ => Err(io::ErrorKind::AlreadyExists.into()),
-        }
-    }
-}
-
-impl Named {
-    /// One that has its name.
-    #[cfg(test)]
-    pub(crate) fn yes() -> Self {
-        Self(Arc::new(AtomicBool::new(true)))
-    }
-
-    /// Whether it has.
-    pub(crate) fn is(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
-impl Write for Direct {
-    /// What is written first is the head, in one piece; what follows are chunks.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.to {
-            Recording::Begun { file, has_head, .. } if !*has_head => {
-                file.write_all(bytes)?;
-                *has_head = true;
-                Ok(bytes.len())
-            }
-            _ => self.file()?.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file()?.flush()
-    }
 }
 
 /// Refuses an output that is one of the files that are read: `--force` is permission to lose a result, not what it is made of.
@@ -268,66 +157,41 @@ pub(crate) fn refuse_input<'a>(
     if inputs.into_iter().any(is_there) {
         return Err(Failure::Wrong(format!(
             "{}: is read by this command, and would be written over: give another name with -o",
-            output.display()
+            shown(output)
         )));
     }
     Ok(())
 }
 
-/// Where a file can come to stand.
+/// Where a file can be written.
 enum Place {
     /// A pipe, a device: it cannot be replaced, and is written to.
     Special(File),
-    /// A file beside the place, to be named when it means something.
-    New(NamedTempFile, Unfinished),
+    /// A claim to a name in a folder.
+    New(Claim),
 }
 
-/// Looks whether `path` may be written, and begins to.
-fn place(path: &Path, force: bool) -> Result<Place, Failure> {
-    let name = path.display().to_string();
-    let cannot = |error: io::Error| {
-        Failure::Wrong(format!("{name}: cannot write there: {}", reason(&error)))
-    };
+/// Claims `path`, or opens what is no regular file.
+fn place(path: &Path, force: bool, access: Access) -> Result<Place, Refused> {
+    let name = shown(path);
+    let wrong = |why: &str| Refused::Impossible(Failure::Wrong(format!("{name}: {why}")));
     match path.metadata() {
-        Ok(there) if there.is_dir() => Err(Failure::Wrong(format!("{name}: is a directory"))),
-        Ok(there) if there.is_file() && !force => Err(exists(&name)),
-        Ok(there) if !there.is_file() => special::open(path).map(Place::Special).map_err(cannot),
-        Err(_) if path.is_symlink() => Err(Failure::Wrong(format!(
-            "{name}: is a symbolic link to a file that does not exist: give that file's name with -o"
-        ))),
-        _ => {
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty())
-                .unwrap_or(Path::new("."));
-            let file = new_file(folder).map_err(cannot)?;
-            let unfinished = Unfinished::new(file.path());
-            Ok(Place::New(file, unfinished))
+        Ok(there) if there.is_dir() => Err(wrong("is a directory")),
+        Ok(there) if !there.is_file() => {
+            let cannot =
+                |error: io::Error| wrong(&format!("cannot write there: {}", reason(&error)));
+            special::open(path).map(Place::Special).map_err(cannot)
         }
+        Err(_) if path.is_symlink() => Err(wrong(
+            "is a symbolic link to a file that does not exist: give that file's name with -o",
+        )),
+        _ => Claim::take(path, force, access).map(Place::New),
     }
 }
 
-/// Gives a file its name.
-fn persist(file: NamedTempFile, path: &Path, force: bool) -> io::Result<File> {
-    let named = if force {
-        file.persist(path)
-    } else {
-        file.persist_noclobber(path)
-    };
-    named.map_err(|error| error.error)
-}
-
-fn exists(name: &str) -> Failure {
-    Failure::Wrong(format!("{name}: exists already; --force overwrites it"))
-}
-
-/// A file without a meaning yet, with the rights that a new file has.
-fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    tempfile::Builder::new()
-        .prefix(".broadleaf-")
-        .permissions(std::fs::Permissions::from_mode(0o666))
-        .tempfile_in(folder)
+/// A path as messages show it: on one line, and without anything that a terminal would obey.
+pub(crate) fn shown(path: &Path) -> String {
+    printable(&path.display().to_string())
 }
 
 /// `value` for programs.
@@ -338,7 +202,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String, Failure> {
 
 /// Writes `text` to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = Output::create(None, false)?;
+    let mut out = Output::stdout();
     out.write_all(text.as_bytes())
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()

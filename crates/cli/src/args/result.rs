@@ -6,7 +6,7 @@ use broadleaf_report::View;
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::output::{Output, refuse_input};
+use crate::output::{Access, Output, refuse_input};
 
 /// A file for a result.
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ impl ResultFile {
     /// # Errors
     /// Those of [`Output::create`].
     pub(crate) fn create(&self) -> Result<Output, Failure> {
-        Output::create(self.output.as_deref(), self.force)
+        Output::create(self.output.as_deref(), self.force, Access::Everyone)
     }
 
     /// How the result is drawn, where `view` is how standard output would have it: a file has no width and no colours.

@@ -290,12 +290,12 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     for trace in &earlier {
         if let Some(note) = trace.note() {
             let note = format!("{}: {note}", trace.name());
-            eprintln!("broadleaf: {note}");
+            say!("{note}");
             notes.push(note);
         }
     }
     if let Some(note) = trace.note() {
-        eprintln!("broadleaf: {}: {note}", trace.name());
+        say!("{}: {note}", trace.name());
         notes.push(note);
     }
     let is_reference =
@@ -425,7 +425,7 @@ pub(crate) fn policies(names: &[String], named: &[Named]) -> Result<AskedPolicie
         let policy = names::policy_or(name, named)?;
         // The same policy twice would be the same result twice.
         if policies.iter().any(|other| other.name() == policy.name()) {
-            eprintln!("broadleaf: {}", repeated(name.trim(), &policy.name()));
+            say!("{}", repeated(name.trim(), &policy.name()));
         } else {
             policies.push(policy);
             spellings.push(name.trim().to_owned());

@@ -54,8 +54,8 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         level: DEFAULT_LEVEL,
         recorder: made_by("tool for Valgrind"),
     };
-    eprintln!(
-        "broadleaf: recording `sort` while it sorts {} lines ...",
+    say!(
+        "recording `sort` while it sorts {} lines ...",
         grouped(LINES)
     );
     let finished = record(&what, &recording, options.force, true)?;
@@ -65,8 +65,8 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
             summary(&finished, &recording)
         )));
     }
-    eprintln!("broadleaf: {}", summary(&finished, Path::new(&recording)));
-    eprintln!("broadleaf: replaying it under every policy ...");
+    say!("{}", summary(&finished, Path::new(&recording)));
+    say!("replaying it under every policy ...");
     let request = Request {
         memory: None,
         trace: &recording,

@@ -10,7 +10,7 @@ use broadleaf_trace::{Encoder, Header, Options, WriteError};
 use super::record::made_by;
 use crate::args::{Format, Import};
 use crate::failure::Failure;
-use crate::output::{Output, refuse_input};
+use crate::output::{Access, Output, refuse_input};
 use crate::progress::{Progress, Work};
 use crate::source::measured::{Measured, Meter};
 use crate::source::origin::{Origin, Passes};
@@ -19,7 +19,7 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     let path = output_path(options)?;
     refuse_input(&path, [options.input.as_path()])?;
     let mut origin = Origin::open(&options.input, Passes::One)?;
-    let out = Output::create(Some(&path), options.force)?;
+    let out = Output::create(Some(&path), options.force, Access::Owner)?;
     if out.is_terminal() {
         return Err(Failure::wrong(
             "a trace is no text: give a file with -o, or a pipe",
@@ -44,8 +44,8 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     let written = out.written();
     out.finish()?;
     let accesses = counts.loads + counts.stores;
-    eprintln!(
-        "broadleaf: {name}: {} accesses and {} instructions from {} lines, in {} ({:.3} bytes an access)",
+    say!(
+        "{name}: {} accesses and {} instructions from {} lines, in {} ({:.3} bytes an access)",
         grouped(accesses),
         grouped(counts.instructions),
         grouped(counts.lines),

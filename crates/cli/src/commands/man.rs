@@ -10,7 +10,7 @@ use super::manual::page;
 use super::names::unknown;
 use crate::args::{Cli, Man};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Access, Output, shown};
 
 pub(crate) fn run(options: &Man) -> Result<(), Failure> {
     // Each command has its page, and `help` none.
@@ -26,17 +26,19 @@ pub(crate) fn run(options: &Man) -> Result<(), Failure> {
             unknown("no command", name, known, "broadleaf help")
         })?,
     };
-    write(command, &whole, Output::create(None, false)?)
+    write(command, &whole, Output::stdout())
 }
 
 /// Writes the pages of all commands to a folder, or none where one of them stands there already.
 fn write_all(whole: &Command, folder: &Path, force: bool) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::writing(&shown(folder), &error))?;
     let mut pages = Vec::new();
     for command in whole.get_subcommands().chain([whole]) {
         let name = Page::new(command.clone()).get_filename();
-        pages.push((command, Output::create(Some(&folder.join(name)), force)?));
+        pages.push((
+            command,
+            Output::create(Some(&folder.join(name)), force, Access::Everyone)?,
+        ));
     }
     pages
         .into_iter()

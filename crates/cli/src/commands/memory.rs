@@ -9,6 +9,7 @@ use broadleaf_metrics::MemoryAsked;
 use super::{costs, names};
 use crate::args::{FilesAt, Memory};
 use crate::failure::Failure;
+use crate::output::shown;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
 
@@ -151,9 +152,9 @@ fn start(asked: &Memory) -> Result<Start, Failure> {
     let (movable, seed) = (asked.movable, asked.seed);
     if let Some(path) = &asked.buddyinfo {
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::reading(&path.display().to_string(), &error))?;
+            .map_err(|error| Failure::reading(&shown(path), &error))?;
         let wrong =
-            |error: &dyn std::fmt::Display| Failure::Wrong(format!("{}: {error}", path.display()));
+            |error: &dyn std::fmt::Display| Failure::Wrong(format!("{}: {error}", shown(path)));
         let info = Buddyinfo::parse(&text).map_err(|error| wrong(&error))?;
         let free = info.free(None, None).map_err(|error| wrong(&error))?;
         return Ok(Start::Recorded {

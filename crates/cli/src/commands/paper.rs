@@ -6,7 +6,7 @@ use std::io::Write as _;
 use super::names;
 use crate::args::Paper as Arguments;
 use crate::failure::{Failure, reason};
-use crate::output::{Output, print};
+use crate::output::{Access, Output, print, shown};
 use crate::papers::{PAPERS, Paper, Scale, Setting};
 
 pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
@@ -29,13 +29,21 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     let mut files = Vec::new();
     if let Some(folder) = &options.output {
         std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::Wrong(format!("{}: {}", folder.display(), reason(&error))))?;
+            .map_err(|error| Failure::Wrong(format!("{}: {}", shown(folder), reason(&error))))?;
         let csv = experiments().flat_map(|experiment| experiment.tables);
         for name in csv.map(|table| format!("{table}.csv")) {
-            files.push(Output::create(Some(&folder.join(name)), options.force)?);
+            files.push(Output::create(
+                Some(&folder.join(name)),
+                options.force,
+                Access::Everyone,
+            )?);
         }
         let text = folder.join(format!("{}.txt", paper.name));
-        files.push(Output::create(Some(&text), options.force)?);
+        files.push(Output::create(
+            Some(&text),
+            options.force,
+            Access::Everyone,
+        )?);
     }
     let mut text = head(paper, scale, setting.cycles_per_access);
     print(&text)?;

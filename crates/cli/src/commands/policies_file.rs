@@ -17,6 +17,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::in_file::InFile;
 use crate::failure::Failure;
+use crate::output::shown;
 
 /// An expression with a name.
 #[derive(Debug)]
@@ -37,11 +38,7 @@ impl Named {
         } else {
             format!(" ({summary})")
         };
-        format!(
-            "{name} of {}{said} is: {}",
-            file.display(),
-            self.policy.name()
-        )
+        format!("{name} of {}{said} is: {}", shown(file), self.policy.name())
     }
 }
 
@@ -50,7 +47,7 @@ impl Named {
 /// # Errors
 /// With line and column: what is no TOML, an unknown key, an expression that is wrong, a name that is none or stands in the catalogue.
 pub(crate) fn read(path: &Path) -> Result<Vec<Named>, Failure> {
-    let name = path.display().to_string();
+    let name = shown(path);
     let text = std::fs::read_to_string(path).map_err(|error| Failure::reading(&name, &error))?;
     let file = InFile {
         name: &name,

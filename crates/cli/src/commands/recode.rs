@@ -14,7 +14,7 @@ use broadleaf_trace::{
 use super::compare::available_threads;
 use crate::args::Recode;
 use crate::failure::Failure;
-use crate::output::{Output, refuse_input};
+use crate::output::{Access, Output, refuse_input};
 use crate::progress::Progress;
 use crate::source::origin::Passes;
 use crate::source::{ReadError, Reading, Trace, Whole};
@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
     };
     let mut trace = Trace::open(&options.trace, reading, Whole::Work)?;
     let header = header(&trace)?;
-    let out = Output::create(Some(&path), options.force)?;
+    let out = Output::create(Some(&path), options.force, Access::Owner)?;
     if out.is_terminal() {
         return Err(Failure::wrong(
             "a recording is no text: give a file with -o, or a pipe",
@@ -56,8 +56,8 @@ pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
     let out = out.map_err(|error| cannot_write(&out_name, error))?;
     let written = out.written();
     out.finish()?;
-    eprintln!(
-        "broadleaf: {out_name}: {} accesses in {}, where {} has {}",
+    say!(
+        "{out_name}: {} accesses in {}, where {} has {}",
         grouped(accesses),
         size(written),
         trace.name(),

@@ -14,7 +14,7 @@ use broadleaf_trace::{DEFAULT_LEVEL, TraceIndex, WriteError};
 use crate::args::{Engine, Record};
 use crate::failure::{Failure, reason};
 use crate::interrupt::LeftToChild;
-use crate::output::{Direct, Named, refuse_input};
+use crate::output::{Access, Direct, Kept, Refused, Replace, refuse_input, shown};
 use crate::progress::Progress;
 
 pub(crate) fn run(options: &Record) -> Result<(), Failure> {
@@ -27,12 +27,15 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
             "a recording needs a file: standard output is the program's own",
         ));
     }
-    let path = match &options.output {
-        Some(path) => path.clone(),
-        None => free_name(&options.command[0]),
+    // Before the output is claimed: a program that is named by a path, and whatever files its arguments name.
+    let inputs = || options.command.iter().map(Path::new);
+    let (path, output) = match &options.output {
+        Some(path) => {
+            refuse_input(path, inputs())?;
+            (path.clone(), claim(path, options.force)?)
+        }
+        None => claim_free_name(&options.command[0])?,
     };
-    // A program that is named by a path, and whatever files its arguments name.
-    refuse_input(&path, options.command.iter().map(Path::new))?;
     let what = match options.engine {
         Engine::Valgrind => Options {
             command: options.command.clone(),
@@ -45,67 +48,98 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
         },
     };
     // On a terminal the program's output and a bar would spoil each other.
-    let finished = record(&what, &path, options.force, !stdout().is_terminal())?;
-    eprintln!("broadleaf: {}", summary(&finished, &path));
+    let finished = record_to(output, &what, &path, !stdout().is_terminal())?;
+    say!("{}", summary(&finished, &path));
+    if let Some(cause) = finished.likely_cause {
+        say!("warning: the recorder itself may have made the program fail. Likely cause: {cause}");
+    }
     Ok(())
 }
 
-/// Records to `path`, with a bar where that is wanted.
+/// Records to `path`, with a bar if `bar` says so.
 pub(crate) fn record(
     what: &Options,
     path: &Path,
     force: bool,
     bar: bool,
-) -> Result<Finished<Direct>, Failure> {
-    let output = Direct::at(path, force)?;
-    let named = output.named();
-    let bar = Progress::of_recording("recording", bar);
-    let mut show = |state: valgrind::Progress| bar.set(state.bytes, state.accesses);
-    let left = LeftToChild::new();
-    let outcome = valgrind::record(what, output, &mut show);
-    drop((left, bar));
-    outcome.map_err(|error| explain(error, path, &named))
+) -> Result<Finished<()>, Failure> {
+    record_to(claim(path, force)?, what, path, bar)
 }
 
-/// What went wrong, and what is left of it.
-fn explain(error: RecordError, path: &Path, named: &Named) -> Failure {
-    let name = path.display();
+fn claim(path: &Path, force: bool) -> Result<Direct, Refused> {
+    Direct::claim(path, force, Access::Owner, Replace::WhenWhole)
+}
+
+fn record_to(
+    mut output: Direct,
+    what: &Options,
+    path: &Path,
+    bar: bool,
+) -> Result<Finished<()>, Failure> {
+    output.sync_now_and_then();
+    let kept = output.kept();
+    let bar = Progress::of_recording("recording", bar);
+    let left = LeftToChild::starting();
+    let mut show = |state: valgrind::Progress| {
+        left.begun();
+        bar.set(state.bytes, state.accesses);
+    };
+    let outcome = valgrind::record(what, output, &mut show);
+    drop((left, bar));
+    let finished = outcome.map_err(|error| explain(error, path, &kept))?;
+    let (output, finished) = finished.take_output();
+    output.finish().map_err(|error| {
+        let error = WriteError::Io(error);
+        explain(error.into(), path, &kept)
+    })?;
+    Ok(finished)
+}
+
+/// What went wrong, and what is left of the recording.
+fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
+    let name = shown(path);
     match error {
-        RecordError::NoCommand | RecordError::NoProgram(_) | RecordError::Path(_) => {
-            Failure::wrong(error)
-        }
+        RecordError::NoCommand
+        | RecordError::NoProgram(_)
+        | RecordError::CannotRun { .. }
+        | RecordError::Path(_) => Failure::wrong(error),
         RecordError::NoValgrind | RecordError::NotBuilt | RecordError::NothingRecorded(_) => {
             Failure::failed(error)
         }
+        RecordError::Folder { folder, error } => Failure::Failed(format!(
+            "{}: cannot make the recorder's temporary files there: {}; TMPDIR can name another folder",
+            shown(&folder),
+            reason(&error)
+        )),
         RecordError::Io(error) => Failure::Failed(format!(
-            "the recording failed: {}{}",
+            "{name}: the recording failed: {}{}",
             reason(&error),
-            left(path, named)
+            left(kept)
         )),
         RecordError::Write(WriteError::Io(error)) => Failure::Failed(format!(
             "{name}: cannot write the trace: {}{}",
             reason(&error),
-            left(path, named)
+            left(kept)
         )),
         RecordError::Write(_) | RecordError::Tool(_) => {
-            Failure::Failed(format!("{name}: {error}{}", left(path, named)))
+            Failure::Failed(format!("{name}: {error}{}", left(kept)))
         }
     }
 }
 
-/// What can be read of a recording that failed: the file itself knows best.
-fn left(path: &Path, named: &Named) -> String {
-    if !named.is() {
-        return String::new();
-    }
-    let saved = File::open(path)
+/// What can be read of a recording that failed, and where.
+fn left(kept: &Kept) -> String {
+    let Some(path) = kept.at() else {
+        return "; nothing was recorded".to_owned();
+    };
+    let index = File::open(path)
         .ok()
-        .and_then(|file| TraceIndex::read(BufReader::new(file)).ok())
-        .map_or(0, |index| index.totals().accesses());
-    match saved {
-        0 => "; nothing can be read of it".to_owned(),
+        .and_then(|file| TraceIndex::read(BufReader::new(file)).ok());
+    match index.map_or(0, |index| index.totals().accesses()) {
+        0 => format!("; {} holds no whole chunk", shown(path)),
         saved => format!(
-            "; the {} accesses written before can be read with --keep-going",
+            "; {} holds the {} accesses written before, and --keep-going reads them",
+            shown(path),
             grouped(saved)
         ),
     }
@@ -121,7 +155,7 @@ pub(crate) fn made_by(part: &str) -> String {
 }
 
 /// What was recorded, and how the program ended.
-pub(crate) fn summary(finished: &Finished<Direct>, path: &Path) -> String {
+pub(crate) fn summary(finished: &Finished<()>, path: &Path) -> String {
     let bytes = path.metadata().map_or(0, |metadata| metadata.len());
     let accesses = finished.totals.accesses();
     let processes = match finished.processes {
@@ -130,7 +164,7 @@ pub(crate) fn summary(finished: &Finished<Direct>, path: &Path) -> String {
     };
     format!(
         "{}: {} accesses{processes} in {} ({:.3} bytes an access), {:.1} s; the program {}",
-        path.display(),
+        shown(path),
         grouped(accesses),
         size(bytes),
         bytes as f64 / accesses.max(1) as f64,
@@ -147,8 +181,8 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// `PROGRAM.bl` in this folder, or the first of `PROGRAM.1.bl`, `PROGRAM.2.bl` and so on that is free.
-fn free_name(program: &OsStr) -> PathBuf {
+/// Claims `PROGRAM.bl` in this folder, or the first of `PROGRAM.1.bl`, `PROGRAM.2.bl` and so on that is free.
+fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     let program = Path::new(program).file_name().unwrap_or(program);
     let named = |number: u32| {
         let mut name = OsString::from(program);
@@ -159,10 +193,15 @@ fn free_name(program: &OsStr) -> PathBuf {
         });
         PathBuf::from(name)
     };
-    (0..u32::MAX)
-        .map(named)
-        .find(|path| path.symlink_metadata().is_err())
-        .unwrap_or_else(|| named(u32::MAX))
+    for path in (0..u32::MAX).map(named) {
+        match claim(&path, false) {
+            Err(Refused::Taken(_)) => {}
+            claimed => return Ok((path, claimed?)),
+        }
+    }
+    Err(Failure::wrong(
+        "no name is free for the trace: give one with -o",
+    ))
 }
 
 #[cfg(test)]
@@ -172,8 +211,7 @@ mod tests {
 
     fn full(path: &Path) -> String {
         let error = std::io::Error::from_raw_os_error(28);
-        let named = Named::yes();
-        explain(WriteError::Io(error).into(), path, &named).to_string()
+        explain(WriteError::Io(error).into(), path, &Kept::in_file(path)).to_string()
     }
 
     #[test]
@@ -194,16 +232,15 @@ mod tests {
         let said = full(&path);
         assert!(
             said.ends_with(
-                "x.bl: cannot write the trace: No space left on device; \
-                 the 1,234 accesses written before can be read with --keep-going"
-            ),
+                "x.bl holds the 1,234 accesses written before, and --keep-going reads them"
+            ) && said.contains("x.bl: cannot write the trace: No space left on device; "),
             "{said}"
         );
         // The head alone, or less.
         for cut in [0, 10, 60] {
             std::fs::write(&path, &bytes[..cut]).unwrap();
             let said = full(&path);
-            assert!(said.ends_with("; nothing can be read of it"), "{said}");
+            assert!(said.ends_with("x.bl holds no whole chunk"), "{said}");
         }
     }
 }

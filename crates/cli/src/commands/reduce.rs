@@ -13,7 +13,7 @@ use broadleaf_trace::reduced::{ReducedHeader, ReducedWriter};
 use super::compare::{available_threads, machines};
 use crate::args::Reduce;
 use crate::failure::Failure;
-use crate::output::{Output, refuse_input};
+use crate::output::{Access, Output, refuse_input, shown};
 use crate::progress::Progress;
 use crate::source::origin::Passes;
 use crate::source::reduced::{family, hash, path_beside};
@@ -32,16 +32,16 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     };
     let mut trace = Trace::open(&options.trace, reading, Whole::Work)?;
     let name = trace.name().to_owned();
-    // The head has it, so that a reader sees at once whether this was made of the trace that stands beside it.
-    let hash = File::open(&options.trace)
-        .and_then(|mut file| hash(&mut file))
-        .map_err(|error| Failure::reading(&name, &error))?;
-    let out = Output::create(Some(&path), options.force)?;
+    let out = Output::create(Some(&path), options.force, Access::Owner)?;
     if out.is_terminal() {
         return Err(Failure::wrong(
             "a reduced form is no text: give a file with -o, or a pipe",
         ));
     }
+    // The head has it, so that a reader sees at once whether this was made of the trace that stands beside it.
+    let hash = File::open(&options.trace)
+        .and_then(|mut file| hash(&mut file))
+        .map_err(|error| Failure::reading(&name, &error))?;
     let out_name = out.name().to_owned();
     let cannot_write = |error: WriteError| match error {
         WriteError::Io(error) => Failure::writing(&out_name, &error),
@@ -100,8 +100,8 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let (out, kept) = writer.finish().map_err(cannot_write)?;
     let written = out.written();
     out.finish()?;
-    eprintln!(
-        "broadleaf: {out_name}: {} visits are left of {} accesses, in {}",
+    say!(
+        "{out_name}: {} visits are left of {} accesses, in {}",
         grouped(kept),
         grouped(accesses),
         size(written),
@@ -129,7 +129,7 @@ fn output_path(options: &Reduce) -> Result<PathBuf, Failure> {
     if (options.trace.metadata()).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Err(Failure::Wrong(format!(
             "{}: is no file: a reduced form stands beside a trace's file, and the trace is read more than once",
-            options.trace.display()
+            shown(&options.trace)
         )));
     }
     let beside = || path_beside(&options.trace);

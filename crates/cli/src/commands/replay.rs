@@ -15,7 +15,7 @@ use broadleaf_report::{View, replay_table};
 use super::names;
 use crate::args::{Replay, TableOrJson};
 use crate::failure::Failure;
-use crate::output::json;
+use crate::output::{json, shown};
 use crate::provenance::provenance;
 
 pub(crate) fn run(options: &Replay, view: View) -> Result<(), Failure> {
@@ -56,13 +56,13 @@ fn asked(names: &[String]) -> Result<Vec<Box<dyn Policy>>, Failure> {
 
 /// Opens the journal, from its beginning.
 fn open(path: &Path) -> Result<(Header, Ticks<BufReader<File>>), Failure> {
-    let name = path.display().to_string();
+    let name = shown(path);
     let file = File::open(path).map_err(|error| Failure::reading(&name, &error))?;
     read(BufReader::new(file)).map_err(|error| damaged(path, error))
 }
 
 fn damaged(path: &Path, error: JournalError) -> Failure {
-    let name = path.display().to_string();
+    let name = shown(path);
     match error {
         JournalError::Io(error) => Failure::reading(&name, &error),
         error => Failure::Wrong(format!("{name}: {error}")),
@@ -72,7 +72,7 @@ fn damaged(path: &Path, error: JournalError) -> Failure {
 fn unreplayable(path: &Path, error: Unreplayable) -> Failure {
     match error {
         Unreplayable::Journal(error) => damaged(path, error),
-        error => Failure::Wrong(format!("{}: {error}", path.display())),
+        error => Failure::Wrong(format!("{}: {error}", shown(path))),
     }
 }
 
@@ -90,9 +90,9 @@ fn replayed(options: &Replay, asked: Vec<Box<dyn Policy>>) -> Result<Replayed, F
     }
     let torn_bytes = ticks.torn_bytes();
     if torn_bytes > 0 {
-        eprintln!(
-            "broadleaf: {}: its last tick was not written to its end, and {torn_bytes} bytes are left out",
-            path.display()
+        say!(
+            "{}: its last tick was not written to its end, and {torn_bytes} bytes are left out",
+            shown(path)
         );
     }
     let mut policies = vec![recorded(&header, &verified)];

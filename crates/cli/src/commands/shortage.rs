@@ -43,7 +43,7 @@ impl Done<'_> {
         notes: &mut Vec<String>,
     ) -> Result<MemoryAsked, Failure> {
         for warning in self.warnings(results, accesses)? {
-            eprintln!("broadleaf: {warning}");
+            say!("{warning}");
         }
         self.look_at_footprint(references)?;
         notes.append(&mut self.left_out);
@@ -225,7 +225,7 @@ pub(crate) fn refuse_lacking(
         if is_told_sizes(&name) {
             return Err(Failure::Wrong(lacking));
         }
-        eprintln!("broadleaf: {lacking}; it makes no superpages there");
+        say!("{lacking}; it makes no superpages there");
     }
     Ok(())
 }

@@ -32,9 +32,10 @@ const AFTERMATH: Duration = Duration::from_millis(100);
 pub(crate) struct LeftToChild(());
 
 impl LeftToChild {
-    /// To children that come and go.
-    pub(crate) fn new() -> Self {
-        BEGUN.store(true, Ordering::SeqCst);
+    /// To a child that is about to be started, without a change to how this process handles stops. Until [`LeftToChild::begun`]
+    /// a signal that finds no child ends this process.
+    pub(crate) fn starting() -> Self {
+        BEGUN.store(false, Ordering::SeqCst);
         LEFT_TO_CHILD.store(true, Ordering::SeqCst);
         Self(())
     }

@@ -18,7 +18,7 @@ pub(crate) fn is_here(program: &str) -> bool {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
     });
     if !found {
-        eprintln!("broadleaf: {program} is not on this machine: left out");
+        say!("{program} is not on this machine: left out");
     }
     found
 }
@@ -33,7 +33,7 @@ pub(crate) fn recording(
     let folder = setting.folder.as_deref().unwrap_or(work);
     let path = folder.join(format!("{name}.bl"));
     if !path.exists() {
-        eprintln!("broadleaf: recording {name} ...");
+        say!("recording {name} ...");
         let inside = ["env", "-C"].map(OsString::from).into_iter();
         // What the program prints does not belong between tables.
         let silently = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/null"].map(OsString::from);

@@ -9,6 +9,7 @@ use broadleaf_trace::MAGIC;
 use broadleaf_trace::reduced::REDUCED_MAGIC;
 
 use crate::failure::Failure;
+use crate::output::{shown, sweep};
 
 /// Enough of a trace's start to tell what it is.
 const START: u64 = 4096;
@@ -69,8 +70,9 @@ impl Origin {
         if path.as_os_str() == "-" {
             return Self::standard_input(passes);
         }
-        let name = path.display().to_string();
+        let name = shown(path);
         let cannot = |error: io::Error| Failure::reading(&name, &error);
+        sweep(path.parent().unwrap_or(Path::new(".")));
         let file = File::open(path).map_err(cannot)?;
         let metadata = file.metadata().map_err(cannot)?;
         if metadata.is_dir() {

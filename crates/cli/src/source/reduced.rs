@@ -50,7 +50,7 @@ pub(super) fn beside(
     // What is wrong says of which file.
     let passed_over = |wrong: &dyn std::fmt::Display| {
         let name = trace.name();
-        eprintln!("broadleaf: {wrong}; {name} itself is read, which takes longer");
+        say!("{wrong}; {name} itself is read, which takes longer");
         Ok(None)
     };
     let reduced = match Origin::open(&beside, Passes::Several) {

@@ -3,15 +3,17 @@
 #![allow(unsafe_code, reason = "a pipe with a name")]
 
 use std::ffi::{CString, OsStr, OsString};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::{env, fs};
 
-use super::leftovers;
+use super::control::Control;
+use super::life::Life;
 use super::session::{Clock, Options, RecordError};
+use crate::scratch::{self, Purpose, Scratch};
 
 /// The tool, as it was built with this program; empty where it was not.
 static TOOL: &[u8] = include_bytes!(env!("BROADLEAF_TOOL"));
@@ -23,17 +25,23 @@ const VALGRIND_FOLDERS: [&str; 3] = [
 ];
 const BESIDE: [&str; 2] = ["default.supp", "vgpreload_core-amd64-linux.so"];
 
-/// The folders of one recording. They go when this is dropped.
+/// The pipe in the folder of rings on which processes announce themselves.
+const CONTROL: &str = "control";
+/// The pipe there whose end is the recorder's.
+const LIFE: &str = "life";
+
+/// The folders and pipes of one recording. They are removed when this is dropped, in this order.
+///
+/// A process takes a control pipe without a reader for that of a dead recorder, so the folder goes before the pipe is
+/// closed. [`Life`] looks for processes that are left once no further one can find the folder.
 pub(super) struct Workplace {
     /// Holds the tool; somewhere programs may be run from.
-    tool: tempfile::TempDir,
-    /// Holds the rings and the control pipe; in memory where the system has a place for that.
-    pub(super) rings: tempfile::TempDir,
-}
-
-/// What a program refers to is nobody else's business, and what it runs under nobody else's to change.
-fn ours() -> fs::Permissions {
-    fs::Permissions::from_mode(0o700)
+    tool: Scratch,
+    /// Holds the rings and the pipes.
+    rings: Scratch,
+    _life: Life,
+    /// What processes announce.
+    pub(super) control: Control,
 }
 
 impl Workplace {
@@ -46,34 +54,36 @@ impl Workplace {
             .map(Path::new)
             .find(|folder| folder.join(BESIDE[0]).exists())
             .ok_or(RecordError::NoValgrind)?;
-        let tool = tempfile::Builder::new()
-            .prefix("broadleaf-tool-")
-            .permissions(ours())
-            .tempdir()?;
+        let tool = folder_for(Purpose::Tool)?;
+        let in_tool = in_folder(Purpose::Tool);
         let binary = tool.path().join("broadleaf-amd64-linux");
-        fs::write(&binary, TOOL)?;
-        fs::set_permissions(&binary, fs::Permissions::from_mode(0o755))?;
+        fs::write(&binary, TOOL).map_err(in_tool)?;
+        fs::set_permissions(&binary, fs::Permissions::from_mode(0o755)).map_err(in_tool)?;
         for name in BESIDE {
-            symlink(folder.join(name), tool.path().join(name))?;
+            symlink(folder.join(name), tool.path().join(name)).map_err(in_tool)?;
         }
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() {
-            memory.to_owned()
-        } else {
-            env::temp_dir()
-        };
-        let rings = tempfile::Builder::new()
-            .prefix(leftovers::RINGS)
-            .permissions(ours())
-            .tempdir_in(folder)?;
-        leftovers::sweep(rings.path());
-        symlink(tool.path(), rings.path().join(leftovers::TOOL))?;
-        let control = CString::new(rings.path().join(leftovers::CONTROL).as_os_str().as_bytes())?;
-        // SAFETY: the path is a string that ends with a zero byte.
-        if unsafe { libc::mkfifo(control.as_ptr(), 0o600) } != 0 {
-            return Err(io::Error::last_os_error().into());
+        let rings = folder_for(Purpose::Rings)?;
+        let in_rings = in_folder(Purpose::Rings);
+        symlink(tool.path(), rings.path().join(scratch::LINK)).map_err(in_rings)?;
+        let (life, control) = (rings.path().join(LIFE), rings.path().join(CONTROL));
+        for pipe in [&life, &control] {
+            let name = CString::new(pipe.as_os_str().as_bytes())?;
+            // SAFETY: the path is a string that ends with a zero byte.
+            if unsafe { libc::mkfifo(name.as_ptr(), 0o600) } != 0 {
+                return Err(in_rings(io::Error::last_os_error()));
+            }
         }
-        Ok(Self { tool, rings })
+        Ok(Self {
+            _life: Life::open(&life).map_err(in_rings)?,
+            control: Control::open(&control).map_err(in_rings)?,
+            tool,
+            rings,
+        })
+    }
+
+    /// Where the ring of this name is.
+    pub(super) fn ring(&self, name: &str) -> PathBuf {
+        self.rings.path().join(name)
     }
 
     /// Starts the program. Interrupts from the terminal reach it as if it ran alone.
@@ -127,18 +137,15 @@ fn clock_arguments(clock: Clock) -> Vec<String> {
     vec![format!("--clock={name}"), format!("--clock-rate={rate}")]
 }
 
-/// The program's file, found as a shell finds it.
-pub(super) fn find_program(name: &OsStr) -> Option<PathBuf> {
-    let is_program = |path: &Path| {
-        fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    };
-    if name.as_bytes().contains(&b'/') {
-        let path = PathBuf::from(name);
-        return is_program(&path).then_some(path);
+fn folder_for(purpose: Purpose) -> Result<Scratch, RecordError> {
+    Scratch::new(purpose).map_err(in_folder(purpose))
+}
+
+fn in_folder(purpose: Purpose) -> impl Fn(io::Error) -> RecordError + Copy {
+    move |error| RecordError::Folder {
+        folder: purpose.parent(),
+        error,
     }
-    env::split_paths(&env::var_os("PATH")?)
-        .map(|folder| folder.join(name))
-        .find(|path| is_program(path))
 }
 
 /// Kernel, processor and superpage settings, in a line.

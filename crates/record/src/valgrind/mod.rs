@@ -3,13 +3,15 @@
 //! The tool (`recorder/valgrind`, in C) runs inside the recorded process and writes what runs to shared memory ([`ring`]). Here, on another
 //! core, it becomes the streams of a trace ([`tell`]) and is compressed. One thread reads each process.
 
+mod control;
 mod launch;
-mod leftovers;
+mod life;
 mod order;
 mod pack;
 mod paths;
 mod places;
 mod process;
+mod program;
 mod readers;
 mod ring;
 mod session;

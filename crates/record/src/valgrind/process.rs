@@ -50,8 +50,10 @@ pub(super) struct Process {
     heard: bool,
 }
 
-/// A program that pauses loses no more than this if its recording is killed. And for the first chunk of a child its parent waits no longer.
+/// The longest that a program which pauses has references outside the file, and that a parent waits for a child's first chunk.
 const SAFE_AFTER: Duration = Duration::from_secs(1);
+/// The longest that a program which runs has references outside the file: what a killed recorder loses.
+const UNWRITTEN: Duration = Duration::from_secs(2);
 
 impl Process {
     /// One whose first chunk others wait for, or not.
@@ -92,7 +94,7 @@ impl Process {
                 return Ok(Err(stopped));
             }
         }
-        if self.teller.is_enough() {
+        if self.teller.is_enough() || self.ended.elapsed() >= UNWRITTEN {
             return Ok(self.end_chunk(sink));
         }
         if self.awaited {

@@ -1,10 +1,9 @@
 //! One recording, from the program's start to the last byte of the trace.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -13,10 +12,10 @@ use broadleaf_trace::{
     Grain, Header, Options as Contents, Program, Totals, TraceWriter, WriteError,
 };
 
-use super::launch::{Workplace, find_program, machine};
-use super::leftovers;
+use super::launch::{Workplace, machine};
 use super::pack::Shared;
 use super::process::BadWords;
+use super::program;
 use super::readers::Readers;
 use super::sink::Setting;
 
@@ -83,8 +82,33 @@ pub struct Finished<W> {
     pub processes: u32,
     /// How the program ended.
     pub status: ExitStatus,
+    /// Why the program failed, if the recorder itself is likely to have made it fail.
+    pub likely_cause: Option<&'static str>,
     /// Time from the program's start to its end and the last byte.
     pub elapsed: Duration,
+}
+
+impl<W> Finished<W> {
+    /// The output, and the rest.
+    pub fn take_output(self) -> (W, Finished<()>) {
+        let Self {
+            output,
+            totals,
+            processes,
+            status,
+            likely_cause,
+            elapsed,
+        } = self;
+        let rest = Finished {
+            output: (),
+            totals,
+            processes,
+            status,
+            likely_cause,
+            elapsed,
+        };
+        (output, rest)
+    }
 }
 
 /// Why a recording failed.
@@ -96,6 +120,14 @@ pub enum RecordError {
     /// The program's file was not found, or is none.
     #[error("there is no program {0:?}: nothing of that name can be run")]
     NoProgram(OsString),
+    /// Valgrind cannot run the program.
+    #[error("{program:?} {why}")]
+    CannotRun {
+        /// The program's file, or that of a script's interpreter.
+        program: OsString,
+        /// The reason, and what to do.
+        why: &'static str,
+    },
     /// Valgrind is not installed here.
     #[error(
         "recording needs Valgrind, which is not installed here (on Debian: apt-get install valgrind)"
@@ -117,6 +149,14 @@ pub enum RecordError {
     /// The recorder and this program disagree.
     #[error("{0}")]
     Tool(String),
+    /// A folder for the recorder's own files could not be made.
+    #[error("cannot make the recorder's files in {}: {error}", folder.display())]
+    Folder {
+        /// Where it was to be made.
+        folder: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
     /// Something else that the system refused.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -144,11 +184,11 @@ pub fn record<W: Write + Send>(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Finished<W>, RecordError> {
     let name = options.command.first().ok_or(RecordError::NoCommand)?;
-    let program = find_program(name).ok_or_else(|| RecordError::NoProgram(name.clone()))?;
-    let workplace = Workplace::new()?;
+    let program = program::find(name).ok_or_else(|| RecordError::NoProgram(name.clone()))?;
+    program::check(&program)?;
+    let mut workplace = Workplace::new()?;
     let writer = TraceWriter::new(output, &header(options, &program)?)?;
     let shared = Shared::new(writer, options.level);
-    let control = Control::open(&workplace.rings.path().join(leftovers::CONTROL))?;
 
     let began = Instant::now();
     let mut child = workplace.start(options)?;
@@ -159,11 +199,10 @@ pub fn record<W: Write + Send>(
             unit_shift: options.grain.shift().into(),
         };
         let mut readers = Readers::new(&shared, setting);
-        let mut control = control;
         let watch = shared.order.watch();
         let status = loop {
-            for ring in control.announced()? {
-                readers.start(scope, &workplace.rings.path().join(ring))?;
+            for ring in workplace.control.announced()? {
+                readers.start(scope, &workplace.ring(&ring))?;
             }
             shared.order.looked();
             if let Some(status) = child.try_wait()? {
@@ -185,8 +224,8 @@ pub fn record<W: Write + Send>(
         };
         // A ring announced just before the end, and processes that outlive the first.
         loop {
-            for ring in control.announced()? {
-                readers.start(scope, &workplace.rings.path().join(ring))?;
+            for ring in workplace.control.announced()? {
+                readers.start(scope, &workplace.ring(&ring))?;
             }
             shared.order.looked();
             if readers.all_done() {
@@ -210,6 +249,7 @@ pub fn record<W: Write + Send>(
         totals,
         processes,
         status,
+        likely_cause: program::likely_cause(&program, status),
         elapsed: began.elapsed(),
     })
 }
@@ -246,49 +286,4 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
             "threads ran one at a time, in the order that Valgrind's scheduler chose".into(),
         ],
     })
-}
-
-/// The pipe on which processes announce their rings.
-struct Control {
-    pipe: File,
-    text: Vec<u8>,
-}
-
-impl Control {
-    fn open(path: &Path) -> io::Result<Self> {
-        // Open for writing too: otherwise the pipe would end with each process that announces itself.
-        let pipe = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK)
-            .open(path)?;
-        Ok(Self {
-            pipe,
-            text: Vec::new(),
-        })
-    }
-
-    /// The rings announced since the last call.
-    fn announced(&mut self) -> io::Result<Vec<String>> {
-        let mut bytes = [0; 4096];
-        loop {
-            match self.pipe.read(&mut bytes) {
-                Ok(0) => break,
-                Ok(n) => self.text.extend_from_slice(&bytes[..n]),
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        let whole = self
-            .text
-            .iter()
-            .rposition(|&b| b == b'\n')
-            .map_or(0, |at| at + 1);
-        let lines: Vec<u8> = self.text.drain(..whole).collect();
-        Ok(String::from_utf8_lossy(&lines)
-            .lines()
-            .map(str::to_owned)
-            .collect())
-    }
 }

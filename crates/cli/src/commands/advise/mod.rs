@@ -56,10 +56,10 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
         AdviseFormat::Mosalloc => mosalloc::layout(&advice, &places, most),
     };
     if advice.ranges.is_empty() && options.format != AdviseFormat::Table {
-        eprintln!("broadleaf: {NOTHING_PAYS}");
+        say!("{NOTHING_PAYS}");
     }
     for note in notes {
-        eprintln!("broadleaf: {note}");
+        say!("{note}");
     }
     out.write_all(text.as_bytes())
         .map_err(|error| Failure::writing(out.name(), &error))?;
@@ -113,7 +113,7 @@ fn advise(
     summary.hash = trace.hash().unwrap_or_default();
     let mut notes = outcome.notes;
     if let Some(note) = trace.note() {
-        eprintln!("broadleaf: {}: {note}", trace.name());
+        say!("{}: {note}", trace.name());
         notes.push(note);
     }
     notes.extend(left_out);

@@ -54,7 +54,7 @@ pub(super) fn run(options: &Run, rounds: NonZero<u32>, place: Where) -> Result<(
     };
     // What the program writes to its own is thrown away, so standard output is free for the result.
     let place = match place {
-        Where(None) => Where(Some(Output::create(None, false)?)),
+        Where(None) => Where(Some(Output::stdout())),
         place => place,
     };
     print(place, &text)

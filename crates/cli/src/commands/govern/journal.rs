@@ -11,7 +11,7 @@ use broadleaf_policy::Policy;
 use super::{budgets, say};
 use crate::args::Govern;
 use crate::failure::{Failure, reason};
-use crate::output::{Direct, refuse_input};
+use crate::output::{Access, Direct, Replace, refuse_input, shown};
 
 /// A journal under way, or none.
 pub(super) struct Notes(Option<Journal<Direct>>);
@@ -43,8 +43,9 @@ impl Notes {
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_secs()),
         };
-        let journal = Journal::begin(Direct::at(path, options.force)?, &header);
-        let name = path.display().to_string();
+        let file = Direct::claim(path, options.force, Access::Everyone, Replace::WhenBegun)?;
+        let journal = Journal::begin(file, &header);
+        let name = shown(path);
         journal
             .map(|journal| Self(Some(journal)))
             .map_err(|error| Failure::writing(&name, &error))

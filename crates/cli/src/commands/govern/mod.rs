@@ -8,8 +8,6 @@ mod limits;
 mod outcome;
 mod run;
 
-use std::fmt::Display;
-use std::io::Write;
 use std::time::Duration;
 
 use broadleaf_governor::{
@@ -20,6 +18,7 @@ use broadleaf_policy::Policy;
 use super::names;
 use crate::args::Govern;
 use crate::failure::Failure;
+use crate::say::say;
 
 pub(crate) use attach::run as attach;
 pub(crate) use run::run;
@@ -64,11 +63,6 @@ pub(super) fn obstacles(attaching: bool, dry: bool) -> Vec<Obstacle> {
         });
     }
     found
-}
-
-/// Says something on standard error. Where nobody reads that, what goes on must not suffer.
-fn say(words: impl Display) {
-    let _ = writeln!(std::io::stderr(), "broadleaf: {words}");
 }
 
 /// Goes round until no process is left, or `wait`, which is told how long to wait, says that it is enough.

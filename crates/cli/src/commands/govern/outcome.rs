@@ -15,7 +15,7 @@ use broadleaf_report::{governed_summary, printable};
 use crate::args::{Govern, TableOrJson};
 use crate::commands::report::gather::process_report;
 use crate::failure::Failure;
-use crate::output::{Output, json};
+use crate::output::{Access, Output, json};
 use crate::provenance::provenance;
 
 /// What it means that the kernel refused a process.
@@ -50,7 +50,7 @@ impl Where {
         }
         let wanted = options.output.is_some() || options.format == TableOrJson::Json;
         let output = wanted
-            .then(|| Output::create(options.output.as_deref(), options.force))
+            .then(|| Output::create(options.output.as_deref(), options.force, Access::Everyone))
             .transpose()?;
         Ok(Self(output))
     }
@@ -121,8 +121,7 @@ fn unseen(governor: &Governor<Linux>) -> Vec<UnseenProcess> {
 /// Prints it.
 pub(super) fn print(place: Where, text: &str) -> Result<(), Failure> {
     let Some(mut out) = place.0 else {
-        // Where nobody reads standard error there is nowhere to say it.
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        crate::say::text(text);
         return Ok(());
     };
     out.write_all(text.as_bytes())

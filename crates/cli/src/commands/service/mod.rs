@@ -27,7 +27,7 @@ pub(crate) fn run(options: &Service, view: View) -> Result<(), Failure> {
         if obstacle.is_fatal() && !options.once {
             return Err(Failure::failed(obstacle));
         }
-        eprintln!("broadleaf: {obstacle}");
+        say!("{obstacle}");
     }
     if options.once {
         return once::run(&rules, view);

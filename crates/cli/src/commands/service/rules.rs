@@ -11,6 +11,7 @@ use broadleaf_policy::ParseError;
 use crate::commands::in_file::InFile;
 use crate::commands::names;
 use crate::failure::Failure;
+use crate::output::shown;
 
 /// The most bytes of a file of rules.
 const MOST: u64 = 1 << 20;
@@ -32,7 +33,7 @@ pub(super) fn read_again(path: &Path) -> Result<Service, Failure> {
 }
 
 fn read_from(path: &Path, may_be: fn(&FileType) -> bool) -> Result<Service, Failure> {
-    let name = path.display().to_string();
+    let name = shown(path);
     let text = text(path, &name, may_be)?;
     let users = |name: &str| uzers::get_user_by_name(name).map(|user| user.uid());
     let file = InFile {

@@ -114,13 +114,13 @@ impl Turn {
             Ok(rules) => {
                 let count = rules.rules.len();
                 let s = if count == 1 { "" } else { "s" };
-                eprintln!("broadleaf: the file was read again: {count} rule{s}");
+                say!("the file was read again: {count} rule{s}");
                 self.together.set(rules.cpu_together);
                 self.rules = rules;
                 self.find = Instant::now();
             }
             Err(failure) => {
-                eprintln!("broadleaf: {failure}\nbroadleaf: the rules that stood before stand");
+                say!("{failure}\nbroadleaf: the rules that stood before stand");
             }
         }
     }
@@ -151,6 +151,6 @@ impl Turn {
 
     /// Says what was done, for each process.
     pub(super) fn tell(&self, view: View) {
-        eprint!("{}", summary::summary(&self.wards, self.dry, view));
+        crate::say::text(&summary::summary(&self.wards, self.dry, view));
     }
 }

@@ -138,9 +138,10 @@ impl Wards {
 
     fn note_forbidden(&mut self, found: &Found) {
         if self.forbidden.insert(found.command.clone()) {
-            eprintln!(
-                "broadleaf: superpages are forbidden to process {} ({}), by itself or by what started it (prctl PR_SET_THP_DISABLE): such processes are left alone",
-                found.id, found.command
+            say!(
+                "superpages are forbidden to process {} ({}), by itself or by what started it (prctl PR_SET_THP_DISABLE): such processes are left alone",
+                found.id,
+                found.command
             );
         }
     }
@@ -223,9 +224,10 @@ impl Tended {
         if let Some((_, unseen)) = self.governor.unseen().find(|(id, _)| *id == self.id) {
             self.answered = true;
             let no = unseen.no;
-            eprintln!(
-                "broadleaf: process {} ({}) cannot be looked at: {no}. For a process of another user it takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
-                self.id, self.command
+            say!(
+                "process {} ({}) cannot be looked at: {no}. For a process of another user it takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
+                self.id,
+                self.command
             );
         }
     }
@@ -235,9 +237,12 @@ impl Tended {
         let nothing = Counts::default();
         ended.note(&self.command, &self.care.policy, &self.counted, &nothing);
         if self.counted.promotions > 0 {
-            eprintln!(
-                "broadleaf: process {} ({}) is looked after no more: {} superpages made, {} broken for memory",
-                self.id, self.command, self.counted.promotions, self.counted.demotions
+            say!(
+                "process {} ({}) is looked after no more: {} superpages made, {} broken for memory",
+                self.id,
+                self.command,
+                self.counted.promotions,
+                self.counted.demotions
             );
         }
     }

@@ -25,7 +25,7 @@ impl Metrics {
     /// Where nothing can be opened there.
     pub(super) fn at(address: SocketAddr) -> Result<Self, Failure> {
         let server = Server::bind(address)?;
-        eprintln!("broadleaf: metrics at http://{}/metrics", server.address());
+        say!("metrics at http://{}/metrics", server.address());
         Ok(Self(server))
     }
 

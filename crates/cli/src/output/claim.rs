@@ -1,0 +1,356 @@
+//! The claim to a file's name, from the start of a command to its end.
+//!
+//! A claim is a file `.broadleaf-HASH` beside the place, HASH being that of the name, and a lock on it (`flock`). Two commands
+//! that are to write the same file meet in the same claim: the second is refused before it does anything. The kernel releases
+//! the lock of a command that dies; a claim that can be locked is an orphan, and the next command removes it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::shown;
+use crate::failure::{Failure, reason};
+use crate::interrupt::Unfinished;
+
+const PREFIX: &str = ".broadleaf-";
+/// Hexadecimal digits of the hash.
+const DIGITS: usize = 16;
+/// How long another command's sweep may hold the lock of an orphan.
+const SWEEP: Duration = Duration::from_millis(100);
+
+/// Who may read a new file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Its owner alone: a trace holds command lines.
+    Owner,
+    /// Whoever the umask allows.
+    Everyone,
+}
+
+/// A file without a name of its own yet, and the name that it is to get.
+#[derive(Debug)]
+pub(super) struct Claim {
+    pub(super) file: File,
+    /// Where the file is: at first the claim's own path.
+    at: PathBuf,
+    target: PathBuf,
+    /// Whether a file has the target's name, which is to be replaced.
+    replaces: bool,
+    /// The lock on that file, unless this user cannot read it.
+    _old: Option<File>,
+    /// Removes the file if a signal ends the command.
+    unfinished: Option<Unfinished>,
+    /// Whether what is at `at` is to stay when this is dropped.
+    keep: bool,
+}
+
+/// Why a name cannot be claimed.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// A file has the name, or another command has claimed the name.
+    Taken(Failure),
+    /// Nothing can be written there.
+    Impossible(Failure),
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Taken(failure) | Refused::Impossible(failure) => failure,
+        }
+    }
+}
+
+impl Claim {
+    /// Claims `target`, which is no link. A file that it replaces (`force`) gives its mode to the new one.
+    pub(super) fn take(target: &Path, force: bool, access: Access) -> Result<Self, Refused> {
+        let name = shown(target);
+        let cannot = |error: io::Error| {
+            Refused::Impossible(Failure::Wrong(format!(
+                "{name}: cannot write there: {}",
+                reason(&error)
+            )))
+        };
+        let busy = || {
+            Refused::Taken(Failure::Wrong(format!(
+                "{name}: another broadleaf command is writing this file: wait for it to end, or give another name with -o"
+            )))
+        };
+        let folder = folder_of(target);
+        sweep(folder);
+        let mode = match access {
+            Access::Owner => 0o600,
+            Access::Everyone => 0o666,
+        };
+        let at = folder.join(claim_name(target));
+        let file = lock_new(&at, mode).map_err(cannot)?.ok_or_else(busy)?;
+        let mut claim = Self {
+            unfinished: Some(Unfinished::new(&at)),
+            file,
+            at,
+            target: target.to_owned(),
+            replaces: false,
+            _old: None,
+            keep: false,
+        };
+        match target.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(cannot(error)),
+            Ok(there) => {
+                let old = File::open(target).ok();
+                let locked = old.as_ref().map(File::try_lock);
+                if matches!(locked, Some(Err(TryLockError::WouldBlock))) {
+                    return Err(busy());
+                }
+                if !force {
+                    return Err(Refused::Taken(exists(&name)));
+                }
+                let mode = fs::Permissions::from_mode(there.mode() & 0o7777);
+                claim.file.set_permissions(mode).map_err(cannot)?;
+                (claim.replaces, claim._old) = (true, old);
+            }
+        }
+        Ok(claim)
+    }
+
+    /// Whether a file has the target's name, which is to be replaced.
+    pub(super) const fn replaces(&self) -> bool {
+        self.replaces
+    }
+
+    /// The name that was claimed.
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Where the file is.
+    pub(super) fn at(&self) -> &Path {
+        &self.at
+    }
+
+    /// Gives the file this name, which is free.
+    pub(super) fn rename_to(&mut self, name: &Path) -> io::Result<()> {
+        rename_new(&self.at, name)?;
+        self.moved(name);
+        Ok(())
+    }
+
+    /// Gives the file its name. What has the name is replaced, if that was claimed.
+    pub(super) fn rename_to_target(&mut self) -> io::Result<()> {
+        let target = self.target.clone();
+        if !self.replaces() {
+            return self.rename_to(&target);
+        }
+        fs::rename(&self.at, &target)?;
+        self.moved(&target);
+        Ok(())
+    }
+
+    fn moved(&mut self, name: &Path) {
+        self.unfinished = Some(Unfinished::new(name));
+        name.clone_into(&mut self.at);
+    }
+
+    /// What the file holds by now is worth keeping, whatever happens.
+    pub(super) fn keep(&mut self) {
+        self.keep = true;
+        self.unfinished = None;
+    }
+
+    /// Whether the file is to be kept.
+    pub(super) const fn is_kept(&self) -> bool {
+        self.keep
+    }
+
+    /// Has the file under its name whatever happens to the machine, and keeps it.
+    pub(super) fn settle(&mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        if self.at != self.target {
+            self.rename_to_target()?;
+        }
+        self.keep();
+        // Some file systems cannot sync a folder, and do not need it.
+        drop(File::open(folder_of(&self.at)).and_then(|folder| folder.sync_all()));
+        Ok(())
+    }
+}
+
+impl io::Write for Claim {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if !self.keep {
+            // It may be gone already.
+            drop(fs::remove_file(&self.at));
+        }
+    }
+}
+
+/// Says that a file is there.
+pub(super) fn exists(name: &str) -> Failure {
+    Failure::Wrong(format!("{name}: exists already; --force overwrites it"))
+}
+
+/// Removes the claims of this user in a folder whose commands have died.
+pub(crate) fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if is_claim(&entry.file_name()) {
+            // Another command may remove the same claim at the same time.
+            drop(remove_orphan(&entry.path()));
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+fn claim_name(target: &Path) -> String {
+    let name = target.file_name().unwrap_or_default();
+    let hash = blake3::hash(name.as_encoded_bytes()).to_hex();
+    format!("{PREFIX}{}", &hash[..DIGITS])
+}
+
+fn is_claim(name: &std::ffi::OsStr) -> bool {
+    let digits = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    digits.is_some_and(|digits| {
+        digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit())
+    })
+}
+
+/// A new file at `path`, locked. `None` if another command's lock is on the file that is there.
+fn lock_new(path: &Path, mode: u32) -> io::Result<Option<File>> {
+    let until = Instant::now() + SWEEP;
+    loop {
+        let new = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(path);
+        match new {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // Not there any more: its command has ended meanwhile.
+                match remove_orphan(path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+            new => {
+                let file = new?;
+                // A file system without locks lets no sweep lock the file either.
+                let locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+                if locked && is_at(&file, path)? {
+                    return Ok(Some(file));
+                }
+            }
+        }
+        if Instant::now() >= until {
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Removes a claim of this user that no command holds.
+fn remove_orphan(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)?;
+    let data = file.metadata()?;
+    let ours = data.is_file() && data.uid() == rustix::process::geteuid().as_raw();
+    if ours && file.try_lock().is_ok() && is_at(&file, path)? {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+/// Whether this file is the one at `path`.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let there = match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        there => there?,
+    };
+    let file = file.metadata()?;
+    Ok((file.dev(), file.ino()) == (there.dev(), there.ino()))
+}
+
+/// Renames a file to a name that must be free.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // The file system cannot do it in one step.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            fs::hard_link(from, to)?;
+            fs::remove_file(from)
+        }
+        done => Ok(done?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(refused: Result<Claim, Refused>) -> String {
+        Failure::from(refused.unwrap_err()).to_string()
+    }
+
+    #[test]
+    fn a_name_is_claimed_once_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x.bl");
+        let first = Claim::take(&target, false, Access::Owner).unwrap();
+        for force in [false, true] {
+            let said = words(Claim::take(&target, force, Access::Owner));
+            assert!(said.contains("another broadleaf command"), "{said}");
+        }
+        // Another name is free.
+        let other = folder.path().join("y.bl");
+        drop(Claim::take(&other, false, Access::Owner).unwrap());
+        drop(first);
+        drop(Claim::take(&target, false, Access::Owner).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_named_file_is_still_claimed() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x.bl");
+        let mut first = Claim::take(&target, false, Access::Owner).unwrap();
+        first.rename_to_target().unwrap();
+        let said = words(Claim::take(&target, true, Access::Owner));
+        assert!(said.contains("another broadleaf command"), "{said}");
+    }
+
+    #[test]
+    fn orphans_go_and_living_claims_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let living = Claim::take(&folder.path().join("x.bl"), false, Access::Owner).unwrap();
+        let orphan = folder.path().join(claim_name(Path::new("y.bl")));
+        let other = folder.path().join(".broadleaf-notes");
+        fs::write(&orphan, "").unwrap();
+        fs::write(&other, "").unwrap();
+        sweep(folder.path());
+        assert!(!orphan.exists() && other.exists() && living.at().exists());
+        // A claim takes an orphan's place.
+        fs::write(&orphan, "").unwrap();
+        drop(Claim::take(&folder.path().join("y.bl"), false, Access::Owner).unwrap());
+        assert!(!orphan.exists());
+    }
+}

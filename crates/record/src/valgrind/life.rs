@@ -1,0 +1,82 @@
+//! The pipe whose end tells the processes of a recording that their recorder has died.
+//!
+//! The recorder keeps the pipe open for writing. Each process that runs under the tool keeps it open for reading, and has
+//! asked the kernel for SIGKILL when the last writer goes (`F_SETSIG`, in `recorder/valgrind/ring.c`).
+
+#![allow(
+    unsafe_code,
+    reason = "a process of its own that outlives this one, and only makes system calls"
+)]
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The writing end of the pipe.
+#[derive(Debug)]
+pub(super) struct Life {
+    /// Without a reader a pipe cannot be opened for writing alone.
+    both: Option<File>,
+    writer: File,
+}
+
+impl Life {
+    pub(super) fn open(pipe: &Path) -> io::Result<Self> {
+        let open = |read| {
+            OpenOptions::new()
+                .read(read)
+                .write(true)
+                .custom_flags(libc::O_NONBLOCK)
+                .open(pipe)
+        };
+        let both = Some(open(true)?);
+        Ok(Self {
+            both,
+            writer: open(false)?,
+        })
+    }
+}
+
+impl Drop for Life {
+    /// A recording that has ended leaves alone what its program forked and what was not followed: a daemon runs on. As long
+    /// as such a process lives, a keeper holds the writing end in place of the recorder.
+    fn drop(&mut self) {
+        self.both = None;
+        let writer = self.writer.as_raw_fd();
+        if has_reader(writer, 0) {
+            // SAFETY: the child makes system calls only, until it exits.
+            if unsafe { libc::fork() } == 0 {
+                keep(writer);
+            }
+        }
+    }
+}
+
+/// Waits, in milliseconds or without end (-1), until nobody has the pipe open for reading. Whether somebody still has.
+fn has_reader(writer: i32, wait: i32) -> bool {
+    let mut asked = libc::pollfd {
+        fd: writer,
+        events: 0,
+        revents: 0,
+    };
+    // SAFETY: `asked` is one valid entry for the length of the call.
+    unsafe { libc::poll(&raw mut asked, 1, wait) };
+    asked.revents & libc::POLLERR == 0
+}
+
+/// Holds the writing end, and nothing else of the recorder, until the last reader has gone.
+fn keep(writer: i32) -> ! {
+    let fd = writer.unsigned_abs();
+    // SAFETY: system calls on numbers. No other thread of this process exists after the fork.
+    unsafe {
+        libc::setsid();
+        if fd > 0 {
+            libc::syscall(libc::SYS_close_range, 0, fd - 1, 0);
+        }
+        libc::syscall(libc::SYS_close_range, fd + 1, u32::MAX, 0);
+        while has_reader(writer, -1) {}
+        libc::_exit(0)
+    }
+}

@@ -1,0 +1,202 @@
+//! The program to record: where it is, whether Valgrind can run it, and why Valgrind may have made it fail.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use memchr::memmem;
+
+use super::session::RecordError;
+
+/// Scripts whose interpreters are scripts are followed this far, as Linux does.
+const SCRIPTS: usize = 5;
+/// Bytes of a file's start that the kernel looks at.
+const START: u64 = 256;
+const SET_IDS: u32 = libc::S_ISUID | libc::S_ISGID;
+const ELF_CLASS_64: u8 = 2;
+const ELF_X86_64: u16 = 62;
+
+/// The program's file, found as a shell finds it.
+pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
+    let is_program = |path: &Path| {
+        fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    };
+    if name.as_bytes().contains(&b'/') {
+        let path = PathBuf::from(name);
+        return is_program(&path).then_some(path);
+    }
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(|path| is_program(path))
+}
+
+/// Refuses a program that Valgrind cannot run, and a script whose interpreter it cannot run.
+///
+/// A file that cannot be read, or that is neither an ELF file nor a script, is left to Valgrind, which says why.
+///
+/// # Errors
+/// [`RecordError::CannotRun`].
+pub(super) fn check(program: &Path) -> Result<(), RecordError> {
+    let mut path = program.to_owned();
+    for _ in 0..SCRIPTS {
+        let mut start = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(START).read_to_end(&mut start));
+        let (Ok(_), Ok(data)) = (read, fs::metadata(&path)) else {
+            return Ok(());
+        };
+        if let Some(interpreter) = interpreter(&start) {
+            // Linux ignores the set-user-ID bit of a script.
+            path = interpreter;
+            continue;
+        }
+        let refused = |why| {
+            Err(RecordError::CannotRun {
+                program: path.clone().into_os_string(),
+                why,
+            })
+        };
+        return match foreign(&start) {
+            Some(why) => refused(why),
+            None if data.mode() & SET_IDS != 0 => refused(
+                "is a set-user-ID or set-group-ID program, and Valgrind runs none: record a copy without these bits \
+                 (cp, then chmod ug-s)",
+            ),
+            None => Ok(()),
+        };
+    }
+    Ok(())
+}
+
+/// The interpreter that a script's first line names.
+fn interpreter(start: &[u8]) -> Option<PathBuf> {
+    let line = start.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
+    let name = line.trim_ascii().split(u8::is_ascii_whitespace).next()?;
+    (!name.is_empty()).then(|| OsString::from_vec(name.to_vec()).into())
+}
+
+/// Why an ELF file is not a program of 64-bit x86.
+fn foreign(start: &[u8]) -> Option<&'static str> {
+    let class = *start.strip_prefix(b"\x7fELF")?.first()?;
+    let machine = u16::from_le_bytes([*start.get(18)?, *start.get(19)?]);
+    match (class, machine) {
+        (ELF_CLASS_64, ELF_X86_64) => None,
+        (ELF_CLASS_64, _) => {
+            Some("is a program for another processor; the recorder runs 64-bit x86 programs")
+        }
+        _ => Some(
+            "is a 32-bit program, and the recorder runs 64-bit x86 programs only: record a 64-bit build of it",
+        ),
+    }
+}
+
+/// The likely cause, if the recorder itself may have made the program fail.
+pub(super) fn likely_cause(program: &Path, status: ExitStatus) -> Option<&'static str> {
+    if status.success() {
+        return None;
+    }
+    // A shell reports the signal that ended its last command as 128 and the signal's number.
+    let signal = status
+        .signal()
+        .or_else(|| status.code().map(|code| code - 128));
+    if signal == Some(libc::SIGILL) {
+        return Some(
+            "the program met an instruction that Valgrind does not know, most likely of AVX-512. If it runs without the \
+             recorder, build it for a processor without AVX-512 (-mno-avx512f, or -march=x86-64-v3), or switch AVX-512 \
+             off in its settings",
+        );
+    }
+    let bytes = fs::read(program).ok()?;
+    let sanitizers = [
+        (
+            "__asan_init",
+            "the program was built with AddressSanitizer, which cannot run under Valgrind: build it without \
+             -fsanitize=address",
+        ),
+        (
+            "__tsan_init",
+            "the program was built with ThreadSanitizer, which cannot run under Valgrind: build it without \
+             -fsanitize=thread",
+        ),
+        (
+            "__msan_init",
+            "the program was built with MemorySanitizer, which cannot run under Valgrind: build it without \
+             -fsanitize=memory",
+        ),
+    ];
+    let found = sanitizers
+        .iter()
+        .find(|(name, _)| memmem::find(&bytes, name.as_bytes()).is_some());
+    found.map(|(_, cause)| *cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(folder: &Path, name: &str, bytes: &[u8], mode: u32) -> PathBuf {
+        let path = folder.join(name);
+        fs::write(&path, bytes).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    fn elf(class: u8, machine: u8) -> Vec<u8> {
+        let mut bytes = b"\x7fELF".to_vec();
+        bytes.extend([class, 1, 1, 0]);
+        bytes.resize(18, 0);
+        bytes.extend([machine, 0]);
+        bytes
+    }
+
+    #[test]
+    fn programs_that_valgrind_cannot_run_are_refused_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let said = |path: &Path| check(path).map_err(|error| error.to_string());
+        let good = program(folder, "good", &elf(2, 62), 0o755);
+        assert!(said(&good).is_ok());
+        for (name, bytes, mode, word) in [
+            ("i386", elf(1, 3), 0o755, "32-bit"),
+            ("x32", elf(1, 62), 0o755, "32-bit"),
+            ("arm", elf(2, 183), 0o755, "another processor"),
+            ("setuid", elf(2, 62), 0o4755, "set-user-ID"),
+            ("setgid", elf(2, 62), 0o2755, "set-user-ID"),
+        ] {
+            let path = program(folder, name, &bytes, mode);
+            let error = said(&path).unwrap_err();
+            assert!(error.contains(word) && error.contains(name), "{error}");
+            // A script is no better than its interpreter.
+            let script = program(
+                folder,
+                "script",
+                format!("#! {} -x\n", path.display()).as_bytes(),
+                0o755,
+            );
+            let error = said(&script).unwrap_err();
+            assert!(error.contains(word) && error.contains(name), "{error}");
+        }
+        // What is no program is Valgrind's to name.
+        assert!(said(&program(folder, "text", b"hello", 0o755)).is_ok());
+        assert!(said(&program(folder, "none", b"#!/nonexistent/x\n", 0o755)).is_ok());
+    }
+
+    #[test]
+    fn a_failure_that_the_recorder_may_have_caused_is_explained() {
+        let folder = tempfile::tempdir().unwrap();
+        let plain = program(folder.path(), "plain", b"nothing", 0o755);
+        let asan = program(folder.path(), "asan", b"..__asan_init..", 0o755);
+        let ended = ExitStatus::from_raw;
+        let cause = |path: &Path, status| likely_cause(path, status).unwrap_or("");
+        assert!(cause(&plain, ended(libc::SIGILL)).contains("AVX-512"));
+        assert!(cause(&plain, ended((128 + libc::SIGILL) << 8)).contains("AVX-512"));
+        assert!(cause(&asan, ended(1 << 8)).contains("AddressSanitizer"));
+        assert_eq!(cause(&asan, ended(0)), "");
+        assert_eq!(cause(&plain, ended(1 << 8)), "");
+    }
+}
