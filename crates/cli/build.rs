@@ -1,5 +1,7 @@
 //! Tells the command which commit it was built from.
 
+#![allow(clippy::disallowed_macros, reason = "Cargo reads standard output")]
+
 use std::process::Command;
 
 fn main() {

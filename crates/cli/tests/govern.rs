@@ -1,5 +1,7 @@
 //! `run` and `attach` on the kernel that the tests run on. What this kernel or this user's rights do not allow is skipped with a reason.
 
+#![allow(clippy::disallowed_macros, reason = "a test may panic")]
+
 mod support;
 
 use std::process::{Command, Stdio};

@@ -1,5 +1,7 @@
 //! `record`: real programs, and the same results of two recordings.
 
+#![allow(clippy::disallowed_macros, reason = "a test may panic")]
+
 mod support;
 
 use std::path::Path;

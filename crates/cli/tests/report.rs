@@ -1,5 +1,7 @@
 //! `report` and `top`: what they say of a process whose memory is known, and what they refuse.
 
+#![allow(clippy::disallowed_macros, reason = "a test may panic")]
+
 mod support;
 
 use std::fs::File;

@@ -43,6 +43,17 @@ pub enum Error<E> {
     /// What a pass kept for the next cannot be read.
     #[error("what the first pass kept cannot be read again: {0}")]
     Kept(String),
+    /// A number of a process, an address space or a file in a trace that is replayed with others.
+    #[error(
+        "a process, an address space or a file has the number {number}, and numbers below {limit} can be replayed in this \
+         place: give a trace that broadleaf recorded or imported"
+    )]
+    Number {
+        /// The number.
+        number: u32,
+        /// The first number that leaves no room for those of other traces.
+        limit: u32,
+    },
     /// Memory cannot be as it was asked for.
     #[error("{0}")]
     Memory(String),
@@ -285,6 +296,7 @@ fn replay_kept<'t, E>(
         },
         Error::NoThreads { threads, reason } => Error::NoThreads { threads, reason },
         Error::Memory(why) => Error::Memory(why),
+        Error::Number { number, limit } => Error::Number { number, limit },
         Error::Stopped => Error::Stopped,
     })
 }

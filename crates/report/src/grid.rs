@@ -339,11 +339,6 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// `text` on one line: programs and files may be called anything, and a terminal would obey it.
-pub fn printable(text: &str) -> String {
-    text.replace(char::is_control, "?")
-}
-
 /// `text` in lines that fit the view, each with its end.
 pub fn paragraph(text: &str, style: Style, view: View) -> String {
     let lines = wrap(text, view.width.unwrap_or(usize::MAX));

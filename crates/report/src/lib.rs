@@ -21,6 +21,7 @@ pub mod number;
 mod over_time;
 mod paint;
 mod parquet;
+mod printable;
 mod ranges;
 mod replayed;
 mod table;
@@ -34,7 +35,7 @@ pub use csv::write_csv;
 pub use curve::{Glyphs, curves};
 pub use disk::is_mostly_disk;
 pub use governed::governed_summary;
-pub use grid::{Align, Cell, Grid, paragraph, printable, wrap};
+pub use grid::{Align, Cell, Grid, paragraph, wrap};
 pub use headings::{
     HEADINGS, Heading, Meaning, RANGE_HEADINGS, heading_named, range_heading_named,
 };
@@ -46,6 +47,7 @@ pub use nearest::nearest;
 pub use over_time::over_time;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
+pub use printable::printable;
 pub use ranges::{NOTHING_PAYS, cbmm, madvise, of_one_process, process_of, range_table};
 pub use replayed::replay_table;
 pub use table::{Context, comparison_table, recommendations};

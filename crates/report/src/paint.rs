@@ -1,5 +1,7 @@
 //! Colour, and what it is used for. Nothing is said by colour alone.
 
+use crate::printable;
+
 /// What a piece of text is, which decides its colour where there are colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
@@ -32,10 +34,11 @@ pub enum Paint {
 const LINES: [&str; 6] = ["36", "33", "35", "32", "34", "31"];
 
 impl Paint {
-    /// `text` in this style.
+    /// `text` in this style, on one line and without control characters of its own: all titles, cells and sentences come by here.
     pub fn apply(self, style: Style, text: &str) -> String {
+        let text = printable(text);
         let code = match (self, style) {
-            (Self::Plain, _) | (_, Style::Plain) => return text.to_owned(),
+            (Self::Plain, _) | (_, Style::Plain) => return text,
             (_, Style::Strong) => "1",
             (_, Style::Faint) => "2",
             (_, Style::Best) => "32",

@@ -9,10 +9,12 @@ use clap::{Args, ValueEnum};
 /// Record a program's memory references
 ///
 /// Runs a command and writes down every load and store that it makes, in exact order, with what happens to its mappings.
-/// The command has its own standard input and output, and runs slower: by a factor of three to twenty.
+/// The command has its own standard input and output. It runs 3 to 20 times slower than without the recorder, and 20 to 45
+/// times slower if it runs much different code for a short time, as compilers and interpreters do.
 ///
-/// The exit status is 0 where the recording is whole, whatever the command's own was; that is printed. A recording that
-/// is cut short, by a signal or a full disk, can be read up to where it got (--keep-going).
+/// The exit status is 0 if the recording is whole, whatever the command's own was; that is printed. The command ends when
+/// the recorder is killed. A recording that was cut short, by a signal, a full disk or a crash, can be read up to its last
+/// whole chunk (--keep-going): a killed recorder loses the last two seconds, a crash of the machine some seven.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -49,7 +51,7 @@ pub(crate) struct Record {
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) clock_rate: u32,
 
-    /// Overwrite FILE where it exists
+    /// Replace FILE, once the new trace is whole; until then that is FILE with .unfinished before its ending
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use broadleaf_engine::{Error, Outcome, Plan};
-use broadleaf_metrics::{CellResult, Comparison, RanBefore, TraceSummary};
+use broadleaf_metrics::{CellResult, Comparison, RanBefore};
 use broadleaf_policy::{Foresight, Policy, Refusal};
 use broadleaf_report::{
     BASELINE, Context, Glyphs, REFERENCE, View, comparison_table, curves, over_time,
@@ -14,6 +14,7 @@ use broadleaf_report::{
 };
 use broadleaf_translation::Machine;
 
+use super::in_file;
 use super::names;
 use super::policies_file::{self, Named};
 use super::shortage::{Done, left_out, refuse_lacking};
@@ -24,7 +25,7 @@ use crate::progress::Progress;
 use crate::provenance::provenance;
 use crate::source::origin::Passes;
 use crate::source::reduced::path_beside;
-use crate::source::{ReadError, Reading, Trace, Whole};
+use crate::source::{ReadError, Reading, Trace, Whole, locate};
 use crate::terminal::glyphs;
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
@@ -267,7 +268,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     }
     let outcome = replay(&mut earlier, &mut trace, &plan)?;
     trace.finish()?;
-    refuse_empty(&outcome.trace, &trace, "compare")?;
+    refuse_empty(outcome.trace.accesses, &trace, "compare")?;
     if let Some(done) = &mut done {
         for trace in &mut earlier {
             trace.finish()?;
@@ -328,12 +329,8 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
 }
 
 /// Refuses a trace without accesses, on which there is nothing to do.
-pub(super) fn refuse_empty(
-    summary: &TraceSummary,
-    trace: &Trace,
-    doing: &str,
-) -> Result<(), Failure> {
-    if summary.accesses > 0 {
+pub(super) fn refuse_empty(accesses: u64, trace: &Trace, doing: &str) -> Result<(), Failure> {
+    if accesses > 0 {
         return Ok(());
     }
     let name = trace.name();
@@ -386,10 +383,20 @@ pub(crate) fn failure(error: Error<ReadError>, name: &str) -> Failure {
         Error::Stopped => Failure::failed("stopped"),
         error @ (Error::NoThreads { .. } | Error::Kept(_)) => Failure::failed(error),
         error @ Error::Memory(_) => Failure::wrong(error),
-        error @ (Error::Address { .. } | Error::TooManyBlocks { .. }) => {
+        Error::Address { address } => {
+            not_canonical(name, address, locate::visit_of(name, address >> 12))
+        }
+        error @ (Error::Number { .. } | Error::TooManyBlocks { .. }) => {
             Failure::Wrong(format!("{name}: {error}"))
         }
     }
+}
+
+/// Refuses a trace with an address that no processor translates.
+pub(super) fn not_canonical(name: &str, address: u64, place: Option<String>) -> Failure {
+    let place = place.map_or(String::new(), |place| format!(" ({place})"));
+    let error = Error::<ReadError>::Address { address };
+    Failure::Wrong(format!("{name}: {error}{place}: record the program again"))
 }
 
 /// How many threads this process may use at a time.
@@ -474,6 +481,6 @@ pub(super) fn machine(name: &str) -> Result<Machine, Failure> {
     if path.extension().is_none_or(|ending| ending != "toml") {
         return names::machine(name);
     }
-    let text = std::fs::read_to_string(&path).map_err(|error| Failure::reading(name, &error))?;
+    let text = in_file::read(&path)?;
     Machine::from_toml(&text).map_err(|error| Failure::Wrong(format!("{name}: {error}")))
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use broadleaf_record::scratch::{Purpose, Scratch};
 use broadleaf_record::valgrind::{Clock, Options};
 use broadleaf_report::View;
 use broadleaf_report::number::grouped;
@@ -23,10 +24,7 @@ const LINES: u64 = 220_000;
 pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
     let failed =
         |error: io::Error| Failure::Failed(format!("a temporary folder: {}", reason(&error)));
-    let folder = tempfile::Builder::new()
-        .prefix("broadleaf-demo-")
-        .tempdir()
-        .map_err(failed)?;
+    let folder = Scratch::new(Purpose::Work).map_err(failed)?;
     let _unfinished = Unfinished::new(folder.path());
     let text = folder.path().join("lines");
     write_lines(&text).map_err(failed)?;

@@ -1,10 +1,29 @@
 //! Refusals of what stands in a file, with the line and the place below it.
 
 use std::ops::Range;
+use std::path::Path;
 
 use broadleaf_policy::ExpressionError;
 
 use crate::failure::Failure;
+use crate::output::shown;
+
+/// The text of a file.
+///
+/// # Errors
+/// Where the file cannot be read or is not UTF-8, with the place.
+pub(super) fn read(path: &Path) -> Result<String, Failure> {
+    let name = shown(path);
+    let bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let before = &error.as_bytes()[..at];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        Failure::Wrong(format!(
+            "{name}: is not UTF-8 text: byte {at}, in line {line}, begins no character: save the file as UTF-8"
+        ))
+    })
+}
 
 /// A file that was read.
 pub(super) struct InFile<'a> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use broadleaf_engine::{Buddyinfo, Files, Limits, Plan, Start};
 use broadleaf_metrics::MemoryAsked;
 
-use super::{costs, names};
+use super::{costs, in_file, names};
 use crate::args::{FilesAt, Memory};
 use crate::failure::Failure;
 use crate::output::shown;
@@ -151,8 +151,7 @@ pub(crate) fn told(asked: &Memory, limits: &Limits, footprint_bytes: Option<u64>
 fn start(asked: &Memory) -> Result<Start, Failure> {
     let (movable, seed) = (asked.movable, asked.seed);
     if let Some(path) = &asked.buddyinfo {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::reading(&shown(path), &error))?;
+        let text = in_file::read(path)?;
         let wrong =
             |error: &dyn std::fmt::Display| Failure::Wrong(format!("{}: {error}", shown(path)));
         let info = Buddyinfo::parse(&text).map_err(|error| wrong(&error))?;

@@ -15,7 +15,7 @@ use broadleaf_policy::{Expression, ParseError, Policy, parse};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::in_file::InFile;
+use super::in_file::{self, InFile};
 use crate::failure::Failure;
 use crate::output::shown;
 
@@ -48,7 +48,7 @@ impl Named {
 /// With line and column: what is no TOML, an unknown key, an expression that is wrong, a name that is none or stands in the catalogue.
 pub(crate) fn read(path: &Path) -> Result<Vec<Named>, Failure> {
     let name = shown(path);
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::reading(&name, &error))?;
+    let text = in_file::read(path)?;
     let file = InFile {
         name: &name,
         text: &text,

@@ -8,16 +8,18 @@ use std::path::PathBuf;
 use broadleaf_engine::{Error, Piece};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::WriteError;
-use broadleaf_trace::reduced::{ReducedHeader, ReducedWriter};
+use broadleaf_trace::reduced::{Kept, ReducedHeader, ReducedWriter};
+use broadleaf_translation::Tlb;
+use broadleaf_units::PageNumber;
 
-use super::compare::{available_threads, machines};
+use super::compare::{available_threads, failure, machines, not_canonical, refuse_empty};
 use crate::args::Reduce;
 use crate::failure::Failure;
 use crate::output::{Access, Output, refuse_input, shown};
 use crate::progress::Progress;
 use crate::source::origin::Passes;
 use crate::source::reduced::{family, hash, path_beside};
-use crate::source::{ReadError, Reading, Trace, Whole};
+use crate::source::{ReadError, Reading, Trace, Whole, locate};
 
 pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let path = output_path(options)?;
@@ -55,6 +57,7 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let bar = Progress::new("reducing", trace.work());
     let meter = trace.meter();
     let mut failed = None;
+    let mut untranslatable = None;
     let mut accesses = 0;
     let reduced = broadleaf_engine::reduce(
         &mut trace,
@@ -63,6 +66,11 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
         &mut |piece| {
             let written = match piece {
                 Piece::Reduced(visits, sums) => {
+                    let cannot = |visit: &&Kept| !Tlb::can_translate(PageNumber(visit.page));
+                    if let Some(visit) = visits.iter().find(cannot) {
+                        untranslatable = Some(visit.page);
+                        return ControlFlow::Break(());
+                    }
                     accesses += sums.accesses();
                     writer.visits(visits, &sums)
                 }
@@ -86,12 +94,17 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     if let Some(error) = failed {
         return Err(cannot_write(error));
     }
+    if let Some(page) = untranslatable {
+        let place = locate::visit_of(&name, page);
+        return Err(not_canonical(&name, page << 12, place));
+    }
     match reduced {
         Ok(()) => {}
         Err(Error::Source(error)) => return Err(cannot_reduce(error)),
-        Err(error) => return Err(Failure::failed(error)),
+        Err(error) => return Err(failure(error, &name)),
     }
     trace.finish().map_err(cannot_reduce)?;
+    refuse_empty(accesses, &trace, "reduce")?;
     if trace.hash() != Some(hash) {
         return Err(Failure::Failed(format!(
             "{name}: changed while it was read"

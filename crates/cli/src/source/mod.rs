@@ -1,6 +1,7 @@
 //! Traces for the engine: a recording or a foreign trace, from a file or standard input.
 
 mod damage;
+pub(crate) mod locate;
 pub(crate) mod measured;
 pub(crate) mod origin;
 pub(crate) mod part;

@@ -1,5 +1,7 @@
 //! Programs that run, and whether they can be governed here.
 
+#![allow(clippy::disallowed_macros, reason = "a test may panic")]
+
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 

@@ -25,11 +25,12 @@ pub(crate) struct Names {
 }
 
 /// A number in a trace that leaves no room for those of other traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a process, an address space or a file has the number {0}, which leaves no room for what ran before"
-)]
-pub(crate) struct NoRoom(u32);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoRoom {
+    pub(crate) number: u32,
+    /// The first number of a trace in this place that leaves no room.
+    pub(crate) limit: u32,
+}
 
 impl Names {
     /// A trace begins: one of the earlier ones, or the last.
@@ -47,7 +48,10 @@ impl Names {
         match self.earlier {
             None if name < FIRST => Ok(name),
             Some(number) if name < EACH => Ok(FIRST + number * EACH + name),
-            _ => Err(NoRoom(name)),
+            earlier => Err(NoRoom {
+                number: name,
+                limit: earlier.map_or(FIRST, |_| EACH),
+            }),
         }
     }
 

@@ -132,7 +132,7 @@ pub(crate) fn named<E>(promoted: Promoted, earlier: usize) -> Result<Promoted, E
 }
 
 impl<E> From<NoRoom> for Error<E> {
-    fn from(error: NoRoom) -> Self {
-        Self::Memory(error.to_string())
+    fn from(NoRoom { number, limit }: NoRoom) -> Self {
+        Self::Number { number, limit }
     }
 }

@@ -3,8 +3,8 @@
 use broadleaf_metrics::{LiveReport, ProcessReport};
 
 use super::{ending, order_of, paragraph, share, told, total};
-use crate::grid::printable;
 use crate::number::{grouped, size};
+use crate::printable;
 use crate::{Align, Cell, Grid, Style, View};
 
 /// The width to which a narrow view cuts a command.

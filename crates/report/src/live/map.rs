@@ -1,6 +1,6 @@
 //! A picture of an address space: a character for each block, or for several.
 
-use crate::grid::printable;
+use crate::printable;
 
 /// A mapping, and the populations of its blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

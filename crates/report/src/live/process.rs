@@ -3,8 +3,8 @@
 use broadleaf_metrics::{LiveReport, PolicyForecast, ProcessReport};
 
 use super::{PageMap, Shades, bars::bars, ending, paragraph, share, total};
-use crate::grid::printable;
 use crate::number::{grouped, size};
+use crate::printable;
 use crate::{Align, Cell, Grid, Style, View};
 
 /// Lines of a picture.

@@ -2,8 +2,8 @@
 
 use super::{process_of, size_in_full};
 use crate::Align;
-use crate::grid::printable;
 use crate::number::{grouped, grouped_signed, percent, short, short_signed, size};
+use crate::printable;
 use broadleaf_metrics::{AdvisedRange, BackingName, RangeAdvice};
 
 /// The text of a range; `true` asks for every digit.

@@ -1,8 +1,8 @@
 //! Advice by range as lines of C.
 
 use super::{NOTHING_PAYS, process_of, size_in_full};
-use crate::grid::printable;
 use crate::number::grouped;
+use crate::printable;
 use broadleaf_metrics::{AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 
 /// A call of `madvise(2)` for each range, in order, until there are `most` of them, behind a comment that says what to do with them. Ranges of sizes

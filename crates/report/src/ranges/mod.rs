@@ -12,7 +12,7 @@ pub use cbmm::cbmm;
 pub use madvise::madvise;
 pub use table::range_table;
 
-use crate::grid::printable;
+use crate::printable;
 use broadleaf_metrics::{AdvisedRange, RangeAdvice};
 use std::collections::BTreeMap;
 

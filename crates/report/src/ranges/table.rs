@@ -3,7 +3,7 @@
 use super::NOTHING_PAYS;
 use super::columns::{Column, columns};
 use super::together::{caution, left_out, together, whole};
-use crate::grid::{paragraph, printable};
+use crate::grid::paragraph;
 use crate::number::{grouped, size};
 use crate::{Grid, Style, View};
 use broadleaf_metrics::{AdvisedRange, RangeAdvice};
@@ -54,7 +54,7 @@ fn heading(advice: &RangeAdvice, view: View) -> String {
     );
     format!(
         "{}\n{}{}{}",
-        view.paint.apply(Style::Strong, &printable(&trace.path)),
+        view.paint.apply(Style::Strong, &trace.path),
         paragraph(&held, Style::Plain, view),
         paragraph(&advice.memory.sentence(size), Style::Plain, view),
         paragraph(

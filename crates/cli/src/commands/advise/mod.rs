@@ -106,7 +106,7 @@ fn advise(
     let mut trace = Trace::open(&options.trace, reading, Whole::Advice)?;
     let outcome = replay(&mut [], &mut trace, &plan)?;
     trace.finish()?;
-    refuse_empty(&outcome.trace, &trace, "advise on")?;
+    refuse_empty(outcome.trace.accesses, &trace, "advise on")?;
     let places = places::find(&mut trace)?;
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();

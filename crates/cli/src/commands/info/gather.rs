@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use broadleaf_trace::{Backing, Event, Grain, Item, Mapping, Range, Visit};
-use broadleaf_units::{SpaceId, VirtAddr};
+use broadleaf_translation::Tlb;
+use broadleaf_units::{PageNumber, SpaceId, VirtAddr};
 
 /// Everything that one pass over a trace tells.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Gathered {
     pub(super) files: u64,
     pub(super) misplaced: Vec<(Range, VirtAddr)>,
     pub(super) processes: Vec<Process>,
+    /// The first page with addresses that no processor translates.
+    pub(super) untranslatable: Option<u64>,
     pages: Pages,
     page_shift: u8,
     space: SpaceId,
@@ -56,6 +59,7 @@ impl Gathered {
             files: 0,
             misplaced: Vec::new(),
             processes: Vec::new(),
+            untranslatable: None,
             pages: Pages::default(),
             page_shift: Grain::Page.shift() - grain.shift(),
             space: SpaceId::default(),
@@ -100,7 +104,10 @@ impl Gathered {
         self.stores += u64::from(visit.stores);
         self.straddling += visit.lookups() - visit.accesses();
         if visit.lookups() > 0 {
-            self.pages.add(self.space, visit.unit >> self.page_shift);
+            let page = visit.unit >> self.page_shift;
+            if self.pages.add(self.space, page) && !Tlb::can_translate(PageNumber(page)) {
+                self.untranslatable.get_or_insert(page);
+            }
         }
     }
 
@@ -162,12 +169,12 @@ impl Default for Pages {
 }
 
 impl Pages {
-    fn add(&mut self, space: SpaceId, page: u64) {
+    /// Whether the page is new.
+    fn add(&mut self, space: SpaceId, page: u64) -> bool {
         let lately = &mut self.lately[page as usize % LATELY];
-        if *lately != Some((space, page)) {
-            *lately = Some((space, page));
-            self.seen.insert((space, page));
-        }
+        let known = *lately == Some((space, page));
+        *lately = Some((space, page));
+        !known && self.seen.insert((space, page))
     }
 }
 

@@ -8,6 +8,7 @@ use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, Style, View, paragraph, printable};
 use serde_json::{Value, json};
 
+use super::compare::not_canonical;
 use crate::args::{Info, TableOrJson};
 use crate::failure::Failure;
 use crate::output::{json, print};
@@ -31,6 +32,10 @@ pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
     let meter = trace.meter();
     while let Some(item) = trace.next()? {
         gathered.add(item);
+        if let Some(page) = gathered.untranslatable {
+            drop(bar);
+            return Err(not_canonical(trace.name(), page << 12, Some(trace.place())));
+        }
         bar.set(meter.bytes(), gathered.accesses());
     }
     drop(bar);

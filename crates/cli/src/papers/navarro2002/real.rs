@@ -9,6 +9,7 @@ use super::{none, percent, times};
 use crate::failure::{Failure, reason};
 use crate::papers::recorded::{is_here, recording};
 use crate::papers::{Setting, Table};
+use broadleaf_record::scratch::{Purpose, Scratch};
 
 /// A program, and what it is given to do in a folder where `input` is a text of half a megabyte.
 struct Real {
@@ -47,7 +48,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     let failed = |error: std::io::Error| {
         Failure::Failed(format!("a folder for recordings: {}", reason(&error)))
     };
-    let work = tempfile::tempdir().map_err(failed)?;
+    let work = Scratch::new(Purpose::Work).map_err(failed)?;
     inputs(work.path()).map_err(failed)?;
     let mut table = Table::new(
         "Real programs: superpages of all sizes against base pages",

@@ -9,6 +9,7 @@ use super::runs::{Run, policies, replay};
 use crate::failure::{Failure, reason};
 use crate::papers::Setting;
 use crate::papers::recorded::{is_here, recording};
+use broadleaf_record::scratch::{Purpose, Scratch};
 
 /// A program, and what it is given to do in a folder with all inputs.
 struct Real {
@@ -60,7 +61,7 @@ pub(super) fn all(setting: &Setting) -> Result<Vec<Run>, Failure> {
     let failed = |error: std::io::Error| {
         Failure::Failed(format!("a folder for recordings: {}", reason(&error)))
     };
-    let work = tempfile::tempdir().map_err(failed)?;
+    let work = Scratch::new(Purpose::Work).map_err(failed)?;
     inputs(work.path()).map_err(failed)?;
     let mut runs = Vec::new();
     for real in REAL.iter().filter(|real| is_here(real.program)) {

@@ -1,0 +1,45 @@
+//! Where in a trace something stands that only its replay found wrong.
+
+use std::path::Path;
+
+use broadleaf_trace::Item;
+
+use super::origin::Passes;
+use super::{Decoder, Reading, Trace, Whole};
+
+impl Trace {
+    /// How far the trace was read, in the unit in which a user finds the place again.
+    pub(crate) fn place(&self) -> String {
+        match &self.decoder {
+            Decoder::Recording(reader) => {
+                format!("in the chunk that ends at byte {}", reader.bytes_read())
+            }
+            Decoder::Lackey(reader) => format!("in the first {} lines", reader.counts().lines),
+            Decoder::Reduced(_) | Decoder::Away => "in the trace".to_owned(),
+        }
+    }
+}
+
+/// Where a trace first visits a base page, by reading the trace again. `None` if that cannot be found out.
+pub(crate) fn visit_of(name: &str, page: u64) -> Option<String> {
+    let path = Path::new(name);
+    if !path.is_file() {
+        return None;
+    }
+    let reading = Reading {
+        passes: Passes::One,
+        keep_going: true,
+        fetches: false,
+    };
+    let mut trace = Trace::open(path, reading, Whole::Work).ok()?;
+    let shift = 12 - trace.grain().shift();
+    loop {
+        let is_there = match trace.next().ok()?? {
+            Item::Visits(visits) => visits.iter().any(|visit| visit.unit >> shift == page),
+            Item::Event(_) => false,
+        };
+        if is_there {
+            return Some(trace.place());
+        }
+    }
+}
