@@ -91,7 +91,8 @@ fn a_recording_that_nothing_was_written_of_promises_nothing() {
     let line = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{line}");
     assert!(
-        line.contains("No space left on device; nothing can be read") && !line.contains("os error"),
+        line.contains("No space left on device; nothing of it was kept")
+            && !line.contains("os error"),
         "{line}"
     );
     let line = refused(&run(&[

@@ -65,6 +65,30 @@ fn every_inner_crate_reads_the_one_list() {
     }
 }
 
+/// The command must not panic where a stream is closed. What the macros do when they are called is shown by the canary below.
+#[test]
+fn the_command_prints_by_no_macro_that_panics() {
+    let folder = root().join("crates/cli");
+    let list = parse(&folder.join("clippy.toml"));
+    let entries = list["disallowed-macros"].as_array().expect("a list");
+    let paths: BTreeSet<&str> = entries
+        .iter()
+        .filter_map(|entry| entry["path"].as_str())
+        .collect();
+    let all = ["std::print", "std::println", "std::eprint", "std::eprintln"];
+    assert_eq!(paths, all.into());
+    let manifest = parse(&folder.join("Cargo.toml"));
+    assert_eq!(manifest["lints"]["workspace"].as_bool(), Some(true));
+    for path in sources(&folder.join("src")) {
+        let text = fs::read_to_string(&path).expect("a source file is readable");
+        assert!(
+            !text.contains("clippy::disallowed_macros"),
+            "{} switches a ban off",
+            path.display()
+        );
+    }
+}
+
 #[test]
 fn the_workspace_denies_what_the_list_disallows() {
     let manifest = parse(&root().join("Cargo.toml"));

@@ -130,7 +130,7 @@ fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
 /// What can be read of a recording that failed, and where.
 fn left(kept: &Kept) -> String {
     let Some(path) = kept.at() else {
-        return "; nothing was recorded".to_owned();
+        return "; nothing of it was kept".to_owned();
     };
     let index = File::open(path)
         .ok()

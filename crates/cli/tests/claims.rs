@@ -1,0 +1,243 @@
+//! Output files: who may write which name, what a killed command leaves, and who may read the result.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use support::{broadleaf, file, folder, golden, lackey, names, refused, run, stderr, succeeded};
+
+fn start(folder: &Path, arguments: &[&str]) -> Child {
+    broadleaf(arguments)
+        .current_dir(folder)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until something is so, half a minute at most.
+fn is_soon(mut so: impl FnMut() -> bool) -> bool {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !so() {
+        if Instant::now() > until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn recordings_at_the_same_time_have_names_of_their_own() {
+    let folder = folder("claims-names");
+    let both: Vec<Child> = (0..2)
+        .map(|_| start(&folder, &["record", "--", "sh", "-c", "sleep 1"]))
+        .collect();
+    for child in both {
+        succeeded(&child.wait_with_output().unwrap());
+    }
+    assert_eq!(names(&folder), ["sh.1.bl", "sh.bl"]);
+}
+
+#[test]
+fn a_second_recording_to_a_name_is_refused_before_its_program_runs() {
+    let folder = folder("claims-second");
+    let first = start(
+        &folder,
+        &[
+            "record",
+            "-o",
+            "same.bl",
+            "--",
+            "sh",
+            "-c",
+            ": >first; sleep 3",
+        ],
+    );
+    assert!(is_soon(|| folder.join("same.bl").exists()));
+    for more in [&[][..], &["--force"]] {
+        let arguments = [
+            &["record", "-o", "same.bl"],
+            more,
+            &["--", "touch", "second"],
+        ]
+        .concat();
+        let line = refused(&broadleaf(&arguments).current_dir(&folder).output().unwrap());
+        assert!(
+            line.contains("same.bl: another broadleaf command"),
+            "{line}"
+        );
+    }
+    succeeded(&first.wait_with_output().unwrap());
+    assert_eq!(names(&folder), ["first", "same.bl"]);
+}
+
+#[test]
+fn closed_and_full_streams_end_no_command() {
+    let folder = folder("claims-streams");
+    let text = file(&folder, "t.lackey", lackey(10).as_bytes());
+    let trace = folder.join("golden.bl");
+    fs::copy(&golden()[0], &trace).unwrap();
+    let trace = trace.to_str().unwrap();
+    for (number, arguments) in [
+        &["record", "-o", "r.bl", "--", "true"][..],
+        &["import", "lackey", &text, "-o", "i.bl"],
+        &["recode", trace, "-o", "c.bl"],
+        &["reduce", trace, "-o", "d.bl"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = broadleaf(arguments);
+        let status = command.current_dir(&folder).stderr(full).status().unwrap();
+        // Version 2 has nothing to recode.
+        let is_refused = number == 2 && status.code() == Some(2);
+        assert!(status.success() || is_refused, "{arguments:?}: {status}");
+    }
+    let closed = "\"$0\" record -o closed.bl -- true 2>&- >&-";
+    let status = std::process::Command::new("sh")
+        .args(["-c", closed, env!("CARGO_BIN_EXE_broadleaf")])
+        .current_dir(&folder)
+        .status()
+        .unwrap();
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn traces_are_their_owners_and_a_replaced_file_keeps_its_mode() {
+    let folder = folder("claims-modes");
+    let (trace, link) = (folder.join("x.bl"), folder.join("link.bl"));
+    let record = |path: &Path, more: &[&str]| {
+        let arguments = [
+            &["record", "-o", path.to_str().unwrap()],
+            more,
+            &["--", "true"],
+        ]
+        .concat();
+        succeeded(&run(&arguments));
+    };
+    record(&trace, &[]);
+    assert_eq!(mode(&trace), 0o600);
+    symlink("x.bl", &link).unwrap();
+    fs::set_permissions(&trace, fs::Permissions::from_mode(0o640)).unwrap();
+    for path in [&trace, &link] {
+        record(path, &["--force"]);
+        assert_eq!(mode(&trace), 0o640);
+    }
+    assert!(link.is_symlink());
+    let text = file(&folder, "t.lackey", lackey(10).as_bytes());
+    succeeded(&run(&["import", "lackey", &text]));
+    assert_eq!(mode(&folder.join("t.bl")), 0o600);
+    let nowhere = folder.join("nowhere.bl");
+    symlink("missing/x.bl", &nowhere).unwrap();
+    let line = refused(&run(&[
+        "record",
+        "-o",
+        nowhere.to_str().unwrap(),
+        "--",
+        "touch",
+        folder.join("ran").to_str().unwrap(),
+    ]));
+    assert!(
+        line.contains("symbolic link") && !folder.join("ran").exists(),
+        "{line}"
+    );
+}
+
+/// Whether a process has ended; nobody may have waited for it.
+fn has_ended(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {
+        stat.rsplit_once(") ")
+            .is_some_and(|(_, rest)| rest.starts_with('Z'))
+    })
+}
+
+/// The program and a child of it end with their recorder. One computes and one sleeps.
+#[test]
+fn a_killed_recorder_leaves_the_old_file_no_process_and_no_temporary_file() {
+    for follow in [&[][..], &["--follow-children"]] {
+        let folder = folder("claims-killed");
+        let temporary = folder.join("tmp");
+        fs::create_dir(&temporary).unwrap();
+        let command = |arguments: &[&str]| {
+            let mut command = broadleaf(arguments);
+            command.current_dir(&folder).env("TMPDIR", &temporary);
+            command
+        };
+        succeeded(
+            &command(&["record", "-o", "x.bl", "--", "true"])
+                .output()
+                .unwrap(),
+        );
+        let old = fs::read(folder.join("x.bl")).unwrap();
+        let line = "(while :; do :; done) & echo $! >>pids; echo $$ >>pids; read x <pipe";
+        fs::write(folder.join("line"), line).unwrap();
+        let pipe = std::process::Command::new("mkfifo")
+            .arg(folder.join("pipe"))
+            .status();
+        assert!(pipe.unwrap().success());
+        let all = [
+            &["record", "-o", "x.bl", "--force"],
+            follow,
+            &["--", "sh", "line"],
+        ]
+        .concat();
+        let mut recorder = command(&all).spawn().unwrap();
+        let pids = || fs::read_to_string(folder.join("pids")).unwrap_or_default();
+        assert!(is_soon(|| pids().lines().count() == 2));
+        recorder.kill().unwrap();
+        recorder.wait().unwrap();
+        for pid in pids().lines() {
+            assert!(is_soon(|| has_ended(pid)), "{pid} runs on, {follow:?}");
+        }
+        assert_eq!(fs::read(folder.join("x.bl")).unwrap(), old);
+        let info = command(&["info", "x.bl"]).output().unwrap();
+        succeeded(&info);
+        assert!(names(&temporary).is_empty(), "{:?}", names(&temporary));
+        let hidden = names(&folder)
+            .into_iter()
+            .filter(|name| name.starts_with('.'));
+        assert_eq!(hidden.count(), 0);
+    }
+}
+
+/// What a program forked and nobody followed outlives a recording that has ended, as it would without the recorder.
+#[test]
+fn a_recording_that_ends_leaves_a_daemon_alone() {
+    let folder = folder("claims-daemon");
+    let line = "(while [ ! -e stop ]; do :; done; echo done >answer) &";
+    // The daemon keeps the streams that it inherits, so nothing here waits for their end.
+    let mut recorder = broadleaf(&["record", "-o", "x.bl", "--", "sh", "-c", line])
+        .current_dir(&folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    assert!(recorder.wait().unwrap().success());
+    fs::write(folder.join("stop"), "").unwrap();
+    assert!(is_soon(|| folder.join("answer").exists()));
+}
+
+#[test]
+fn a_folder_for_temporary_files_that_is_missing_is_named() {
+    let folder = folder("claims-tmpdir");
+    let output = broadleaf(&["record", "--", "true"])
+        .current_dir(&folder)
+        .env("TMPDIR", "/nonexistent/here")
+        .output()
+        .unwrap();
+    let line = stderr(&output);
+    assert!(
+        line.contains("/nonexistent/here") && line.contains("TMPDIR"),
+        "{line}"
+    );
+    assert!(names(&folder).is_empty());
+}
