@@ -114,7 +114,7 @@ impl Direct {
         }
     }
 
-    /// After the head: the file is given a name. Before anything else: it is worth keeping.
+    /// Before the first chunk: marks the file as worth keeping, and replaces the old file if that is due.
     fn begin(&mut self) -> io::Result<()> {
         let To::Claimed(claim) = &mut self.to else {
             return Ok(());
