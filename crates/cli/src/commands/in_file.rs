@@ -15,6 +15,14 @@ use crate::output::shown;
 pub(super) fn read(path: &Path) -> Result<String, Failure> {
     let name = shown(path);
     let bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, &error))?;
+    utf8(&name, bytes)
+}
+
+/// The text that these bytes of a file are.
+///
+/// # Errors
+/// Where they are not UTF-8, with the place.
+pub(super) fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let before = &error.as_bytes()[..at];

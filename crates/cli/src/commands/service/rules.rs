@@ -8,7 +8,7 @@ use std::path::Path;
 use broadleaf_governor::service::{Fault, Service, Wrong};
 use broadleaf_policy::ParseError;
 
-use crate::commands::in_file::InFile;
+use crate::commands::in_file::{self, InFile};
 use crate::commands::names;
 use crate::failure::Failure;
 use crate::output::shown;
@@ -59,10 +59,7 @@ fn text(path: &Path, name: &str, may_be: fn(&FileType) -> bool) -> Result<String
     if bytes.len() as u64 > MOST {
         return Err(wrong("has more than 1 MiB, which is the limit for rules"));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        wrong(&format!("is not UTF-8 text: see byte {valid}"))
-    })
+    in_file::utf8(name, bytes)
 }
 
 fn refusal(file: &InFile<'_>, wrong: &Wrong) -> Failure {
