@@ -44,6 +44,8 @@ pub use contiguity::Contiguity;
 pub use start::{Layout, Occupied, Start, StartError};
 pub use wired::Wired;
 
+#[cfg(test)]
+pub(crate) use random::SplitMix64;
 pub(crate) use runs::Runs;
 
 /// The number of a base frame: a physical address in units of the base page.

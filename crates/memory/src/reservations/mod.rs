@@ -32,6 +32,8 @@ pub struct Reservations<K> {
     lists: Vec<BTreeSet<Turn>>,
     allocations: u64,
     unpopulated: u64,
+    /// Bytes of memory that the pointers to parts of reservations take.
+    pointer_bytes: usize,
 }
 
 impl<K: Key> Reservations<K> {
@@ -45,7 +47,16 @@ impl<K: Key> Reservations<K> {
             lists: vec![BTreeSet::new(); sizes.levels()],
             allocations: 0,
             unpopulated: 0,
+            pointer_bytes: 0,
         }
+    }
+
+    /// Bytes of memory that the reservations take beside the nodes of what is populated in them.
+    pub fn bytes(&self) -> usize {
+        let of_each = size_of::<K>() + size_of::<ReservationId>() + size_of::<Turn>();
+        let slots = self.slots.capacity() * size_of::<Option<Reservation<K>>>();
+        // Nodes of the two trees are three quarters full.
+        slots + self.by_key.len() * of_each * 4 / 3 + self.pointer_bytes
     }
 
     /// The page sizes.
@@ -77,6 +88,7 @@ impl<K: Key> Reservations<K> {
         assert!(other.is_none(), "two reservations with one key");
         let population = &reservation.population;
         self.unpopulated += population.len() - population.count();
+        self.pointer_bytes += self.pointers(population.top_level());
         self.slots[id.0 as usize] = Some(reservation);
         self.enlist(id);
         id
@@ -94,7 +106,16 @@ impl<K: Key> Reservations<K> {
         self.by_key.remove(&reservation.key);
         let population = &reservation.population;
         self.unpopulated -= population.len() - population.count();
+        self.pointer_bytes -= self.pointers(population.top_level());
         reservation
+    }
+
+    /// Bytes of the pointers from a piece of that level to its parts, where these are not base pages.
+    fn pointers(&self, level: usize) -> usize {
+        match level {
+            0 | 1 => 0,
+            _ => self.sizes.children(level) * size_of::<usize>(),
+        }
     }
 
     /// The reservation of that name.

@@ -23,6 +23,7 @@ impl System<'_> {
                 self.frames.put(pte.frame(), List::Active);
             }
         }
+        self.compact_piece(piece);
         if below == 0 && !self.tables.get(piece.first).has(Pte::ZERO) {
             self.counters.in_superpages -= self.pages(piece.level);
         }

@@ -147,6 +147,7 @@ impl System<'_> {
             let pte = Pte::of(Frame(0), Pte::PRESENT | Pte::ZERO | Pte::PROTECTED);
             self.tables.set(at, pte.at_level(piece.level));
         }
+        self.compact_piece(piece);
     }
 
     /// Gives one page a frame with its content.
@@ -451,6 +452,7 @@ impl System<'_> {
             let pte = self.tables.get(at);
             self.tables.set(at, pte.without(Pte::PROTECTED));
         }
+        self.compact_piece(piece);
         true
     }
 

@@ -1,9 +1,10 @@
 //! Who uses which frame, and in which order frames were put on the lists of the page daemon.
 
+use super::sparse::{ENTRIES, Entry, Sparse};
 use super::table::Place;
 use crate::MemoryId;
 use crate::frames::Frame;
-use broadleaf_units::FileId;
+use broadleaf_units::{FileId, SpaceId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -31,27 +32,95 @@ pub(crate) enum List {
 
 const NO_FRAME: u32 = u32::MAX;
 
+/// The page of a place that is none: no address space has so many.
+const NO_PAGE: u64 = u64::MAX;
+
 /// What is known of a frame that is used.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Info {
-    /// The first place that maps it, where one does.
-    mapper: Option<Place>,
+    /// The first place that maps it; of [`NO_PAGE`] where none does.
+    mapper: Packed,
+    newer: u32,
+    older: u32,
     used: bool,
     /// Its file has something else in that page: whoever stored to it does not map it any more.
     unsaved: bool,
     list: Option<List>,
-    newer: u32,
-    older: u32,
 }
 
-const UNUSED: Info = Info {
-    mapper: None,
-    used: false,
-    unsaved: false,
-    list: None,
-    newer: NO_FRAME,
-    older: NO_FRAME,
-};
+/// A [`Place`] that leaves no room beside it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Packed {
+    page: [u32; 2],
+    space: SpaceId,
+}
+
+impl Packed {
+    const NOWHERE: Self = Self {
+        page: [u32::MAX; 2],
+        space: SpaceId(0),
+    };
+
+    const fn of(Place { space, page }: Place) -> Self {
+        let page = [page as u32, (page >> 32) as u32];
+        Self { page, space }
+    }
+
+    const fn page(self) -> u64 {
+        self.page[0] as u64 | (self.page[1] as u64) << 32
+    }
+
+    fn place(self) -> Option<Place> {
+        let (space, page) = (self.space, self.page());
+        (page != NO_PAGE).then_some(Place { space, page })
+    }
+}
+
+/// The bound for each frame of a page that stands alone in its block, in groups of eight.
+const _: () = assert!(size_of::<Info>() <= 24);
+
+impl Info {
+    fn mapper(&self) -> Option<Place> {
+        self.mapper.place()
+    }
+
+    fn set_mapper(&mut self, place: Option<Place>) {
+        self.mapper = place.map_or(Packed::NOWHERE, Packed::of);
+    }
+}
+
+impl Entry for Info {
+    const NONE: Self = Self {
+        mapper: Packed::NOWHERE,
+        newer: NO_FRAME,
+        older: NO_FRAME,
+        used: false,
+        unsaved: false,
+        list: None,
+    };
+
+    fn plus(self, entries: u64) -> Self {
+        let Some(Place { space, page }) = self.mapper() else {
+            return self;
+        };
+        let page = page + entries;
+        Self {
+            mapper: Packed::of(Place { space, page }),
+            ..self
+        }
+    }
+
+    fn minus(self, entries: u64) -> Option<Self> {
+        let Some(Place { space, page }) = self.mapper() else {
+            return Some(self);
+        };
+        let page = page.checked_sub(entries)?;
+        Some(Self {
+            mapper: Packed::of(Place { space, page }),
+            ..self
+        })
+    }
+}
 
 /// The ends of a list, and how many frames are on it.
 #[derive(Clone, Copy, Debug)]
@@ -61,13 +130,14 @@ struct Ends {
     count: u64,
 }
 
-const GROUP: usize = 512;
+/// Frames of a table.
+const GROUP: usize = ENTRIES as usize;
 
 /// Who uses which frame.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameTable {
-    /// By frame, in groups that are there where one of them is used.
-    groups: Vec<Option<Box<[Info; GROUP]>>>,
+    /// By frame, in groups that are there where one of them is used or was.
+    groups: Vec<Option<Box<Sparse<Info>>>>,
     /// Places that map a frame beside the first.
     others: BTreeMap<Frame, Vec<Place>>,
     /// Which page of a file a frame holds.
@@ -76,6 +146,11 @@ pub(crate) struct FrameTable {
     files: BTreeMap<FilePage, Frame>,
     ends: [Ends; 2],
     used: u64,
+    /// Frames that are used and that no place maps.
+    unmapped: u64,
+    /// How many groups there are, and how many bytes of memory their entries take.
+    made: usize,
+    entry_bytes: usize,
 }
 
 impl FrameTable {
@@ -92,24 +167,57 @@ impl FrameTable {
             files: BTreeMap::new(),
             ends: [empty; 2],
             used: 0,
+            unmapped: 0,
+            made: 0,
+            entry_bytes: 0,
         }
     }
 
-    fn info(&self, frame: Frame) -> &Info {
-        let group = self.groups.get(frame.0 as usize / GROUP);
-        match group {
-            Some(Some(group)) => &group[frame.0 as usize % GROUP],
-            _ => &UNUSED,
+    fn info(&self, frame: Frame) -> Info {
+        match self.groups.get(frame.0 as usize / GROUP) {
+            Some(Some(group)) => group.get(frame.0 as usize),
+            _ => Info::NONE,
         }
     }
 
-    fn info_mut(&mut self, frame: Frame) -> &mut Info {
+    fn change(&mut self, frame: Frame, change: impl FnOnce(&mut Info)) {
         let number = frame.0 as usize / GROUP;
         if self.groups.len() <= number {
             self.groups.resize_with(number + 1, || None);
         }
-        let group = self.groups[number].get_or_insert_with(|| Box::new([UNUSED; GROUP]));
-        &mut group[frame.0 as usize % GROUP]
+        let made = &mut self.made;
+        let group = self.groups[number].get_or_insert_with(|| {
+            *made += 1;
+            Box::new(Sparse::new())
+        });
+        let mut info = group.get(frame.0 as usize);
+        change(&mut info);
+        let (_, bytes) = group.set(frame.0 as usize, info);
+        self.entry_bytes += bytes;
+    }
+
+    /// How many used frames no place maps.
+    pub(crate) const fn unmapped(&self) -> u64 {
+        self.unmapped
+    }
+
+    /// Bytes of memory that the table takes.
+    pub(crate) fn bytes(&self) -> usize {
+        use super::footprint::entry;
+        let groups = self.groups.capacity() * size_of::<usize>();
+        let made = self.made * size_of::<Sparse<Info>>();
+        let files = self.of_file.len()
+            * (entry::<Frame, FilePage>() + entry::<FilePage, Frame>());
+        let others = self.others.len() * (entry::<Frame, Vec<Place>>() + size_of::<[Place; 4]>());
+        self.entry_bytes + groups + made + files + others
+    }
+
+    /// Lets the frames of a superpage take little memory. To be called after a change of all of them.
+    pub(crate) fn compact(&mut self, first: Frame, frames: u64) {
+        let groups = first.0 as usize / GROUP..(first.0 + frames).div_ceil(ENTRIES) as usize;
+        for group in self.groups.get_mut(groups).into_iter().flatten().flatten() {
+            self.entry_bytes -= group.compact();
+        }
     }
 
     pub(crate) fn is_used(&self, frame: Frame) -> bool {
@@ -118,7 +226,7 @@ impl FrameTable {
 
     /// The places that map a frame.
     pub(crate) fn mappers(&self, frame: Frame) -> Vec<Place> {
-        let mut all: Vec<Place> = self.info(frame).mapper.into_iter().collect();
+        let mut all: Vec<Place> = self.info(frame).mapper().into_iter().collect();
         if let Some(others) = self.others.get(&frame) {
             all.extend(others);
         }
@@ -128,32 +236,36 @@ impl FrameTable {
     /// How many places map a frame.
     pub(crate) fn mapped(&self, frame: Frame) -> usize {
         let others = self.others.get(&frame).map_or(0, Vec::len);
-        usize::from(self.info(frame).mapper.is_some()) + others
+        usize::from(self.info(frame).mapper().is_some()) + others
     }
 
     /// The frame holds a page from now on.
     pub(crate) fn begin(&mut self, frame: Frame) {
-        let info = self.info_mut(frame);
-        debug_assert!(!info.used, "a frame is used twice");
-        info.used = true;
+        self.change(frame, |info| {
+            debug_assert!(!info.used, "a frame is used twice");
+            info.used = true;
+        });
         self.used += 1;
+        self.unmapped += 1;
     }
 
     /// The frame holds nothing any more. Nobody maps it.
     pub(crate) fn end(&mut self, frame: Frame) {
         self.leave_list(frame);
         self.forget_file(frame);
-        let info = self.info_mut(frame);
-        debug_assert!(info.used && info.mapper.is_none());
-        *info = UNUSED;
+        self.change(frame, |info| {
+            debug_assert!(info.used && info.mapper().is_none());
+            *info = Info::NONE;
+        });
         self.used -= 1;
+        self.unmapped -= 1;
     }
 
     /// A place maps the frame from now on.
     pub(crate) fn map(&mut self, frame: Frame, place: Place) {
-        let info = self.info_mut(frame);
-        if info.mapper.is_none() {
-            info.mapper = Some(place);
+        if self.info(frame).mapper().is_none() {
+            self.change(frame, |info| info.set_mapper(Some(place)));
+            self.unmapped -= 1;
         } else {
             self.others.entry(frame).or_default().push(place);
         }
@@ -161,9 +273,10 @@ impl FrameTable {
 
     /// A place does not map the frame any more.
     pub(crate) fn unmap(&mut self, frame: Frame, place: Place) {
-        if self.info(frame).mapper == Some(place) {
+        if self.info(frame).mapper() == Some(place) {
             let next = self.others.get_mut(&frame).and_then(Vec::pop);
-            self.info_mut(frame).mapper = next;
+            self.change(frame, |info| info.set_mapper(next));
+            self.unmapped += u64::from(next.is_none());
         } else if let Some(others) = self.others.get_mut(&frame) {
             others.retain(|other| *other != place);
         }
@@ -211,7 +324,7 @@ impl FrameTable {
     /// Whoever stored to the page of a file in this frame does not map it any more: it is to be written back when it leaves.
     pub(crate) fn leave_unsaved(&mut self, frame: Frame) {
         if self.of_file.contains_key(&frame) {
-            self.info_mut(frame).unsaved = true;
+            self.change(frame, |info| info.unsaved = true);
         }
     }
 
@@ -239,7 +352,7 @@ impl FrameTable {
     /// The frame's page is no longer a file's.
     pub(crate) fn forget_file(&mut self, frame: Frame) {
         if let Some(page) = self.of_file.remove(&frame) {
-            self.info_mut(frame).unsaved = false;
+            self.change(frame, |info| info.unsaved = false);
             self.files.remove(&page);
         }
     }
@@ -265,19 +378,20 @@ impl FrameTable {
         }
         ends.count += 1;
         if newest != NO_FRAME {
-            self.info_mut(Frame(newest.into())).newer = at;
+            self.change(Frame(newest.into()), |info| info.newer = at);
         }
-        let info = self.info_mut(frame);
-        info.list = Some(list);
-        info.older = newest;
-        info.newer = NO_FRAME;
+        self.change(frame, |info| {
+            info.list = Some(list);
+            info.older = newest;
+            info.newer = NO_FRAME;
+        });
     }
 
     /// Takes a frame off its list.
     pub(crate) fn leave_list(&mut self, frame: Frame) {
         let Info {
             list, newer, older, ..
-        } = *self.info(frame);
+        } = self.info(frame);
         let Some(list) = list else { return };
         let ends = &mut self.ends[list as usize];
         ends.count -= 1;
@@ -288,15 +402,16 @@ impl FrameTable {
             ends.oldest = newer;
         }
         if newer != NO_FRAME {
-            self.info_mut(Frame(newer.into())).older = older;
+            self.change(Frame(newer.into()), |info| info.older = older);
         }
         if older != NO_FRAME {
-            self.info_mut(Frame(older.into())).newer = newer;
+            self.change(Frame(older.into()), |info| info.newer = newer);
         }
-        let info = self.info_mut(frame);
-        info.list = None;
-        info.newer = NO_FRAME;
-        info.older = NO_FRAME;
+        self.change(frame, |info| {
+            info.list = None;
+            info.newer = NO_FRAME;
+            info.older = NO_FRAME;
+        });
     }
 
     /// The frame that has been longest on a list.
@@ -315,7 +430,7 @@ impl FrameTable {
     pub(crate) fn iter(&self) -> impl Iterator<Item = Frame> + '_ {
         let groups = self.groups.iter().enumerate();
         groups.flat_map(|(number, group)| {
-            let infos = group.iter().flat_map(|group| group.iter().enumerate());
+            let infos = group.iter().flat_map(|group| group.iter());
             infos
                 .filter(|(_, info)| info.used)
                 .map(move |(at, _)| Frame((number * GROUP + at) as u64))
@@ -344,6 +459,10 @@ impl FrameTable {
             }
             assert_eq!(count, self.length(list), "a list is miscounted");
         }
+        let unmapped = self.iter().filter(|frame| self.mapped(*frame) == 0);
+        assert_eq!(unmapped.count() as u64, self.unmapped, "unmapped frames");
+        let bytes = self.groups.iter().flatten().map(|group| group.bytes());
+        assert_eq!(bytes.sum::<usize>(), self.entry_bytes, "memory of frames");
         assert_eq!(self.files.len(), self.of_file.len());
         for (frame, page) in &self.of_file {
             assert!(self.is_used(*frame), "a file's page lies in no frame");
@@ -356,7 +475,7 @@ impl FrameTable {
             );
         }
         for (frame, others) in &self.others {
-            assert!(!others.is_empty() && self.info(*frame).mapper.is_some());
+            assert!(!others.is_empty() && self.info(*frame).mapper().is_some());
         }
     }
 }

@@ -14,6 +14,7 @@ mod counters;
 mod daemon;
 mod demote;
 mod fault;
+mod footprint;
 mod fork;
 mod frame_table;
 mod obtain;
@@ -23,6 +24,7 @@ mod reference;
 mod release;
 mod sample;
 mod scan;
+mod sparse;
 mod spec;
 mod table;
 mod tables;
@@ -192,12 +194,7 @@ impl<'a> System<'a> {
     pub fn begin_counting(&mut self) {
         self.counters = self.counters.begun();
         self.refusals = Refusals::default();
-        let all: Vec<_> = self.tables.iter().collect();
-        for (at, pte) in all {
-            if pte.has_frame() && pte.filled() != (false, false) {
-                self.tables.set(at, pte.with(Pte::FILLED_BEFORE));
-            }
-        }
+        self.tables.note_filled();
     }
 
     /// What was counted so far.

@@ -254,6 +254,7 @@ impl System<'_> {
                 self.frames.leave_list(pte.frame());
             }
         }
+        self.compact_piece(piece);
         self.counters.in_superpages += added;
         self.note_peaks();
         let stored = |pte: Pte| pte.is_shared_file() && pte.has(Pte::UNSAVED);

@@ -1,5 +1,6 @@
 //! What a page table says of one base page.
 
+use super::sparse::Entry;
 use crate::frames::Frame;
 
 /// What a page table says of one base page: its frame, what happened to it, and how large the page is that maps it. Zero is a page that
@@ -113,5 +114,25 @@ impl Pte {
     pub(crate) const fn is_settled(self, store: bool) -> bool {
         let (of, settled) = Self::SETTLED[store as usize];
         self.0 & of == settled
+    }
+}
+
+impl Entry for Pte {
+    const NONE: Self = Self::NONE;
+
+    fn plus(self, entries: u64) -> Self {
+        if self.has_frame() {
+            self.moved_to(Frame(self.frame().0 + entries))
+        } else {
+            self
+        }
+    }
+
+    fn minus(self, entries: u64) -> Option<Self> {
+        if !self.has_frame() {
+            return Some(self);
+        }
+        let frame = self.frame().0.checked_sub(entries)?;
+        Some(self.moved_to(Frame(frame)))
     }
 }

@@ -1,7 +1,7 @@
 //! How memory stands at one time, and what it comes to in the end.
 
 use super::frame_table::File;
-use super::{Pte, System};
+use super::System;
 use crate::frames::Contiguity;
 
 /// How memory stands at one time. Pages are base pages.
@@ -50,23 +50,15 @@ impl System<'_> {
         let Contiguity {
             extents, possible, ..
         } = Contiguity::of(&self.buddy);
-        let bloat = self
-            .tables
-            .iter()
-            .filter(|(_, pte)| pte.has_frame() && !pte.has(Pte::USED));
-        let unmapped = self
-            .frames
-            .iter()
-            .filter(|frame| self.frames.mapped(*frame) == 0);
         Sample {
             time: self.now,
             resident: self.counters.resident,
-            bloat: bloat.count() as u64,
+            bloat: self.tables.unused(),
             in_superpages: self.counters.in_superpages,
             free: self.buddy.free_frames(),
             wired: self.wired_pages.held(),
             reserved: self.reservations.reserved_unpopulated(),
-            file_cache: unmapped.count() as u64 + self.cache.len() as u64,
+            file_cache: self.frames.unmapped() + self.cache.len() as u64,
             extents,
             possible,
             counters: self.counters,

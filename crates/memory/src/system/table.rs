@@ -1,6 +1,7 @@
 //! Page tables: what is mapped where in each address space, in chunks of pages.
 
 use super::pte::Pte;
+use super::sparse::{ENTRIES, Sparse};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ pub struct Place {
 }
 
 /// Pages in a chunk.
-pub(crate) const CHUNK: u64 = 512;
+pub(crate) const CHUNK: u64 = ENTRIES;
 
 /// How many pages of a chunk, or of any piece of memory, are in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(crate) struct Counts {
     pub(crate) shared: u32,
     /// Present, anonymous and never stored to.
     pub(crate) zero: u32,
+    /// In a frame, and not referenced since a promotion or a fault around it brought them.
+    pub(crate) unused: u32,
 }
 
 impl Counts {
@@ -38,6 +41,7 @@ impl Counts {
             referenced: bit(Pte::REFERENCED),
             shared: bit(Pte::SHARED),
             zero: u32::from(pte.is_present() && !pte.has(Pte::CONTENT)),
+            unused: u32::from(pte.has_frame() && !pte.has(Pte::USED)),
         }
     }
 
@@ -48,6 +52,7 @@ impl Counts {
         self.referenced += other.referenced;
         self.shared += other.shared;
         self.zero += other.zero;
+        self.unused += other.unused;
     }
 
     fn subtract(&mut self, other: &Self) {
@@ -57,12 +62,13 @@ impl Counts {
         self.referenced -= other.referenced;
         self.shared -= other.shared;
         self.zero -= other.zero;
+        self.unused -= other.unused;
     }
 }
 
 #[derive(Clone, Debug)]
 struct Chunk {
-    ptes: Box<[Pte; CHUNK as usize]>,
+    ptes: Sparse<Pte>,
     counts: Counts,
     /// Referenced pages in a daemon's round, as a moving average, in sixteenths.
     average: u32,
@@ -90,6 +96,10 @@ pub(crate) struct Tables {
     chunks: Vec<Chunk>,
     free: Vec<u32>,
     recent: Vec<Recent>,
+    /// Pages of all chunks that are in a frame and were not referenced.
+    unused: u64,
+    /// Bytes of memory that the entries of all chunks take.
+    entry_bytes: usize,
 }
 
 impl Tables {
@@ -99,7 +109,20 @@ impl Tables {
             chunks: Vec::new(),
             free: Vec::new(),
             recent: vec![NOTHING; RECENT],
+            unused: 0,
+            entry_bytes: 0,
         }
+    }
+
+    /// How many pages are in a frame and were not referenced since they are.
+    pub(crate) const fn unused(&self) -> u64 {
+        self.unused
+    }
+
+    /// Bytes of memory that the tables take.
+    pub(crate) fn bytes(&self) -> usize {
+        let index = self.index.len() * super::footprint::entry::<(SpaceId, u64), u32>();
+        self.entry_bytes + self.chunks.capacity() * size_of::<Chunk>() + index
     }
 
     /// How many chunks there are.
@@ -122,7 +145,7 @@ impl Tables {
     #[inline]
     pub(crate) fn get(&self, at: Place) -> Pte {
         match self.find(at.space, at.page / CHUNK) {
-            Some(chunk) => self.chunks[chunk].ptes[(at.page % CHUNK) as usize],
+            Some(chunk) => self.chunks[chunk].ptes.get(at.page as usize),
             None => Pte::NONE,
         }
     }
@@ -143,7 +166,7 @@ impl Tables {
             };
         }
         let chunk = self.recent[number as usize % RECENT].chunk;
-        self.chunks[chunk as usize].ptes[(at.page % CHUNK) as usize]
+        self.chunks[chunk as usize].ptes.get(at.page as usize)
     }
 
     /// Says something else of a page.
@@ -155,14 +178,17 @@ impl Tables {
             None => self.add(at.space, number),
         };
         let chunk = &mut self.chunks[chunk];
-        let old = std::mem::replace(&mut chunk.ptes[(at.page % CHUNK) as usize], pte);
-        chunk.counts.subtract(&Counts::of(old));
-        chunk.counts.add(&Counts::of(pte));
+        let (old, bytes) = chunk.ptes.set(at.page as usize, pte);
+        self.entry_bytes += bytes;
+        let (old, new) = (Counts::of(old), Counts::of(pte));
+        self.unused = self.unused + u64::from(new.unused) - u64::from(old.unused);
+        chunk.counts.subtract(&old);
+        chunk.counts.add(&new);
     }
 
     fn add(&mut self, space: SpaceId, number: u64) -> usize {
         let chunk = Chunk {
-            ptes: Box::new([Pte::NONE; CHUNK as usize]),
+            ptes: Sparse::new(),
             counts: Counts::default(),
             average: 0,
         };
@@ -185,9 +211,9 @@ impl Tables {
         let mut sum = Counts::default();
         if pages < CHUNK {
             if let Some(chunk) = self.find(first.space, first.page / CHUNK) {
-                let from = (first.page % CHUNK) as usize;
-                for pte in &self.chunks[chunk].ptes[from..from + pages as usize] {
-                    sum.add(&Counts::of(*pte));
+                for page in first.page..first.page + pages {
+                    let pte = self.chunks[chunk].ptes.get(page as usize);
+                    sum.add(&Counts::of(pte));
                 }
             }
             return sum;
@@ -222,9 +248,7 @@ impl Tables {
         };
         let chunk = &mut self.chunks[*chunk as usize];
         chunk.average = (chunk.average + 16 * chunk.counts.referenced) / 2;
-        for pte in chunk.ptes.iter_mut() {
-            *pte = pte.without(Pte::REFERENCED);
-        }
+        chunk.ptes.update(|pte| pte.without(Pte::REFERENCED));
         chunk.counts.referenced = 0;
         u64::from(chunk.counts.present)
     }
@@ -246,12 +270,10 @@ impl Tables {
             let start = number * CHUNK;
             let (first, last) = (from.max(start) - start, to.min(start + CHUNK) - start);
             let ptes = &self.chunks[*chunk as usize].ptes;
-            for offset in first..last {
-                let pte = ptes[offset as usize];
-                if pte != Pte::NONE {
-                    let page = start + offset;
-                    found.push((Place { space, page }, pte));
-                }
+            let said = ptes.iter().map(|(offset, pte)| (offset as u64, pte));
+            for (offset, pte) in said.filter(|(offset, _)| (first..last).contains(offset)) {
+                let page = start + offset;
+                found.push((Place { space, page }, pte));
             }
         }
         found
@@ -272,6 +294,9 @@ impl Tables {
             .collect();
         for at in empty {
             if let Some(chunk) = self.index.remove(&at) {
+                let said = &mut self.chunks[chunk as usize].ptes;
+                self.entry_bytes -= said.bytes();
+                *said = Sparse::new();
                 self.free.push(chunk);
             }
         }
@@ -281,26 +306,52 @@ impl Tables {
     /// Every page that something is said of.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, Pte)> + '_ {
         self.index.iter().flat_map(|((space, number), chunk)| {
-            let ptes = self.chunks[*chunk as usize].ptes.iter().enumerate();
-            ptes.filter(|(_, pte)| **pte != Pte::NONE)
-                .map(move |(offset, pte)| {
-                    let page = number * CHUNK + offset as u64;
-                    let space = *space;
-                    (Place { space, page }, *pte)
-                })
+            let ptes = self.chunks[*chunk as usize].ptes.iter();
+            ptes.map(move |(offset, pte)| {
+                let page = number * CHUNK + offset as u64;
+                let space = *space;
+                (Place { space, page }, pte)
+            })
         })
+    }
+
+    /// Pages that a promotion filled until now and that were not referenced count as filled before ([`Pte::FILLED_BEFORE`]).
+    pub(crate) fn note_filled(&mut self) {
+        for chunk in self.index.values() {
+            let ptes = &mut self.chunks[*chunk as usize].ptes;
+            ptes.update(|pte| {
+                if pte.has_frame() && pte.filled() != (false, false) {
+                    pte.with(Pte::FILLED_BEFORE)
+                } else {
+                    pte
+                }
+            });
+        }
+    }
+
+    /// Lets a superpage, or what is left of one, take little memory. To be called after a change of all its pages.
+    pub(crate) fn compact(&mut self, first: Place, pages: u64) {
+        if pages < CHUNK {
+            return;
+        }
+        for chunk in self.chunks_of(first, pages).collect::<Vec<_>>() {
+            self.entry_bytes -= self.chunks[chunk as usize].ptes.compact();
+        }
     }
 
     /// Asserts that what is counted is what is there.
     pub(crate) fn check(&self) {
+        let mut unused = 0;
         for chunk in self.index.values() {
             let chunk = &self.chunks[*chunk as usize];
             let mut counts = Counts::default();
-            chunk
-                .ptes
-                .iter()
-                .for_each(|pte| counts.add(&Counts::of(*pte)));
+            let said = chunk.ptes.iter();
+            said.for_each(|(_, pte)| counts.add(&Counts::of(pte)));
             assert_eq!(counts, chunk.counts, "pages of a chunk are miscounted");
+            unused += u64::from(counts.unused);
         }
+        assert_eq!(unused, self.unused, "unreferenced pages are miscounted");
+        let bytes = self.chunks.iter().map(|chunk| chunk.ptes.bytes());
+        assert_eq!(bytes.sum::<usize>(), self.entry_bytes, "memory of tables");
     }
 }
