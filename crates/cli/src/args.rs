@@ -1,6 +1,7 @@
 //! The command line: the one table from which parsing, help, completions and manual pages come. Each command has a file of its own.
 
 mod advise;
+mod bound;
 mod catalogues;
 mod compare;
 mod demo;
@@ -24,6 +25,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat, RankBy};
+pub(crate) use bound::Bound;
 pub(crate) use catalogues::{Catalogue, Explain, List};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use demo::Demo;

@@ -34,7 +34,7 @@ mod teams;
 mod trail;
 mod translation;
 
-pub use broadleaf_memory::frames::{Buddyinfo, Start};
+pub use broadleaf_memory::frames::{Buddyinfo, Pagetypeinfo, Start};
 pub use broadleaf_memory::system::{Costs, Files};
 pub use limited::Limits;
 pub use offline::{Choice, ChosenPiece, ChosenRange, Region};

@@ -84,6 +84,7 @@ impl Passes<'_> {
             pending: None,
             policies,
             most_blocks: self.plan.most_blocks(),
+            most_bytes: self.plan.most_bytes(),
         };
         let Self { pool, .. } = self;
         pool.with(|crew| {
@@ -120,6 +121,7 @@ struct Pass<'s, 't, S: Source> {
     /// How many policies may keep blocks, and how many blocks they may keep in all.
     policies: usize,
     most_blocks: usize,
+    most_bytes: Option<u64>,
 }
 
 impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
@@ -164,6 +166,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
             }
             self.feed.lists().give_back(piece);
             has_room(&self.stream, self.policies, self.most_blocks)?;
+            has_bytes(&self.stream, self.policies, self.most_bytes)?;
         }
         Ok(Ok(()))
     }
@@ -305,6 +308,24 @@ fn has_room<E>(stream: &Stream, policies: usize, limit: usize) -> Result<(), Err
     })
 }
 
+/// Bytes of memory that a block takes under each policy.
+const STATE_BYTES: u64 = 24;
+
+/// Whether the model may take as much memory as it does.
+fn has_bytes<E>(stream: &Stream, policies: usize, limit: Option<u64>) -> Result<(), Error<E>> {
+    let blocks = stream.spaces.blocks();
+    let needed = stream.bytes() + blocks as u64 * policies as u64 * STATE_BYTES;
+    match limit {
+        Some(limit) if needed > limit => Err(Error::NoRoom {
+            needed,
+            limit,
+            blocks,
+            policies,
+        }),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn refused<E>(refused: Refused, policies: usize) -> Error<E> {
     match refused {
         Refused::Page(page) => Error::Address {
@@ -314,6 +335,16 @@ pub(crate) fn refused<E>(refused: Refused, policies: usize) -> Error<E> {
             blocks: PageId::MOST_BLOCKS + 1,
             policies,
             limit: PageId::MOST_BLOCKS,
+        },
+        Refused::Room {
+            needed,
+            limit,
+            blocks,
+        } => Error::NoRoom {
+            needed,
+            limit,
+            blocks,
+            policies,
         },
     }
 }

@@ -1,6 +1,7 @@
 //! What to replay.
 
 use crate::Limits;
+use crate::limited::Layouts;
 use broadleaf_policy::{ParseError, Policy};
 use broadleaf_translation::Machine;
 
@@ -33,6 +34,9 @@ pub struct Plan {
     curves: bool,
     ranges: bool,
     limits: Option<Box<Limits>>,
+    /// How memory stands at first under these limits.
+    layouts: Layouts,
+    most_bytes: Option<u64>,
     interim: Vec<u64>,
 }
 
@@ -117,9 +121,10 @@ impl Plan {
     /// # Errors
     /// Where memory cannot be as the limits say on one of the machines.
     pub fn limited_to(mut self, limits: Limits) -> Result<Self, PlanError> {
+        self.layouts = Layouts::default();
         for machine in &self.machines {
             for policy in &self.policies {
-                let spec = limits.spec(machine, &policy.needs());
+                let spec = limits.spec(machine, &policy.needs(), &self.layouts);
                 spec.map_err(|reason| PlanError::Memory {
                     machine: machine.name.clone(),
                     reason,
@@ -169,6 +174,8 @@ impl Plan {
             curves: false,
             ranges: false,
             limits: None,
+            layouts: Layouts::default(),
+            most_bytes: None,
             interim: Vec::new(),
         })
     }
@@ -186,12 +193,30 @@ impl Plan {
     }
 
     /// How many bytes of what matters of a trace are kept for a policy that chooses with foresight.
-    pub(crate) const fn most_course(&self) -> usize {
-        self.most_course
+    pub(crate) fn most_course(&self) -> usize {
+        // The rest is for the choice among what was kept, and for memory itself.
+        let part = self.most_bytes.map_or(u64::MAX, |bytes| bytes / 4);
+        let pairs = (self.policies.len() * self.machines.len()) as u64;
+        let part = usize::try_from(part / pairs).unwrap_or(usize::MAX);
+        self.most_course.min(part)
     }
 
     pub(crate) const fn most_kept(&self) -> usize {
         self.most_kept
+    }
+
+    /// Lets the model take about that many bytes of memory. A replay that needs more is refused; without this, none is.
+    pub const fn within_bytes(mut self, bytes: u64) -> Self {
+        self.most_bytes = Some(bytes);
+        self
+    }
+
+    pub(crate) const fn most_bytes(&self) -> Option<u64> {
+        self.most_bytes
+    }
+
+    pub(crate) const fn layouts(&self) -> &Layouts {
+        &self.layouts
     }
 
     pub(crate) fn limits(&self) -> Option<&Limits> {

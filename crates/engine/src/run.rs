@@ -40,6 +40,21 @@ pub enum Error<E> {
         /// How many blocks of all policies together are kept.
         limit: usize,
     },
+    /// The model takes more memory of this machine than it may ([`Plan::within_bytes`]).
+    #[error(
+        "the model takes {needed} bytes of memory after {blocks} blocks of 2 MiB under {policies} policies and machines, and {limit} may be used: compare \
+         fewer at a time, or use a machine with more memory"
+    )]
+    NoRoom {
+        /// How many bytes it takes so far.
+        needed: u64,
+        /// How many it may.
+        limit: u64,
+        /// How many blocks the trace had reached.
+        blocks: usize,
+        /// How many policies were replayed at a time, each on each machine.
+        policies: usize,
+    },
     /// What a pass kept for the next cannot be read.
     #[error("what the first pass kept cannot be read again: {0}")]
     Kept(String),
@@ -293,6 +308,17 @@ fn replay_kept<'t, E>(
             blocks,
             policies,
             limit,
+        },
+        Error::NoRoom {
+            needed,
+            limit,
+            blocks,
+            policies,
+        } => Error::NoRoom {
+            needed,
+            limit,
+            blocks,
+            policies,
         },
         Error::NoThreads { threads, reason } => Error::NoThreads { threads, reason },
         Error::Memory(why) => Error::Memory(why),

@@ -20,7 +20,16 @@ pub(crate) enum Refused {
     Page(PageNumber),
     /// No number is left for another block.
     Block,
+    /// The model takes so many bytes of memory for so many blocks, and fewer may be used.
+    Room {
+        needed: u64,
+        limit: u64,
+        blocks: usize,
+    },
 }
+
+/// Bytes of memory that each block takes once, whatever the policies: its place, its mapping, and what was referenced of it.
+const BLOCK_BYTES: u64 = 400;
 
 /// How many recently used blocks are found without a search. A power of two.
 const RECENT: usize = 8192;
@@ -99,6 +108,11 @@ impl Stream {
             recent: vec![NOTHING; RECENT],
             epoch: 1,
         }
+    }
+
+    /// Bytes of memory that the blocks take, to within some percent.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.spaces.blocks() as u64 * BLOCK_BYTES
     }
 
     /// Accesses so far, and those of what ran before.

@@ -70,14 +70,14 @@ fn the_program_waits_for_compaction_that_it_asked_for() {
         effort: Effort::Now,
         ..Scripted::eager(needs)
     };
-    let start = Start::Seeded {
-        occupied: 0.3,
+    let start = Start::Grouped {
+        occupied: 0.5,
+        fragmentation: None,
         movable: 1.0,
         seed: 1,
-        run: (0, 1),
     };
     let spec = Spec {
-        start: start.lay_out(4096, 10).expect("a layout"),
+        start: start.lay_out(4096, 10).expect("a layout").into(),
         ..large(4096)
     };
     let mut world = World::new(&policy, &spec);

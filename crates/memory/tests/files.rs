@@ -102,14 +102,14 @@ fn the_daemon_moves_pages_for_an_extent_only_where_a_policy_copies() {
             copies,
             ..Needs::default()
         });
-        let start = Start::Seeded {
+        let start = Start::Grouped {
             occupied: 0.5,
+            fragmentation: None,
             movable: 1.0,
             seed: 1,
-            run: (0, 0),
         };
         let spec = Spec {
-            start: start.lay_out(1024, 10).expect("a layout"),
+            start: start.lay_out(1024, 10).expect("a layout").into(),
             swap: 0,
             ..spec(&[0, 3], 1024)
         };

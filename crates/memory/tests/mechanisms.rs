@@ -24,7 +24,7 @@ fn full_at(points: &'static [Point], needs: Needs) -> Scripted {
 /// Superpages of eight base pages.
 fn small(frames: u64) -> Spec {
     Spec {
-        start: Start::Empty.lay_out(frames, 3).expect("a layout"),
+        start: Start::Empty.lay_out(frames, 3).expect("a layout").into(),
         ..spec(&[0, 3], frames)
     }
 }

@@ -131,16 +131,16 @@ fn any_spec(random: &mut Random, seed: u64) -> Spec {
     let start = if random.chance(50) {
         Start::Empty
     } else {
-        Start::Seeded {
+        Start::Grouped {
             occupied: 0.3,
+            fragmentation: None,
             movable: 0.5,
             seed,
-            run: (0, 2),
         }
     };
     Spec {
         base: PageSize::from_shift(12 + (random.chance(30)) as u8).expect("a size"),
-        start: start.lay_out(frames, 6).expect("a layout"),
+        start: start.lay_out_in(frames, 6, 3).expect("a layout").into(),
         swap: random.below(3) * 60,
         files: [Files::OnDisk, Files::InMemory][random.below(2) as usize],
         ..spec(orders, frames)

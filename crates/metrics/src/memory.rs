@@ -15,10 +15,13 @@ pub struct MemoryAsked {
     pub swap_bytes: Option<u64>,
     /// Where pages of files are at first: `disk` or `memory`.
     pub files: String,
-    /// How memory stood before the trace began: `empty`, `seeded` or `recorded`.
+    /// How memory stood before the trace began: `empty`, `grouped`, `recorded` or `recorded by type`.
     pub start: String,
     /// Which part of it was occupied, where that was asked for.
     pub occupied: f64,
+    /// Which part of free memory lay in free blocks of 2 MiB, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fragmentation: Option<f64>,
     /// Which part of what was occupied could be moved.
     pub movable: f64,
     /// What the places of what was occupied were drawn from.
@@ -47,12 +50,25 @@ impl MemoryAsked {
         let share = |part: f64| format!("{}%", (part * 1e4).round() / 1e2);
         let start = match self.start.as_str() {
             "empty" => "empty at first".to_owned(),
-            "seeded" => format!(
-                "{} of it occupied at first ({} of that movable, seed {})",
-                share(self.occupied),
+            "grouped" => format!(
+                "{}{} ({} of that movable, seed {})",
+                match self.occupied {
+                    0.0 => "as little as it takes occupied at first".to_owned(),
+                    occupied => format!("{} of it occupied at first", share(occupied)),
+                },
+                self.fragmentation.map_or(String::new(), |part| format!(
+                    " so that {} of what is free lies in free blocks of 2 MiB",
+                    share(part)
+                )),
                 share(self.movable),
                 self.seed
             ),
+            "recorded by type" => {
+                format!(
+                    "at first as recorded for each migrate type (seed {})",
+                    self.seed
+                )
+            }
             _ => format!(
                 "at first as recorded ({} of what is occupied movable, seed {})",
                 share(self.movable),
@@ -178,13 +194,17 @@ pub struct MemorySample {
     pub bloat_pages: u64,
     /// Pages inside superpages.
     pub superpage_pages: u64,
-    /// Free frames, those that still hold a page of a file included.
+    /// Free frames that hold nothing that could be found again.
     pub free_frames: u64,
+    /// Frames that are mapped, each once however many processes map it.
+    pub mapped_frames: u64,
+    /// Frames that were occupied before the trace began.
+    pub occupied_frames: u64,
     /// Frames that reservations keep for pages to come.
     pub reserved_frames: u64,
     /// Frames that page tables take, with what is kept together with them.
     pub wired_frames: u64,
-    /// Frames with pages of files that nobody maps.
+    /// Frames with pages of files that nobody maps, those included that are free and can be found again.
     pub file_cache_frames: u64,
     /// How many extents of each order could be given out.
     pub free_contiguity: BTreeMap<u8, u64>,

@@ -182,7 +182,17 @@ pub const SAMPLE_METRICS: &[Metric] = &[
     fact(
         "free_frames",
         "base pages",
-        "In at_peak and over_time: free frames, those that still hold a page of a file included.",
+        "In at_peak and over_time: free frames that hold nothing that could be found again. With the mapped, occupied, reserved, wired and file cache frames they are all frames there are.",
+    ),
+    fact(
+        "mapped_frames",
+        "base pages",
+        "In at_peak and over_time: frames that are mapped, each once however many processes map it.",
+    ),
+    fact(
+        "occupied_frames",
+        "base pages",
+        "In at_peak and over_time: frames that were occupied before the trace began.",
     ),
     fact(
         "reserved_frames",
@@ -197,7 +207,7 @@ pub const SAMPLE_METRICS: &[Metric] = &[
     fact(
         "file_cache_frames",
         "base pages",
-        "In at_peak and over_time: frames with pages of files that nobody maps, free ones included.",
+        "In at_peak and over_time: frames with pages of files that nobody maps. Those that are free count here and not in free_frames.",
     ),
 ];
 

@@ -276,7 +276,7 @@ mod tests {
             asked(None, "empty", None).sentence(size),
             "Memory: unlimited, empty at first; unlimited swap; files begin on the disk."
         );
-        let mut asked = asked(Some(4096), "seeded", Some(0));
+        let mut asked = asked(Some(4096), "grouped", Some(0));
         assert_eq!(
             asked.sentence(size),
             "Memory: 4096 B, 30% of it occupied at first (50.5% of that movable, seed 7); no swap; files begin on the disk."

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use broadleaf_engine::Costs;
 use clap::{Args, ValueEnum};
 
-use super::{FilesAt, ResultFile};
+use super::{Bound, FilesAt, ResultFile};
 use crate::commands::costs::costs;
 use crate::commands::offered;
 
@@ -69,6 +69,9 @@ pub(crate) struct Advise {
 
     #[command(flatten)]
     pub(crate) result: ResultFile,
+
+    #[command(flatten)]
+    pub(crate) bound: Bound,
 
     /// Read a damaged or truncated trace up to the damage, and say how much was lost
     #[arg(long)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Memory, ResultFile};
+use super::{Bound, Memory, ResultFile};
 use crate::commands::offered;
 
 /// Replay a trace under several policies and show what each saves and costs
@@ -75,6 +75,9 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     pub(crate) result: ResultFile,
+
+    #[command(flatten)]
+    pub(crate) bound: Bound,
 
     /// Compare a damaged or truncated trace up to the damage, and say how much was lost
     #[arg(long)]

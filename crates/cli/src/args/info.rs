@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::TableOrJson;
+use super::{Bound, TableOrJson};
 
 /// Say what a trace holds
 ///
@@ -26,4 +26,7 @@ pub(crate) struct Info {
     /// Read a damaged or truncated trace up to the damage, and say how much was lost
     #[arg(long)]
     pub(crate) keep_going: bool,
+
+    #[command(flatten)]
+    pub(crate) bound: Bound,
 }

@@ -26,20 +26,40 @@ pub(crate) struct Memory {
     #[arg(long, value_name = "TRACE", requires = "memory")]
     pub(crate) after: Vec<PathBuf>,
 
-    /// How much of memory is occupied before the program begins, in pieces of 1 to 16 pages
+    /// Share of memory that is occupied before the program begins
+    ///
+    /// Occupied memory is grouped by what can be moved in blocks of 2 MiB, as Linux groups it in pageblocks. Without --fragmentation, blocks in which anything is
+    /// occupied are half full: --occupied 5% leaves 90% of the blocks free.
     #[arg(long, value_name = "PART", default_value = "0%", value_parser = part, requires = "memory")]
     pub(crate) occupied: f64,
+
+    /// Share of free memory that lies in free blocks of 2 MiB before the program begins: 100% is not fragmented, 0% leaves no such block
+    ///
+    /// The rest of free memory lies in smaller pieces, beside what is occupied. Without --occupied, one page in each broken block is occupied.
+    #[arg(long, value_name = "SHARE", value_parser = part, requires = "memory")]
+    pub(crate) fragmentation: Option<f64>,
+
+    /// Begin with the free extents of each migrate type of a recorded /proc/pagetypeinfo, which root can read
+    ///
+    /// With --buddyinfo of the same machine too, the free extents of each size are those of that file.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "memory",
+        conflicts_with_all = ["occupied", "fragmentation", "movable"]
+    )]
+    pub(crate) pagetypeinfo: Option<PathBuf>,
 
     /// Begin with the free extents of a recorded /proc/buddyinfo
     #[arg(
         long,
         value_name = "FILE",
         requires = "memory",
-        conflicts_with = "occupied"
+        conflicts_with_all = ["occupied", "fragmentation"]
     )]
     pub(crate) buddyinfo: Option<PathBuf>,
 
-    /// How much of what is occupied can be moved
+    /// Share of what is occupied that can be moved
     #[arg(long, value_name = "PART", default_value = "50%", value_parser = part, requires = "memory")]
     pub(crate) movable: f64,
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Bound;
+
 /// Write a recording anew in version 2 of the format, which is read several times as fast
 ///
 /// `record` and `import` write version 1, which can be written while a program runs. Version 2 is made of it afterwards, and holds the same: every visit, every event
@@ -32,4 +34,7 @@ pub(crate) struct Recode {
     /// Work on N threads [default: as many as the process may use]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZero<usize>>,
+
+    #[command(flatten)]
+    pub(crate) bound: Bound,
 }

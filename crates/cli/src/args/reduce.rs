@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Bound;
 use crate::commands::offered;
 
 /// Write what of a trace matters beside it, so that comparing it is quicker
@@ -46,4 +47,7 @@ pub(crate) struct Reduce {
     /// Read on N threads [default: as many as the process may use]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZero<usize>>,
+
+    #[command(flatten)]
+    pub(crate) bound: Bound,
 }

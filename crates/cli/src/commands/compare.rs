@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use broadleaf_engine::{Error, Outcome, Plan};
 use broadleaf_metrics::{CellResult, Comparison, RanBefore};
 use broadleaf_policy::{Foresight, Policy, Refusal};
+use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{
     BASELINE, Context, Glyphs, REFERENCE, View, comparison_table, curves, over_time,
     recommendations, write_csv, write_parquet,
@@ -65,6 +66,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     let request = Request {
         trace: &options.trace,
         keep_going: options.keep_going,
+        max_accesses: options.bound.max_accesses,
         policies,
         machines,
         threads: options.threads,
@@ -110,8 +112,9 @@ fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
     let earlier = options.memory.after.iter().map(PathBuf::as_path);
     let named = options.policies.iter().map(PathBuf::as_path);
     let free = options.memory.buddyinfo.iter().map(PathBuf::as_path);
+    let types = options.memory.pagetypeinfo.iter().map(PathBuf::as_path);
     let read = machines.chain(traces).chain(earlier).chain(named);
-    options.result.refuse(read.chain(free))
+    options.result.refuse(read.chain(free).chain(types))
 }
 
 /// The answer in one of its shapes.
@@ -150,6 +153,8 @@ fn render(
 pub(crate) struct Request<'a> {
     pub(crate) trace: &'a Path,
     pub(crate) keep_going: bool,
+    /// How many accesses are read at most; what the trace's size allows where `None`.
+    pub(crate) max_accesses: Option<u64>,
     pub(crate) policies: AskedPolicies,
     pub(crate) machines: Vec<Machine>,
     /// On how many threads; as many as the process may use where `None`.
@@ -190,6 +195,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     let Request {
         trace,
         keep_going,
+        max_accesses,
         policies: AskedPolicies {
             mut policies,
             spellings,
@@ -223,6 +229,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
         passes,
         keep_going,
         fetches: memory.is_some_and(|memory| memory.code),
+        max_accesses,
     };
     let limits = match memory {
         Some(memory) => super::memory::limits(memory, trace, &reading)?,
@@ -253,6 +260,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     };
     let limited = done.is_some();
     let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
+    let plan = within_machine(plan);
     let plan = if curves { plan.with_curves() } else { plan };
     // Curves want visits that change nothing on any machine of the plan, and limited memory notices those as well.
     let mut trace = if limited {
@@ -382,6 +390,21 @@ pub(crate) fn failure(error: Error<ReadError>, name: &str) -> Failure {
         Error::Source(error) => error.into(),
         Error::Stopped => Failure::failed("stopped"),
         error @ (Error::NoThreads { .. } | Error::Kept(_)) => Failure::failed(error),
+        Error::NoRoom {
+            needed,
+            limit,
+            blocks,
+            policies,
+        } => Failure::Failed(format!(
+            "{name}: after {} blocks of 2 MiB, the model of {} of policies and machines takes {} of memory, and this process may take {}: compare fewer at a time, or on a machine with more memory",
+            grouped(blocks as u64),
+            match policies {
+                1 => "one pair".to_owned(),
+                pairs => format!("{pairs} pairs"),
+            },
+            size(needed),
+            size(limit)
+        )),
         error @ Error::Memory(_) => Failure::wrong(error),
         Error::Address { address } => {
             not_canonical(name, address, locate::visit_of(name, address >> 12))
@@ -397,6 +420,14 @@ pub(super) fn not_canonical(name: &str, address: u64, place: Option<String>) -> 
     let place = place.map_or(String::new(), |place| format!(" ({place})"));
     let error = Error::<ReadError>::Address { address };
     Failure::Wrong(format!("{name}: {error}{place}: record the program again"))
+}
+
+/// A plan that is refused before it takes more memory than the machine lets this process have.
+pub(super) fn within_machine(plan: Plan) -> Plan {
+    match super::room::available() {
+        Some(bytes) => plan.within_bytes(bytes),
+        None => plan,
+    }
 }
 
 /// How many threads this process may use at a time.

@@ -69,6 +69,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         memory: None,
         trace: &recording,
         keep_going: false,
+        max_accesses: None,
         policies: policies(&[], &[])?,
         machines: machines(&["skylake".to_owned()])?,
         threads: None,

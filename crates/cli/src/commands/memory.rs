@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use broadleaf_engine::{Buddyinfo, Files, Limits, Plan, Start};
+use broadleaf_engine::{Buddyinfo, Files, Limits, Pagetypeinfo, Plan, Start};
 use broadleaf_metrics::MemoryAsked;
 
 use super::{costs, in_file, names};
@@ -85,9 +85,9 @@ pub(crate) fn limits(
     let Some(amount) = asked.memory else {
         return Ok(None);
     };
-    if amount == Amount::Unlimited && (asked.occupied > 0.0 || asked.buddyinfo.is_some()) {
+    if amount == Amount::Unlimited && says_how_it_begins(asked) {
         return Err(Failure::wrong(
-            "unlimited memory has no part that could be occupied: give a size with --occupied and --buddyinfo",
+            "unlimited memory has no part that could be occupied: give a size with --occupied, --fragmentation, --buddyinfo and --pagetypeinfo",
         ));
     }
     if matches!(amount, Amount::Percent(_)) && trace == Path::new("-") {
@@ -121,13 +121,20 @@ pub(crate) fn limits(
     Ok(Some((limits, held)))
 }
 
+/// Whether memory is not to be empty at first.
+fn says_how_it_begins(asked: &Memory) -> bool {
+    let files = [&asked.buddyinfo, &asked.pagetypeinfo];
+    asked.occupied > 0.0 || asked.fragmentation.is_some() || files.iter().any(|it| it.is_some())
+}
+
 /// The limits that were asked for, for whoever reads the results.
 pub(crate) fn told(asked: &Memory, limits: &Limits, footprint_bytes: Option<u64>) -> MemoryAsked {
     let unlimited = Limits::none();
     let (start, occupied, movable, seed) = match &limits.start {
         Start::Empty => ("empty", 0.0, 0.0, 0),
-        Start::Seeded { .. } => ("seeded", asked.occupied, asked.movable, asked.seed),
+        Start::Grouped { .. } => ("grouped", asked.occupied, asked.movable, asked.seed),
         Start::Recorded { .. } => ("recorded", 0.0, asked.movable, asked.seed),
+        Start::RecordedByType { .. } => ("recorded by type", 0.0, 0.0, asked.seed),
     };
     MemoryAsked {
         bytes: (limits.memory != unlimited.memory).then_some(limits.memory),
@@ -140,6 +147,7 @@ pub(crate) fn told(asked: &Memory, limits: &Limits, footprint_bytes: Option<u64>
         .to_owned(),
         start: start.to_owned(),
         occupied,
+        fragmentation: asked.fragmentation,
         movable,
         seed,
         after: Vec::new(),
@@ -150,27 +158,44 @@ pub(crate) fn told(asked: &Memory, limits: &Limits, footprint_bytes: Option<u64>
 
 fn start(asked: &Memory) -> Result<Start, Failure> {
     let (movable, seed) = (asked.movable, asked.seed);
-    if let Some(path) = &asked.buddyinfo {
-        let text = in_file::read(path)?;
-        let wrong =
-            |error: &dyn std::fmt::Display| Failure::Wrong(format!("{}: {error}", shown(path)));
-        let info = Buddyinfo::parse(&text).map_err(|error| wrong(&error))?;
-        let free = info.free(None, None).map_err(|error| wrong(&error))?;
+    let free = match &asked.buddyinfo {
+        Some(path) => Some(recorded(path, |text| {
+            let info = Buddyinfo::parse(text).map_err(|error| error.to_string())?;
+            info.free(None, None).map_err(|error| error.to_string())
+        })?),
+        None => None,
+    };
+    if let Some(path) = &asked.pagetypeinfo {
+        let mut types = recorded(path, |text| {
+            Pagetypeinfo::parse(text).map_err(|error| error.to_string())
+        })?;
+        if let Some(free) = free {
+            types.matched_to(&free);
+        }
+        return Ok(Start::RecordedByType { types, seed });
+    }
+    if let Some(free) = free {
         return Ok(Start::Recorded {
             free,
             movable,
             seed,
         });
     }
-    if asked.occupied == 0.0 {
+    if !says_how_it_begins(asked) {
         return Ok(Start::Empty);
     }
-    Ok(Start::Seeded {
+    Ok(Start::Grouped {
         occupied: asked.occupied,
+        fragmentation: asked.fragmentation,
         movable,
         seed,
-        run: (0, 4),
     })
+}
+
+/// What a file of the kernel's says.
+fn recorded<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Failure> {
+    let text = in_file::read(path)?;
+    parse(&text).map_err(|error| Failure::Wrong(format!("{}: {error}", shown(path))))
 }
 
 /// What a program holds at its peak, in bytes, where every page is a base page.

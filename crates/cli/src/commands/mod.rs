@@ -25,6 +25,7 @@ pub(crate) mod record;
 pub(crate) mod reduce;
 pub(crate) mod replay;
 pub(crate) mod report;
+mod room;
 pub(crate) mod service;
 mod shortage;
 pub(crate) mod top;

@@ -29,6 +29,7 @@ pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
         passes: Passes::One,
         keep_going: false,
         fetches: true,
+        max_accesses: options.bound.max_accesses,
     };
     let mut trace = Trace::open(&options.trace, reading, Whole::Work)?;
     let header = header(&trace)?;

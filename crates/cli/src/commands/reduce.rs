@@ -30,6 +30,7 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let threads = options.threads.map_or_else(available_threads, NonZero::get);
     let reading = Reading {
         passes: Passes::One,
+        max_accesses: options.bound.max_accesses,
         ..Reading::default()
     };
     let mut trace = Trace::open(&options.trace, reading, Whole::Work)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use broadleaf_engine::{Limits, Plan, Start};
+use broadleaf_engine::{Limits, Plan};
 use broadleaf_metrics::{CellResult, MemoryAsked};
 use broadleaf_policy::{Kind, Policy, Sizes};
 use broadleaf_report::number::{grouped, size};
@@ -90,11 +90,7 @@ impl Done<'_> {
             return format!("give it more memory, with --memory{swap}");
         };
         let told = format!("it wants {} at its peak", size(wanted));
-        let free = match self.limits.start {
-            Start::Empty => 1.0,
-            Start::Seeded { occupied, .. } => 1.0 - occupied,
-            Start::Recorded { .. } => 0.0,
-        };
+        let free = self.limits.start.free_share().unwrap_or(0.0);
         if free <= 0.0 {
             return format!("{told}, of memory that is not occupied{swap}");
         }

@@ -61,6 +61,7 @@ pub(crate) fn recording(
         passes: Passes::Several,
         keep_going: false,
         fetches: false,
+        max_accesses: None,
     };
     let trace = Trace::open(&path, reading, Whole::Work)?;
     let accesses = match trace.work() {

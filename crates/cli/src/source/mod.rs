@@ -1,5 +1,6 @@
 //! Traces for the engine: a recording or a foreign trace, from a file or standard input.
 
+mod bound;
 mod damage;
 pub(crate) mod locate;
 pub(crate) mod measured;
@@ -23,6 +24,7 @@ use broadleaf_translation::Machine;
 
 use crate::failure::{Failure, reason};
 use crate::progress::Work;
+use bound::{Bound, work};
 use damage::{Damage, Stop};
 use measured::{Measured, Meter};
 use origin::{Bytes, Origin, Passes};
@@ -42,6 +44,17 @@ pub(crate) enum ReadError {
         "{name}: {error}: reduce the trace again, or remove this file to have the trace itself read"
     )]
     Reduced { name: String, error: TraceError },
+    /// It holds more accesses than are read of a file of its size.
+    #[error(
+        "{name}: holds {} accesses or more in {} bytes, and {} are read at most of so small a recording: --max-accesses {accesses} reads it",
+        grouped(*accesses), grouped(*bytes), grouped(*most)
+    )]
+    TooLong {
+        name: String,
+        accesses: u64,
+        bytes: u64,
+        most: u64,
+    },
     /// The file or the pipe failed.
     #[error("{name}: cannot read it: {}", reason(error))]
     Io { name: String, error: io::Error },
@@ -77,9 +90,10 @@ impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
         match &error {
             ReadError::Io { .. } => Self::failed(error),
-            ReadError::Head { .. } | ReadError::Damaged { .. } | ReadError::Reduced { .. } => {
-                Self::wrong(error)
-            }
+            ReadError::Head { .. }
+            | ReadError::Damaged { .. }
+            | ReadError::Reduced { .. }
+            | ReadError::TooLong { .. } => Self::wrong(error),
         }
     }
 }
@@ -93,6 +107,8 @@ pub(crate) struct Reading {
     pub(crate) keep_going: bool,
     /// Instruction fetches are told where a recording has them.
     pub(crate) fetches: bool,
+    /// How many accesses are read at most; what its size allows where nothing is said.
+    pub(crate) max_accesses: Option<u64>,
 }
 
 /// What needs all visits of a trace, so that its reduced form does not do.
@@ -140,6 +156,7 @@ pub(crate) struct Trace {
     called: Option<String>,
     kind: Kind,
     reading: Reading,
+    bound: Bound,
     decoder: Decoder,
     meter: Meter,
     /// Whether it was read to its end, or to where it is damaged.
@@ -180,7 +197,7 @@ impl Trace {
     /// Where there is no such file, or it is no trace.
     pub(crate) fn open(path: &Path, reading: Reading, whole: Whole) -> Result<Self, Failure> {
         let origin = Origin::open(path, reading.passes)?;
-        if kind(path, &origin)? == Kind::Reduced {
+        if kind_of(path, &origin)? == Kind::Reduced {
             return Err(Failure::Wrong(format!(
                 "{}: is the reduced form of a trace, {}: give the trace itself",
                 origin.name(),
@@ -201,7 +218,7 @@ impl Trace {
         machines: &[Machine],
     ) -> Result<Self, Failure> {
         let origin = Origin::open(path, reading.passes)?;
-        if kind(path, &origin)? == Kind::Reduced {
+        if kind_of(path, &origin)? == Kind::Reduced {
             reduced::must_do(&origin, machines)?;
             return Self::of(path, origin, reading, None);
         }
@@ -217,9 +234,13 @@ impl Trace {
         reading: Reading,
         called: Option<String>,
     ) -> Result<Self, Failure> {
-        let kind = kind(path, &origin)?;
+        let kind = kind_of(path, &origin)?;
         // Before the decoder, with which this shares a place in the file.
         let holds = (kind == Kind::Recording).then(|| holds(&origin)).flatten();
+        let bound = Bound::new(reading.max_accesses);
+        if let Some(holds) = &holds {
+            bound.check(&origin, 0, holds.accesses)?;
+        }
         let meter = Meter::default();
         let decoder = decode(kind, reading, &mut origin, &meter)?;
         Ok(Self {
@@ -227,6 +248,7 @@ impl Trace {
             called,
             kind,
             reading,
+            bound,
             decoder,
             meter,
             ended: false,
@@ -383,10 +405,14 @@ impl Trace {
             return Ok(None);
         }
         let (found, stop) = match &mut self.decoder {
-            Decoder::Recording(reader) => match reader.next_item() {
-                Ok(item) => (item, None),
-                Err(error) => (None, Some(error.into())),
-            },
+            Decoder::Recording(reader) => {
+                let so_far = work(&reader.totals());
+                self.bound.check(&self.origin, self.meter.bytes(), so_far)?;
+                match reader.next_item() {
+                    Ok(item) => (item, None),
+                    Err(error) => (None, Some(error.into())),
+                }
+            }
             Decoder::Lackey(reader) => part::some_lines(reader, &mut self.visits),
             // A reduced form is only read in parts.
             Decoder::Reduced(_) | Decoder::Away => (None, None),
@@ -418,6 +444,7 @@ impl broadleaf_engine::Source for Trace {
             self.finish()?;
         }
         self.meter.restart();
+        self.bound = Bound::new(self.reading.max_accesses);
         self.damage = None;
         self.decoder = decode(self.kind, self.reading, &mut self.origin, &self.meter)?;
         Ok(())
@@ -452,6 +479,8 @@ impl broadleaf_engine::Source for Trace {
         };
         match reader.next_part() {
             Ok(Some(part)) => {
+                let (totals, bytes) = (part.info().totals, self.meter.bytes());
+                self.bound.hand_out(&self.origin, bytes, &totals)?;
                 let (grain, fetches) = (reader.header().grain, self.reading.fetches);
                 let idle = self.readers.pop();
                 let mut reader = idle.unwrap_or_else(|| PartReader::new(grain, fetches));
@@ -548,24 +577,21 @@ fn decode(
     })
 }
 
-/// What stands in the file, by its first bytes; an ending only says that a text is meant to be Lackey's.
-fn kind(path: &Path, origin: &Origin) -> Result<Kind, Failure> {
-    let start = origin.start();
+/// What stands in a file that begins so; an ending only says that a text is meant to be Lackey's. `None` where it is no trace.
+fn kind(path: &Path, start: &[u8]) -> Option<Kind> {
     let magic = &MAGIC[..MAGIC.len().min(start.len())];
     if start.starts_with(magic) {
-        return Ok(Kind::Recording);
+        return Some(Kind::Recording);
     }
     if start.starts_with(&REDUCED_MAGIC) {
-        return Ok(Kind::Reduced);
+        return Some(Kind::Reduced);
     }
     let is_named_so = path.extension().is_some_and(|ending| ending == "lackey");
-    if is_named_so || lackey::looks_like_lackey(start) {
-        return Ok(Kind::Lackey);
-    }
-    let shown = &start[..start.len().min(16)];
-    Err(Failure::Wrong(format!(
-        "{}: is not a trace: it begins with \"{}\", which neither a recording (.bl) nor Lackey text (.lackey) does",
-        origin.name(),
-        shown.escape_ascii(),
-    )))
+    (is_named_so || lackey::looks_like_lackey(start)).then_some(Kind::Lackey)
+}
+
+/// The same of a file that was opened.
+fn kind_of(path: &Path, origin: &Origin) -> Result<Kind, Failure> {
+    let found = kind(path, origin.start());
+    found.ok_or_else(|| Failure::Wrong(origin::not_a_trace(origin.name(), origin.start())))
 }

@@ -83,8 +83,17 @@ impl Origin {
         if metadata.is_file() {
             return Self::of_file(name, file);
         }
-        // A named pipe or the like: it can be read once, so what has to be read again is copied.
-        Self::of_file(name.clone(), copy(file).map_err(cannot)?)
+        // A named pipe or the like: it can be read once, so what has to be read again is copied. Its start says whether it is a trace: a device has no end.
+        let mut start = Vec::new();
+        (&file)
+            .take(START)
+            .read_to_end(&mut start)
+            .map_err(cannot)?;
+        if !is_trace(path, &start) {
+            return Err(Failure::Wrong(not_a_trace(&name, &start)));
+        }
+        let all = Cursor::new(start).chain(file);
+        Self::of_file(name.clone(), copy(all).map_err(cannot)?)
     }
 
     fn standard_input(passes: Passes) -> Result<Self, Failure> {
@@ -100,6 +109,9 @@ impl Origin {
             .take(START)
             .read_to_end(&mut start)
             .map_err(cannot)?;
+        if !is_trace(Path::new("-"), &start) && !start.is_empty() {
+            return Err(Failure::Wrong(not_a_trace(&name, &start)));
+        }
         if passes.may_be_several(&start) {
             let all = Cursor::new(start).chain(io::stdin());
             return Self::of_file(name, copy(all).map_err(cannot)?);
@@ -183,6 +195,23 @@ impl Origin {
             From::Stream { .. } => Err(io::Error::other("a stream cannot be read twice")),
         }
     }
+}
+
+/// Whether a file of that name that begins so is a trace, as far as its start says.
+fn is_trace(path: &Path, start: &[u8]) -> bool {
+    super::kind(path, start).is_some()
+}
+
+/// What a file that begins so is refused with.
+pub(super) fn not_a_trace(name: &str, start: &[u8]) -> String {
+    if start.is_empty() {
+        return format!("{name}: is empty, not a trace");
+    }
+    let shown = &start[..start.len().min(16)];
+    format!(
+        "{name}: is not a trace: it begins with \"{}\", which neither a recording (.bl) nor Lackey text (.lackey) does",
+        shown.escape_ascii(),
+    )
 }
 
 /// What stands behind this, where it is a regular file of which nothing was read yet.

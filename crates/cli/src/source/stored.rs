@@ -23,7 +23,12 @@ impl Trace {
             return Ok(None);
         };
         let part = reader.next_part();
-        part.map_err(|error| self.damaged(error))
+        let part = part.map_err(|error| self.damaged(error))?;
+        if let Some(part) = &part {
+            let (totals, bytes) = (part.info().totals, self.meter.bytes());
+            self.bound.hand_out(&self.origin, bytes, &totals)?;
+        }
+        Ok(part)
     }
 
     /// Takes in what a part came to that was handed out.

@@ -32,7 +32,7 @@ impl<'a> Cast<'a> {
         let mut others = Vec::new();
         for (policy, machine) in plan.pairs() {
             let known = policy.needs().foresight;
-            let spec = limits.spec_on(machine, policy)?;
+            let spec = limits.spec_on(machine, policy, plan.layouts())?;
             let foreseen = match known {
                 Known::None => None,
                 Known::Of(name) => foresight.get(name).map(Foreseen::Blocks),
@@ -51,7 +51,7 @@ impl<'a> Cast<'a> {
         let baseline = plan.baseline();
         if (plan.policies().iter()).all(|policy| policy.name() != baseline.name()) {
             for machine in plan.machines() {
-                let spec = limits.spec_on(machine, baseline)?;
+                let spec = limits.spec_on(machine, baseline, plan.layouts())?;
                 cells.push(Cell::new(baseline, machine, &spec, None));
             }
         }

@@ -74,7 +74,7 @@ pub(super) fn choose<S: Source>(
     passes.state.passes = passes.state.passes.max(passes.state.pass + 2);
     let cast = || {
         let cells = pairs.iter().map(|(policy, machine, _)| {
-            let spec = limits.spec_on(machine, *policy)?;
+            let spec = limits.spec_on(machine, *policy, plan.layouts())?;
             let largest = spec.sizes.order(spec.sizes.levels() - 1);
             let recorder = Recorder::new(entries(machine, spec.base), largest, plan.most_course());
             Ok(Cell::new(*policy, machine, &spec, None).recording(recorder))
@@ -84,7 +84,7 @@ pub(super) fn choose<S: Source>(
     let cast = passes.replay(cast)?.cast;
     let mut choices = Choices::default();
     for ((policy, machine, search), cell) in pairs.iter().zip(cast.cells) {
-        let spec = (limits.spec_on(machine, *policy)).map_err(Error::Memory)?;
+        let spec = (limits.spec_on(machine, *policy, plan.layouts())).map_err(Error::Memory)?;
         let Some(recorder) = cell.into_recorder() else {
             continue;
         };

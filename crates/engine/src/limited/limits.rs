@@ -1,11 +1,13 @@
 //! How much memory there is, and how it stands at first.
 
-use broadleaf_memory::frames::{MOST_ORDER, Start, StartError};
+use broadleaf_memory::frames::{Layout, MOST_ORDER, Start, StartError, room_for};
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, Spec};
 use broadleaf_policy::{Needs, Policy, Sizes as Wanted};
 use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many frames there are at most: as many as have a place on the lists of the page daemon.
 const MOST_FRAMES: u64 = 1 << 31;
@@ -46,7 +48,7 @@ impl Limits {
     }
 
     /// The memory of a machine under a policy that needs that.
-    pub(crate) fn spec(&self, machine: &Machine, needs: &Needs) -> Result<Spec, String> {
+    fn spec(&self, machine: &Machine, needs: &Needs, layouts: &Layouts) -> Result<Spec, String> {
         let sizes = machine.design.sizes();
         let Some(base) = sizes.first().copied() else {
             return Err("it has no page size".to_string());
@@ -80,7 +82,12 @@ impl Limits {
         // Linux's greatest order is 10; where pages are larger, so are extents.
         let most_order = orders.iter().copied().max().unwrap_or(0).max(10);
         let most_order = most_order.min(MOST_ORDER);
-        let start = (self.start.lay_out(frames, most_order))
+        let start = layouts
+            .of(frames, most_order, || {
+                // Linux groups memory in blocks of its huge page, whatever the base page.
+                let block = PageSize::SIZE_2M.shift().saturating_sub(base.shift());
+                self.start.lay_out_in(frames, most_order, block)
+            })
             .map_err(|error| self.no_layout(&error, base, most_order))?;
         Ok(Spec {
             base,
@@ -93,41 +100,54 @@ impl Limits {
     }
 
     /// The memory of a machine under a policy.
-    pub(super) fn spec_on(&self, machine: &Machine, policy: &dyn Policy) -> Result<Spec, String> {
-        let spec = self.spec(machine, &policy.needs());
+    pub(crate) fn spec_on(
+        &self,
+        machine: &Machine,
+        policy: &dyn Policy,
+        layouts: &Layouts,
+    ) -> Result<Spec, String> {
+        let spec = self.spec(machine, &policy.needs(), layouts);
         spec.map_err(|why| format!("{}: {why}", machine.name))
     }
 
     /// Why memory cannot stand at first as was asked, and how much of it could.
     fn no_layout(&self, error: &StartError, base: PageSize, most_order: u8) -> String {
-        match (&self.start, error) {
+        let would_do = match (&self.start, error) {
             (Start::Recorded { free, .. }, StartError::Room { .. }) => {
-                match room_for(free, most_order) {
-                    frames @ ..=MOST_FRAMES => {
-                        let mib = (frames << base.shift()).div_ceil(1 << 20);
-                        format!("{error}; --memory {mib}M would do")
-                    }
-                    _ => error.to_string(),
-                }
+                Some(room_for(free, most_order))
+            }
+            (_, StartError::Regions { needed, .. }) => Some(*needed),
+            _ => None,
+        };
+        match would_do {
+            Some(frames @ ..=MOST_FRAMES) => {
+                let mib = (frames << base.shift()).div_ceil(1 << 20);
+                format!("{error}; --memory {mib}M would do")
             }
             _ => error.to_string(),
         }
     }
 }
 
-/// How many frames surely have room for so many free extents of each order that do not merge, where the greatest order is that.
-///
-/// Each extent needs its other half to be of something else. The halves that larger extents leave do for smaller ones, so that an order needs
-/// twice what is free of it, beside what is free of larger ones.
-fn room_for(free: &[u64], most_order: u8) -> u64 {
-    let (mut larger, mut room) = (0_u64, 0_u64);
-    for (order, free) in free.iter().enumerate().rev() {
-        let frames = free.saturating_mul(1 << order);
-        room = room.max(larger.saturating_add(frames.saturating_mul(2)));
-        larger = larger.saturating_add(frames);
+/// Layouts of a pool that were made already, by the number of frames and the greatest order: policies and machines share them.
+#[derive(Debug, Default)]
+pub(crate) struct Layouts(Mutex<BTreeMap<(u64, u8), Arc<Layout>>>);
+
+impl Layouts {
+    fn of(
+        &self,
+        frames: u64,
+        most_order: u8,
+        lay_out: impl FnOnce() -> Result<Layout, StartError>,
+    ) -> Result<Arc<Layout>, StartError> {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(layout) = made.get(&(frames, most_order)) {
+            return Ok(layout.clone());
+        }
+        let layout = Arc::new(lay_out()?);
+        made.insert((frames, most_order), layout.clone());
+        Ok(layout)
     }
-    room.checked_next_multiple_of(1 << most_order)
-        .unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod steps;
 pub use limits::Limits;
 
 pub(crate) use earlier::{MOST_EARLIER, is_earlier};
+pub(crate) use limits::Layouts;
 
 use crate::cell::Promoted;
 use crate::pool::Pool;

@@ -151,10 +151,10 @@ impl<'a, 'p> Replay<'a, 'p> {
                 match piece {
                     Piece::Visits(visits) => self
                         .visits(visits.iter().copied())
-                        .map_err(|why| refused(why, self.plan.policies().len()))?,
+                        .map_err(|why| refused(why, self.cast.cells.len()))?,
                     Piece::Phrased(phrased) => self
                         .visits(phrased.visits())
-                        .map_err(|why| refused(why, self.plan.policies().len()))?,
+                        .map_err(|why| refused(why, self.cast.cells.len()))?,
                     Piece::Reduced(..) => {
                         let why = "a reduced form leaves out what limited memory notices";
                         return Err(Error::Memory(why.to_string()));
@@ -169,6 +169,8 @@ impl<'a, 'p> Replay<'a, 'p> {
                         if self.event(&event).is_err() {
                             return Ok(Ended::ToBeginAgain(self.stream.running));
                         }
+                        let room = self.refuse_more_than_may_be();
+                        room.map_err(|why| refused(why, self.cast.cells.len()))?;
                     }
                 }
                 state.accesses = self.stream.now() - self.begun;
@@ -196,6 +198,7 @@ impl<'a, 'p> Replay<'a, 'p> {
                 self.look_at_results();
                 if self.steps.space != self.stream.running || self.steps.steps.len() >= BATCH {
                     self.flush();
+                    self.refuse_more_than_may_be()?;
                 }
                 let page = PageNumber(visit.unit >> self.shift);
                 self.stream.notice(page)?;
@@ -208,6 +211,28 @@ impl<'a, 'p> Replay<'a, 'p> {
             self.stream.pass(&sums);
         }
         Ok(())
+    }
+
+    /// Refuses to go on where the model takes more memory than it may. Called after each batch, which adds little to what was there.
+    fn refuse_more_than_may_be(&self) -> Result<(), Refused> {
+        let Some(limit) = self.plan.most_bytes() else {
+            return Ok(());
+        };
+        let of_cells = self
+            .cast
+            .cells
+            .iter()
+            .map(|cell| cell.system.bytes() as u64);
+        let needed = self.stream.bytes() + of_cells.sum::<u64>();
+        if needed <= limit {
+            return Ok(());
+        }
+        let blocks = self.stream.spaces.blocks();
+        Err(Refused::Room {
+            needed,
+            limit,
+            blocks,
+        })
     }
 
     /// Keeps what cells come to where the plan asks for that before what comes now.

@@ -163,6 +163,8 @@ fn sample_of(sample: &Sample, stream: &Stream) -> MemorySample {
         bloat_pages: sample.bloat,
         superpage_pages: sample.in_superpages,
         free_frames: sample.free,
+        mapped_frames: sample.mapped,
+        occupied_frames: sample.occupied,
         reserved_frames: sample.reserved,
         wired_frames: sample.wired,
         file_cache_frames: sample.file_cache,

@@ -3,6 +3,8 @@
 use super::Frame;
 use super::buddy::Buddy;
 use super::lists::{Free, Zeroed};
+use super::mobility::Mobility;
+use std::ops::Range;
 
 /// Which of the free extents of the smallest order that suffices is given out, and where it is cut.
 ///
@@ -59,10 +61,25 @@ impl Buddy {
             .map(|given| given.first)
     }
 
-    /// Gives out an extent of that order, as chosen. `None` where no free extent is large enough.
+    /// Gives out an extent of that order for movable pages, as chosen. `None` where no free extent is large enough.
     pub fn allocate_by(&mut self, order: u8, choice: Choice) -> Option<Given> {
+        self.allocate_for(order, choice, Mobility::Movable)
+    }
+
+    /// Gives out an extent of that order for pages of that mobility, as chosen, from their own blocks while these have one. `None` where no free extent is
+    /// large enough.
+    pub fn allocate_for(&mut self, order: u8, choice: Choice, mobility: Mobility) -> Option<Given> {
+        // Memory that was empty at first is kept for nothing: all of it counts as movable.
+        let mobility = match self.blocks {
+            Some(_) => mobility,
+            None => Mobility::Movable,
+        };
         let mut orders = order..=self.most_order;
-        let found = orders.find_map(|larger| self.chosen(larger, choice))?;
+        let own = orders.find_map(|larger| self.chosen(larger, choice, mobility));
+        let found = match own {
+            Some(found) => found,
+            None => self.stolen(order, choice, mobility)?,
+        };
         self.lists.remove(found);
         let given = self.narrow(found, order, |halves| choice.half(halves));
         Some(Given {
@@ -96,21 +113,95 @@ impl Buddy {
         parts
     }
 
-    /// The extent of exactly that order that is to be given out.
-    fn chosen(&self, order: u8, choice: Choice) -> Option<Free> {
+    /// The extent that pages of a mobility take from blocks of another: one of the largest order that there is, so that few blocks are mixed (`__rmqueue_fallback`
+    /// in `mm/page_alloc.c`). A block of which half is free is theirs from then on.
+    fn stolen(&mut self, order: u8, choice: Choice, mobility: Mobility) -> Option<Free> {
+        let order_of_blocks = self.blocks.as_ref()?.order;
+        let mut orders = (order..=self.most_order).rev();
+        let found = orders.find_map(|larger| {
+            let mut others = mobility.fallbacks().into_iter();
+            others.find_map(|other| self.chosen(larger, choice, other))
+        })?;
+        let first = found.first >> order_of_blocks;
+        let blocks = first..found.frames().end.div_ceil(1 << order_of_blocks);
+        let of_one = || self.free_frames_in(Frame(first << order_of_blocks), order_of_blocks);
+        if found.order >= order_of_blocks || of_one() >= 1 << (order_of_blocks - 1) {
+            self.claim(blocks, order_of_blocks, mobility);
+        }
+        self.lists.at(found.first, found.order)
+    }
+
+    /// Keeps blocks for pages of a mobility from now on.
+    fn claim(&mut self, blocks: Range<u64>, order: u8, mobility: Mobility) {
+        let frames = blocks.start << order..blocks.end << order;
+        let free: Vec<Free> = self.lists.beginning_in(frames).collect();
+        if let Some(of) = &mut self.blocks {
+            of.set(blocks, mobility);
+        }
+        for extent in free {
+            self.lists.remove(extent);
+            self.lists.insert(Free { mobility, ..extent });
+        }
+    }
+
+    /// The extent of exactly that order that pages of a mobility are to be given.
+    fn chosen(&self, order: u8, choice: Choice, mobility: Mobility) -> Option<Free> {
+        if order == self.most_order && self.blocks.is_some() {
+            return self.chosen_of_top(choice, mobility);
+        }
         let lists = &self.lists;
         let each = Zeroed::EACH.into_iter();
         match (choice.contents(), choice) {
             (Some(wanted), _) => wanted
                 .into_iter()
-                .find_map(|zeroed| lists.lowest(order, zeroed)),
+                .find_map(|zeroed| lists.lowest_of(order, zeroed, mobility)),
             (None, Choice::Highest) => each
-                .filter_map(|zeroed| lists.highest(order, zeroed))
+                .filter_map(|zeroed| lists.highest_of(order, zeroed, mobility))
                 .max_by_key(|free| free.first),
             (None, _) => each
-                .filter_map(|zeroed| lists.lowest(order, zeroed))
+                .filter_map(|zeroed| lists.lowest_of(order, zeroed, mobility))
                 .min_by_key(|free| free.first),
         }
+    }
+
+    /// The same among those of the greatest order, which are on one list whatever their mobility.
+    fn chosen_of_top(&self, choice: Choice, mobility: Mobility) -> Option<Free> {
+        let each = Zeroed::EACH.into_iter();
+        match (choice.contents(), choice) {
+            (Some(wanted), _) => wanted
+                .into_iter()
+                .find_map(|zeroed| self.top_of(zeroed, mobility).next()),
+            (None, Choice::Highest) => each
+                .filter_map(|zeroed| self.top_of(zeroed, mobility).last())
+                .max_by_key(|free| free.first),
+            (None, _) => each
+                .filter_map(|zeroed| self.top_of(zeroed, mobility).next())
+                .min_by_key(|free| free.first),
+        }
+    }
+
+    /// The extents of the greatest order with that content in blocks of that mobility, by address.
+    fn top_of(&self, zeroed: Zeroed, mobility: Mobility) -> impl Iterator<Item = Free> {
+        let (top, order) = (self.lists.top(zeroed), self.most_order);
+        let of_kind = self.blocks.as_ref().and_then(|it| it.frames_of(mobility));
+        let all = of_kind.is_none();
+        // Few blocks are of another mobility than movable: only these are looked at then.
+        let kept = of_kind.into_iter().flatten();
+        let within = move |frames: Range<u64>| {
+            top.within(frames.start.div_ceil(1 << order)..frames.end.div_ceil(1 << order))
+        };
+        let numbers = kept.flat_map(within).flatten();
+        let every = all.then(|| top.iter().flatten()).into_iter().flatten();
+        numbers
+            .chain(every)
+            .map(move |number| number << order)
+            .filter(move |first| self.mobility_of(*first) == mobility)
+            .map(move |first| Free {
+                first,
+                order,
+                zeroed,
+                mobility: Mobility::Movable,
+            })
     }
 
     /// Halves an extent that is on no list until it is of that order. The other halves go on the lists.
@@ -132,6 +223,7 @@ impl Buddy {
                 first,
                 order,
                 zeroed: free.zeroed,
+                mobility: self.mobility_of(first),
             };
             if half.zeroed == Zeroed::Some {
                 half.zeroed = self.content(half.frames());

@@ -1,6 +1,7 @@
 //! The buddy allocator: free extents, merged wherever they can be (Knuth, The Art of Computer Programming, volume 1, section 2.5).
 
 use super::lists::{Free, Lists, Zeroed};
+use super::mobility::{Mobility, Pageblocks};
 use super::runs::Runs;
 use super::{Frame, MOST_FRAMES, MOST_ORDER, extents_of};
 use std::ops::Range;
@@ -17,6 +18,8 @@ pub struct Buddy {
     pub(super) lists: Lists,
     /// Free frames that are known to hold zeroes.
     pub(super) zeroed: Runs,
+    /// What its blocks are kept for, where they are kept for anything.
+    pub(super) blocks: Option<Pageblocks>,
 }
 
 /// Why frames were not taken back. Nothing has changed then.
@@ -48,15 +51,22 @@ impl Buddy {
         let whole = buddy.frames >> buddy.most_order;
         buddy.lists.insert_top(0..whole, Zeroed::None);
         let rest = whole << buddy.most_order..buddy.frames;
-        for (first, order) in extents_of(rest, buddy.most_order) {
-            buddy.lists.insert(Free {
+        buddy.free_frames = whole << buddy.most_order;
+        buddy.begin_free(rest);
+        buddy
+    }
+
+    /// Frees a range of a new pool that touches nothing that is free.
+    pub(super) fn begin_free(&mut self, frames: Range<u64>) {
+        self.free_frames += frames.end - frames.start;
+        for (first, order) in extents_of(frames, self.most_order) {
+            self.lists.insert(Free {
                 first,
                 order,
                 zeroed: Zeroed::None,
+                mobility: self.mobility_of(first),
             });
         }
-        buddy.free_frames = buddy.frames;
-        buddy
     }
 
     /// A pool of which nothing is free.
@@ -68,7 +78,22 @@ impl Buddy {
             free_frames: 0,
             lists: Lists::new(most_order),
             zeroed: Runs::default(),
+            blocks: None,
         }
+    }
+
+    /// A pool of which nothing is free, with blocks that are kept for pages of a mobility.
+    pub(super) fn grouped(frames: u64, most_order: u8, blocks: Pageblocks) -> Self {
+        Self {
+            blocks: Some(blocks),
+            ..Self::occupied(frames, most_order)
+        }
+    }
+
+    /// What the block of a frame is kept for. Where memory was empty at first, that is always movable pages.
+    pub fn mobility_of(&self, frame: u64) -> Mobility {
+        let blocks = self.blocks.as_ref();
+        blocks.map_or(Mobility::Movable, |blocks| blocks.of(frame))
     }
 
     /// How many frames the pool has, free or not.
@@ -89,6 +114,18 @@ impl Buddy {
     /// How many free extents of exactly that order there are, as `/proc/buddyinfo` counts.
     pub fn free_extents(&self, order: u8) -> u64 {
         self.lists.count(order)
+    }
+
+    /// How many free extents of exactly that order begin in blocks of that mobility, as `/proc/pagetypeinfo` counts.
+    pub fn free_extents_of(&self, order: u8, mobility: Mobility) -> u64 {
+        if order < self.most_order {
+            return self.lists.count_of(order, mobility);
+        }
+        let contents = Zeroed::EACH.into_iter();
+        let numbers = contents.flat_map(|zeroed| self.lists.top(zeroed).iter().flatten());
+        numbers
+            .filter(|number| self.mobility_of(number << order) == mobility)
+            .count() as u64
     }
 
     /// How many extents of that order could be given out now: those that the free ones of that order and above can be cut into. None above
@@ -183,6 +220,7 @@ impl Buddy {
             first: first.0,
             order,
             zeroed,
+            mobility: self.mobility_of(first.0),
         });
         Ok(())
     }
@@ -196,10 +234,12 @@ impl Buddy {
                 break;
             };
             self.lists.remove(buddy);
+            let first = free.first & !size;
             free = Free {
-                first: free.first & !size,
+                first,
                 order: free.order + 1,
                 zeroed: free.zeroed.with(buddy.zeroed),
+                mobility: self.mobility_of(first),
             };
         }
         self.lists.insert(free);

@@ -60,6 +60,11 @@ impl Buddy {
             self.content(free.frames()),
             "an extent is not what its frames are: {free:?}"
         );
+        assert_eq!(
+            free.mobility,
+            self.mobility_of(first),
+            "an extent is on the list of another mobility: {free:?}"
+        );
         assert!(
             !self.lists.top_holds(first),
             "an extent lies in one of the greatest order: {free:?}"

@@ -1,5 +1,6 @@
 //! The free extents, by order, by content and by address.
 
+use super::mobility::Mobility;
 use super::runs::Runs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
@@ -28,6 +29,8 @@ pub(super) struct Free {
     pub(super) first: u64,
     pub(super) order: u8,
     pub(super) zeroed: Zeroed,
+    /// That of the block that the first frame lies in.
+    pub(super) mobility: Mobility,
 }
 
 impl Free {
@@ -36,15 +39,22 @@ impl Free {
     }
 }
 
+/// How many lists there are of each order: one for each content and mobility.
+const LISTS: usize = Zeroed::EACH.len() * Mobility::EACH.len();
+
+const fn list(zeroed: Zeroed, mobility: Mobility) -> usize {
+    zeroed as usize + Zeroed::EACH.len() * mobility as usize
+}
+
 /// The free extents. Those of the greatest order never merge, and there may be very many of them side by side: they are kept as runs of
 /// extents, so that memory which nobody has split costs nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
     most_order: u8,
-    /// First frames of the extents below the greatest order, by order and content.
-    below: Vec<[BTreeSet<u64>; 3]>,
+    /// First frames of the extents below the greatest order, by order, content and mobility.
+    below: Vec<[BTreeSet<u64>; LISTS]>,
     /// The same extents by their first frame.
-    by_first: BTreeMap<u64, (u8, Zeroed)>,
+    by_first: BTreeMap<u64, (u8, Zeroed, Mobility)>,
     /// Numbers of the extents of the greatest order (first frames in units of its size), by content.
     top: [Runs; 3],
 }
@@ -64,8 +74,10 @@ impl Lists {
             let number = free.first >> free.order;
             self.top[free.zeroed as usize].add(number..number + 1);
         } else {
-            self.below[usize::from(free.order)][free.zeroed as usize].insert(free.first);
-            self.by_first.insert(free.first, (free.order, free.zeroed));
+            let list = list(free.zeroed, free.mobility);
+            self.below[usize::from(free.order)][list].insert(free.first);
+            self.by_first
+                .insert(free.first, (free.order, free.zeroed, free.mobility));
         }
     }
 
@@ -74,7 +86,8 @@ impl Lists {
             let number = free.first >> free.order;
             self.top[free.zeroed as usize].remove(number..number + 1);
         } else {
-            self.below[usize::from(free.order)][free.zeroed as usize].remove(&free.first);
+            let list = list(free.zeroed, free.mobility);
+            self.below[usize::from(free.order)][list].remove(&free.first);
             self.by_first.remove(&free.first);
         }
     }
@@ -104,6 +117,7 @@ impl Lists {
             first: number << self.most_order,
             order: self.most_order,
             zeroed,
+            mobility: Mobility::Movable,
         })
     }
 
@@ -112,21 +126,23 @@ impl Lists {
         if order == self.most_order {
             return self.top_at(first >> order);
         }
-        let (its_order, zeroed) = *self.by_first.get(&first)?;
+        let (its_order, zeroed, mobility) = *self.by_first.get(&first)?;
         (its_order == order).then_some(Free {
             first,
             order,
             zeroed,
+            mobility,
         })
     }
 
     /// The last free extent below the greatest order that begins before that frame.
     fn before(&self, frame: u64) -> Option<Free> {
-        let (first, (order, zeroed)) = self.by_first.range(..frame).next_back()?;
+        let (first, (order, zeroed, mobility)) = self.by_first.range(..frame).next_back()?;
         Some(Free {
             first: *first,
             order: *order,
             zeroed: *zeroed,
+            mobility: *mobility,
         })
     }
 
@@ -148,49 +164,64 @@ impl Lists {
     /// The free extents below the greatest order that begin in that range, by address.
     pub(super) fn beginning_in(&self, frames: Range<u64>) -> impl Iterator<Item = Free> {
         let found = self.by_first.range(frames);
-        found.map(|(first, (order, zeroed))| Free {
+        found.map(|(first, (order, zeroed, mobility))| Free {
             first: *first,
             order: *order,
             zeroed: *zeroed,
+            mobility: *mobility,
         })
     }
 
     /// The lowest extent of that order and content.
     pub(super) fn lowest(&self, order: u8, zeroed: Zeroed) -> Option<Free> {
+        let of_each = Mobility::EACH.into_iter();
+        let lowest = of_each.filter_map(|mobility| self.lowest_of(order, zeroed, mobility));
+        lowest.min_by_key(|free| free.first)
+    }
+
+    /// The lowest extent of that order, content and mobility. Those of the greatest order count as movable here.
+    pub(super) fn lowest_of(&self, order: u8, zeroed: Zeroed, mobility: Mobility) -> Option<Free> {
         let first = match self.below.get(usize::from(order)) {
-            Some(lists) => lists[zeroed as usize].first().copied(),
-            None => self.top[zeroed as usize].first().map(|it| it << order),
+            Some(lists) => lists[list(zeroed, mobility)].first().copied(),
+            None if mobility == Mobility::Movable => {
+                self.top[zeroed as usize].first().map(|it| it << order)
+            }
+            None => None,
         };
         first.map(|first| Free {
             first,
             order,
             zeroed,
+            mobility,
         })
     }
 
-    /// The highest extent of that order and content.
-    pub(super) fn highest(&self, order: u8, zeroed: Zeroed) -> Option<Free> {
+    /// The highest extent of that order, content and mobility, likewise.
+    pub(super) fn highest_of(&self, order: u8, zeroed: Zeroed, mobility: Mobility) -> Option<Free> {
         let first = match self.below.get(usize::from(order)) {
-            Some(lists) => lists[zeroed as usize].last().copied(),
-            None => self.top[zeroed as usize].last().map(|it| it << order),
+            Some(lists) => lists[list(zeroed, mobility)].last().copied(),
+            None if mobility == Mobility::Movable => {
+                self.top[zeroed as usize].last().map(|it| it << order)
+            }
+            None => None,
         };
         first.map(|first| Free {
             first,
             order,
             zeroed,
+            mobility,
         })
     }
 
     /// The first frame of the lowest extent of that order that begins at that frame or above, which is aligned to the order.
     pub(super) fn next(&self, order: u8, from: u64) -> Option<u64> {
-        let of = |zeroed| match self.below.get(usize::from(order)) {
-            Some(lists) => lists[zeroed as usize].range(from..).next().copied(),
-            None => {
-                let number = self.top[zeroed as usize].next(from.div_ceil(1 << order));
-                number.map(|number| number << order)
-            }
-        };
-        Zeroed::EACH.into_iter().filter_map(of).min()
+        if let Some(lists) = self.below.get(usize::from(order)) {
+            let next = lists.iter().filter_map(|list| list.range(from..).next());
+            return next.min().copied();
+        }
+        let number = from.div_ceil(1 << order);
+        let next = self.top.iter().filter_map(|runs| runs.next(number));
+        next.min().map(|number| number << order)
     }
 
     /// How many free extents of that order there are.
@@ -202,10 +233,20 @@ impl Lists {
         }
     }
 
+    /// How many free extents of that order, which is below the greatest, lie in blocks of that mobility.
+    pub(super) fn count_of(&self, order: u8, mobility: Mobility) -> u64 {
+        let Some(lists) = self.below.get(usize::from(order)) else {
+            return 0;
+        };
+        let each = Zeroed::EACH.into_iter();
+        each.map(|zeroed| lists[list(zeroed, mobility)].len() as u64)
+            .sum()
+    }
+
     /// First frames and orders, by order and address.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u8)> {
         let below = self.below.iter().zip(0..).flat_map(|(lists, order)| {
-            let lists = [&lists[0], &lists[1], &lists[2]];
+            let lists = std::array::from_fn::<_, LISTS, _>(|list| &lists[list]);
             ascending(lists.map(|list| list.iter().copied().peekable())).map(move |it| (it, order))
         });
         let top = [&self.top[0], &self.top[1], &self.top[2]];
@@ -218,20 +259,23 @@ impl Lists {
     pub(super) fn listed(&self) -> impl Iterator<Item = Free> {
         let orders = self.below.iter().zip(0..);
         orders.flat_map(|(lists, order)| {
-            let contents = lists.iter().zip(Zeroed::EACH);
-            contents.flat_map(move |(list, zeroed)| {
+            let lists = lists.iter().zip(0..);
+            lists.flat_map(move |(list, number): (_, usize)| {
                 list.iter().map(move |first| Free {
                     first: *first,
                     order,
-                    zeroed,
+                    zeroed: Zeroed::EACH[number % Zeroed::EACH.len()],
+                    mobility: Mobility::EACH[number / Zeroed::EACH.len()],
                 })
             })
         })
     }
 }
 
-/// Three ascending sequences as one.
-fn ascending<I: Iterator<Item = u64>>(mut parts: [Peekable<I>; 3]) -> impl Iterator<Item = u64> {
+/// Ascending sequences as one.
+fn ascending<I: Iterator<Item = u64>, const PARTS: usize>(
+    mut parts: [Peekable<I>; PARTS],
+) -> impl Iterator<Item = u64> {
     std::iter::from_fn(move || {
         let heads = parts.iter_mut().zip(0usize..);
         let (_, lowest) = heads

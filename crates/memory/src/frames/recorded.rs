@@ -1,6 +1,8 @@
 //! Free extents in recorded numbers, at random places where they do not merge.
 
 use super::StartError;
+use super::mobility::{Mobility, Pageblocks};
+use super::pagetypeinfo::TypeCounts;
 use super::random::SplitMix64;
 use super::runs::Runs;
 use std::collections::BTreeSet;
@@ -21,25 +23,13 @@ pub(super) struct Scattered {
 /// any choice of regions is as good as another for the orders below, which find the same number of halves left. Only a half whose other
 /// half lies beyond the end of the pool has nothing to merge with.
 pub(super) fn scatter(
-    frames: u64,
+    within: Runs,
     most_order: u8,
     wanted: &[u64],
     random: &mut SplitMix64,
 ) -> Result<Scattered, StartError> {
-    let beyond = wanted
-        .iter()
-        .enumerate()
-        .skip(usize::from(most_order) + 1)
-        .find(|(_, free)| **free > 0);
-    if let Some((order, free)) = beyond {
-        return Err(StartError::Order {
-            order,
-            free: *free,
-            greatest: most_order,
-        });
-    }
-    let (mut free, mut rest) = (Vec::new(), Runs::default());
-    rest.add(0..frames);
+    let frames = within.count();
+    let (mut free, mut rest) = (Vec::new(), within);
     for order in (0..=most_order).rev() {
         let wanted = wanted.get(usize::from(order)).copied().unwrap_or(0);
         let step = Step {
@@ -102,8 +92,109 @@ impl Step {
     }
 }
 
+/// Refuses extents of an order above the greatest.
+pub(super) fn refuse_beyond(wanted: &[u64], most_order: u8) -> Result<(), StartError> {
+    let orders = wanted.iter().enumerate();
+    let mut beyond = orders.skip(usize::from(most_order) + 1);
+    match beyond.find(|(_, free)| **free > 0) {
+        None => Ok(()),
+        Some((order, free)) => Err(StartError::Order {
+            order,
+            free: *free,
+            greatest: most_order,
+        }),
+    }
+}
+
+/// The frames of a pool by mobility, in regions so large that no free extent of one merges with one of another.
+pub(super) struct Regions {
+    /// The frames of each mobility.
+    pub(super) of: [Runs; 3],
+    pub(super) blocks: Pageblocks,
+}
+
+impl Regions {
+    /// Regions for what is to be free of each mobility, the others in the proportion of its pageblocks, at places that are drawn.
+    pub(super) fn draw(
+        frames: u64,
+        most_order: u8,
+        block: u8,
+        types: &[TypeCounts; 3],
+        random: &mut SplitMix64,
+    ) -> Result<Self, StartError> {
+        let recorded = types.iter().map(|of| of.free.len()).max().unwrap_or(0);
+        let order = most_order.min(recorded as u8).max(block.min(most_order));
+        let all = frames >> order;
+        let mut left: [u64; 3] = Default::default();
+        for (left, of) in left.iter_mut().zip(types) {
+            *left = room_for(&of.free, order) >> order;
+        }
+        let needed: u64 = left.iter().sum();
+        if needed > all {
+            return Err(StartError::Regions {
+                needed: needed << order,
+                frames,
+            });
+        }
+        let blocks = types.iter().map(|of| of.blocks).sum::<u64>();
+        let spare = all - needed;
+        for mobility in [Mobility::Unmovable, Mobility::Reclaimable] {
+            let at = mobility as usize;
+            // As many as its pageblocks are of all, but for those that it has.
+            let part = (u128::from(all) * u128::from(types[at].blocks))
+                .checked_div(u128::from(blocks))
+                .unwrap_or(0) as u64;
+            left[at] += part.saturating_sub(left[at]).min(spare / 2);
+        }
+        left[Mobility::Movable as usize] = all - left[1] - left[2];
+        let mut regions = Self {
+            of: Default::default(),
+            blocks: Pageblocks::new(block.min(most_order)),
+        };
+        for region in 0..all {
+            let drawn = random.below(left.iter().sum());
+            let mut end = 0;
+            let mut kinds = Mobility::EACH.into_iter();
+            let kind = kinds.find(|kind| {
+                end += left[*kind as usize];
+                drawn < end
+            });
+            let kind = kind.unwrap_or_default();
+            left[kind as usize] -= 1;
+            regions.of[kind as usize].add(region << order..(region + 1) << order);
+            let each = order - regions.blocks.order;
+            regions
+                .blocks
+                .set(region << each..(region + 1) << each, kind);
+        }
+        regions.of[Mobility::Movable as usize].add(all << order..frames);
+        Ok(regions)
+    }
+}
+
+/// How many frames surely have room for so many free extents of each order that do not merge, where the greatest order is that.
+///
+/// Each extent needs its other half to be of something else. The halves that larger extents leave do for smaller ones, so that an order needs
+/// twice what is free of it, beside what is free of larger ones.
+pub fn room_for(free: &[u64], most_order: u8) -> u64 {
+    let (mut larger, mut room) = (0_u64, 0_u64);
+    for (order, free) in free.iter().enumerate().rev() {
+        let frames = free.saturating_mul(1 << order);
+        let merges = order < usize::from(most_order);
+        let beside = if merges {
+            frames.saturating_mul(2)
+        } else {
+            frames
+        };
+        room = room.max(larger.saturating_add(beside));
+        larger = larger.saturating_add(frames);
+    }
+    room.checked_next_multiple_of(1 << most_order)
+        .unwrap_or(u64::MAX)
+}
+
 /// So many different numbers below `bound`, each set of them as likely as any other (Bentley and Floyd 1987, "A sample of brilliance").
-fn sample(count: u64, bound: u64, random: &mut SplitMix64) -> BTreeSet<u64> {
+pub(super) fn sample(count: u64, bound: u64, random: &mut SplitMix64) -> BTreeSet<u64> {
     let mut drawn = BTreeSet::new();
     for last in bound - count..bound {
         if !drawn.insert(random.below(last + 1)) {

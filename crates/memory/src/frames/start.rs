@@ -1,27 +1,28 @@
 //! How memory looks before a run.
 
-use super::lists::{Free, Zeroed};
+use super::grouped::Grouping;
+use super::mobility::Mobility;
 use super::random::SplitMix64;
-use super::recorded::scatter;
-use super::seeded::{Run, fill};
-use super::{Buddy, Frame, extents_of};
+use super::recorded::{Regions, refuse_beyond, scatter};
+use super::runs::Runs;
+use super::{Buddy, Frame, MOST_FRAMES, MOST_ORDER, Pagetypeinfo, extents_of};
 
 /// How memory looks before a run. The same start gives the same layout, on every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
     /// All of it is free.
     Empty,
-    /// Pieces of it are occupied, at places drawn from a seed.
-    Seeded {
-        /// How much of the pool is occupied, from 0 to 1. Met to the frame.
+    /// Parts of it are occupied. What is occupied is grouped by what can be moved, in blocks at places drawn from a seed, as Linux groups it in pageblocks.
+    Grouped {
+        /// How much of the pool is occupied, from 0 to 1. Met to the frame. With `fragmentation`, 0 is the least that it takes.
         occupied: f64,
-        /// How much of what is occupied can be moved, from 0 to 1. Met to within one piece.
+        /// How much of the free memory lies in blocks that are wholly free, from 0 to 1 (Virtuoso's fragmentation). Met to within a block. Where it is not
+        /// said, blocks in which anything is occupied are half full, or fuller where all are in use.
+        fragmentation: Option<f64>,
+        /// How many of the blocks in which anything is occupied are movable, from 0 to 1. All that is in such a block can be moved, and nothing of others.
         movable: f64,
         /// What the places are drawn from.
         seed: u64,
-        /// The smallest and the largest order of a piece. Each order between them is drawn as often as any other, so most *frames* are in the large
-        /// pieces. The last is cut off where it would be too much, and where no room for such pieces is left they are smaller.
-        run: (u8, u8),
     },
     /// As many free extents of each order as were counted on a real machine ([`Buddyinfo::free`](super::Buddyinfo::free)), at places
     /// drawn from a seed. All else is occupied.
@@ -31,6 +32,13 @@ pub enum Start {
         /// How much of what is occupied can be moved, from 0 to 1. Met to within one piece; a piece is the largest aligned extent that is
         /// occupied throughout.
         movable: f64,
+        /// What the places are drawn from.
+        seed: u64,
+    },
+    /// The same for each mobility, as `/proc/pagetypeinfo` counts. All that is in movable blocks can be moved, and nothing of others.
+    RecordedByType {
+        /// What was counted.
+        types: Pagetypeinfo,
         /// What the places are drawn from.
         seed: u64,
     },
@@ -67,15 +75,27 @@ pub enum StartError {
         /// What was said.
         value: f64,
     },
-    /// The orders of occupied pieces are not a range, or reach beyond the pool's greatest.
-    #[error("occupied pieces of order {least} to {most}: orders go from 0 to {greatest}")]
-    Run {
-        /// The smallest order that was said.
-        least: u8,
-        /// The largest.
-        most: u8,
-        /// The greatest of the pool.
-        greatest: u8,
+    /// Fewer frames are occupied than there are blocks to be broken.
+    #[error(
+        "{frames} occupied frames cannot keep {blocks} blocks from being free: occupy at least {:.2}% of memory", 100.0 * *blocks as f64 / *pool as f64
+    )]
+    TooLittle {
+        /// How many frames are occupied.
+        frames: u64,
+        /// How many blocks should hold some of them.
+        blocks: u64,
+        /// The size of the pool.
+        pool: u64,
+    },
+    /// The pool is too small for what is free of each mobility in blocks of its own.
+    #[error(
+        "a pool of {frames} frames is too small for what is free of each type: that takes {needed} frames"
+    )]
+    Regions {
+        /// How many frames it takes.
+        needed: u64,
+        /// The size of the pool.
+        frames: u64,
     },
     /// There are free extents of an order that the pool does not have.
     #[error("{free} free extents of order {order} in a pool whose greatest is {greatest}")]
@@ -104,58 +124,104 @@ pub enum StartError {
 }
 
 impl Start {
-    /// The layout of a pool of that many frames, with extents of at most that order.
+    /// The layout of a pool of that many frames, with extents of at most that order and blocks of order 9: those of 2 MiB where frames have 4 KiB.
+    ///
+    /// # Errors
+    /// As [`Start::lay_out_in`].
+    pub fn lay_out(&self, frames: u64, most_order: u8) -> Result<Layout, StartError> {
+        self.lay_out_in(frames, most_order, 9)
+    }
+
+    /// The layout of a pool of that many frames, with extents of at most that order, in which memory is grouped in blocks of the order `block`.
     ///
     /// # Errors
     /// Where a share is none, or what is asked for does not fit into the pool.
-    pub fn lay_out(&self, frames: u64, most_order: u8) -> Result<Layout, StartError> {
-        let mut buddy = Buddy::new(frames, most_order);
-        let (mut pieces, movable, mut random) = match self {
-            Self::Empty => (Vec::new(), 0.0, SplitMix64::new(0)),
-            Self::Seeded {
+    pub fn lay_out_in(&self, frames: u64, most_order: u8, block: u8) -> Result<Layout, StartError> {
+        let frames = frames.min(MOST_FRAMES);
+        let most_order = most_order.min(MOST_ORDER);
+        match self {
+            Self::Empty => Ok(Layout {
+                buddy: Buddy::new(frames, most_order),
+                occupied: Vec::new(),
+            }),
+            Self::Grouped {
                 occupied,
+                fragmentation,
                 movable,
                 seed,
-                run,
             } => {
-                let share = Share::of("occupied", *occupied)?;
-                let run = Run::new(*run, buddy.most_order())?;
+                let share = |share| Share::of("free memory in free blocks, of all free", share);
+                let grouping = Grouping {
+                    block: block.min(most_order),
+                    occupied: Share::of("occupied", *occupied)?,
+                    fragmentation: fragmentation.map(share).transpose()?,
+                    movable: Share::of("movable", *movable)?,
+                };
                 let mut random = SplitMix64::new(*seed);
-                let occupied = share.of_frames(buddy.frames());
-                let pieces = fill(&mut buddy, occupied, run, &mut random);
-                (pieces, *movable, random)
+                let (buddy, occupied) = grouping.lay_out(frames, most_order, &mut random)?;
+                Ok(Layout { buddy, occupied })
             }
             Self::Recorded {
                 free,
                 movable,
                 seed,
             } => {
+                let movable = Share::of("movable", *movable)?;
+                refuse_beyond(free, most_order)?;
                 let mut random = SplitMix64::new(*seed);
-                let (frames, most_order) = (buddy.frames(), buddy.most_order());
-                let scattered = scatter(frames, most_order, free, &mut random)?;
-                buddy = Buddy::occupied(frames, most_order);
+                let mut all = Runs::new();
+                all.add(0..frames);
+                let scattered = scatter(all, most_order, free, &mut random)?;
+                let mut buddy = Buddy::occupied(frames, most_order);
                 for (first, order) in scattered.free {
-                    buddy.merge(Free {
-                        first,
-                        order,
-                        zeroed: Zeroed::None,
-                    });
+                    buddy.begin_free(first..first + (1 << order));
                 }
                 let rest = scattered.rest.iter();
-                let pieces = rest.flat_map(|run| extents_of(run, most_order));
-                (pieces.collect(), *movable, random)
+                let pieces: Vec<_> = rest.flat_map(|run| extents_of(run, most_order)).collect();
+                let occupied = draw_movable(&pieces, movable, &mut random);
+                Ok(Layout { buddy, occupied })
             }
-        };
-        let movable = Share::of("movable", movable)?;
-        pieces.sort_unstable();
-        let occupied = draw_movable(&pieces, movable, &mut random);
-        Ok(Layout { buddy, occupied })
+            Self::RecordedByType { types, seed } => {
+                refuse_beyond(&types.free(), most_order)?;
+                let mut random = SplitMix64::new(*seed);
+                let types = &types.of;
+                let regions = Regions::draw(frames, most_order, block, types, &mut random)?;
+                let mut buddy = Buddy::grouped(frames, most_order, regions.blocks);
+                let mut occupied = Vec::new();
+                for ((within, of), mobility) in
+                    regions.of.into_iter().zip(types).zip(Mobility::EACH)
+                {
+                    let scattered = scatter(within, most_order, &of.free, &mut random)?;
+                    for (first, order) in scattered.free {
+                        buddy.begin_free(first..first + (1 << order));
+                    }
+                    let rest = scattered.rest.iter();
+                    let pieces = rest.flat_map(|run| extents_of(run, most_order));
+                    occupied.extend(pieces.map(|(first, order)| Occupied {
+                        first: Frame(first),
+                        order,
+                        movable: mobility == Mobility::Movable,
+                    }));
+                }
+                occupied.sort_unstable_by_key(|piece| piece.first);
+                Ok(Layout { buddy, occupied })
+            }
+        }
+    }
+
+    /// Which part of memory is free at first, where that is known without a layout.
+    pub fn free_share(&self) -> Option<f64> {
+        match self {
+            Self::Empty => Some(1.0),
+            Self::Grouped { occupied, .. } => Some(1.0 - occupied),
+            Self::Recorded { .. } | Self::RecordedByType { .. } => None,
+        }
     }
 }
 
 /// A number from 0 to 1.
 #[derive(Clone, Copy)]
-struct Share(f64);
+pub(super) struct Share(pub(super) f64);
 
 impl Share {
     fn of(what: &'static str, value: f64) -> Result<Self, StartError> {
@@ -167,7 +233,7 @@ impl Share {
     }
 
     /// That share of so many frames, to the nearest whole.
-    fn of_frames(self, frames: u64) -> u64 {
+    pub(super) fn of_frames(self, frames: u64) -> u64 {
         ((frames as f64 * self.0).round() as u64).min(frames)
     }
 }

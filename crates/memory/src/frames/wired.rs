@@ -1,7 +1,7 @@
 //! Frames that can never be moved, and how they are kept together.
 
 use super::runs::Runs;
-use super::{Buddy, Frame, FreeError};
+use super::{Buddy, Choice, Frame, FreeError, Mobility};
 use std::collections::BTreeMap;
 
 /// Gives out single frames for pages that cannot be evicted or moved.
@@ -22,6 +22,12 @@ pub struct Wired {
     unused: Runs,
     /// Frames that were given out.
     frames: u64,
+}
+
+/// An extent for pages that cannot be moved.
+fn unmovable(buddy: &mut Buddy, order: u8) -> Option<Frame> {
+    let given = buddy.allocate_for(order, Choice::Lowest, Mobility::Unmovable)?;
+    Some(given.first)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +75,7 @@ impl Wired {
     pub fn allocate(&mut self, buddy: &mut Buddy) -> Option<Frame> {
         let order = self.order.map(|order| order.min(buddy.most_order()));
         let frame = match order {
-            None => buddy.allocate(0)?,
+            None => unmovable(buddy, 0)?,
             Some(order) => self.allocate_clustered(order, buddy)?,
         };
         self.frames += 1;
@@ -80,7 +86,7 @@ impl Wired {
         if self.unused.count() == 0 {
             let mut orders = (0..=order).rev();
             let (first, order) =
-                orders.find_map(|order| Some((buddy.allocate(order)?.0, order)))?;
+                orders.find_map(|order| Some((unmovable(buddy, order)?.0, order)))?;
             self.clusters.insert(first, Cluster { order, used: 0 });
             self.unused.add(first..first + (1 << order));
         }

@@ -81,6 +81,10 @@ impl<K: Key> Reservations<K> {
 
     fn enter(&mut self, reservation: Reservation<K>) -> ReservationId {
         let id = self.vacant.pop().unwrap_or_else(|| {
+            if self.slots.len() == self.slots.capacity() {
+                // Not twice as many: with many reservations that would be much of the memory there is.
+                self.slots.reserve_exact((self.slots.len() / 8).max(64));
+            }
             self.slots.push(None);
             ReservationId(self.slots.len() as u32 - 1)
         });

@@ -144,6 +144,12 @@ impl System<'_> {
             + self.occupied
             + self.wired_pages.held();
         assert_eq!(all, self.buddy.frames(), "frames were lost or made");
+        let seen = self.sample().frames();
+        assert_eq!(
+            seen,
+            self.buddy.frames(),
+            "a sample counts frames twice, or not at all"
+        );
     }
 
     fn check_reservations(&self, owners: &BTreeMap<Frame, Vec<Place>>) {

@@ -196,6 +196,11 @@ impl FrameTable {
         self.entry_bytes += bytes;
     }
 
+    /// How many frames are used.
+    pub(crate) const fn used(&self) -> u64 {
+        self.used
+    }
+
     /// How many used frames no place maps.
     pub(crate) const fn unmapped(&self) -> u64 {
         self.unmapped
@@ -206,8 +211,7 @@ impl FrameTable {
         use super::footprint::entry;
         let groups = self.groups.capacity() * size_of::<usize>();
         let made = self.made * size_of::<Sparse<Info>>();
-        let files = self.of_file.len()
-            * (entry::<Frame, FilePage>() + entry::<FilePage, Frame>());
+        let files = self.of_file.len() * (entry::<Frame, FilePage>() + entry::<FilePage, Frame>());
         let others = self.others.len() * (entry::<Frame, Vec<Place>>() + size_of::<[Place; 4]>());
         self.entry_bytes + groups + made + files + others
     }

@@ -1,7 +1,7 @@
 //! How memory stands at one time, and what it comes to in the end.
 
-use super::frame_table::File;
 use super::System;
+use super::frame_table::File;
 use crate::frames::Contiguity;
 
 /// How memory stands at one time. Pages are base pages.
@@ -15,8 +15,12 @@ pub struct Sample {
     pub bloat: u64,
     /// Of these, pages inside superpages.
     pub in_superpages: u64,
-    /// Frames that nothing is in; the cache is, and counts as free all the same.
+    /// Free frames that hold nothing that could be found again.
     pub free: u64,
+    /// Frames that are mapped, each once.
+    pub mapped: u64,
+    /// Frames that were occupied before the trace began.
+    pub occupied: u64,
     /// Frames that reservations keep for pages to come.
     pub reserved: u64,
     /// Frames that page tables take, with what is kept together with them.
@@ -44,6 +48,13 @@ pub struct Totals {
     pub unsaved_file_pages: u64,
 }
 
+impl Sample {
+    /// All frames that there are: each is counted once.
+    pub const fn frames(&self) -> u64 {
+        self.free + self.mapped + self.file_cache + self.reserved + self.wired + self.occupied
+    }
+}
+
 impl System<'_> {
     /// How memory stands now.
     pub fn sample(&self) -> Sample {
@@ -55,7 +66,9 @@ impl System<'_> {
             resident: self.counters.resident,
             bloat: self.tables.unused(),
             in_superpages: self.counters.in_superpages,
-            free: self.buddy.free_frames(),
+            free: self.buddy.free_frames() - self.cache.len() as u64,
+            mapped: self.frames.used() - self.frames.unmapped(),
+            occupied: self.occupied + self.movable.count(),
             wired: self.wired_pages.held(),
             reserved: self.reservations.reserved_unpopulated(),
             file_cache: self.frames.unmapped() + self.cache.len() as u64,

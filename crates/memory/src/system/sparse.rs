@@ -5,8 +5,7 @@ pub(crate) const ENTRIES: u64 = 512;
 /// Entries of a group. A group is stored as a whole or not at all.
 const GROUP: usize = 8;
 const GROUPS: usize = ENTRIES as usize / GROUP;
-/// The position of a group that is not stored.
-const ABSENT: u8 = u8::MAX;
+const _: () = assert!(GROUPS == u64::BITS as usize);
 
 /// An entry of a [`Sparse`] table.
 pub(crate) trait Entry: Copy + PartialEq {
@@ -27,8 +26,9 @@ pub(crate) trait Entry: Copy + PartialEq {
 /// one group. [`Sparse::compact`] finds the rule of a table that became a superpage, whose entries continue one another.
 #[derive(Clone, Debug)]
 pub(crate) struct Sparse<T> {
-    /// The position of each group in `stored`.
-    positions: [u8; GROUPS],
+    /// Which groups are stored: a bit for each.
+    present: u64,
+    /// Those in order.
     stored: Vec<[T; GROUP]>,
     rule: T,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Sparse<T> {
 impl<T: Entry> Sparse<T> {
     pub(crate) const fn new() -> Self {
         Self {
-            positions: [ABSENT; GROUPS],
+            present: 0,
             stored: Vec::new(),
             rule: T::NONE,
         }
@@ -45,18 +45,31 @@ impl<T: Entry> Sparse<T> {
     /// Entry `at`, which counts modulo 512.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> T {
-        let position = self.positions[at / GROUP % GROUPS];
-        match self.stored.get(usize::from(position)) {
-            Some(group) => group[at % GROUP],
+        let group = at / GROUP % GROUPS;
+        // Most programs fill their blocks: then no bits need counting.
+        if self.present == u64::MAX {
+            return self.stored[group][at % GROUP];
+        }
+        match self.position(group) {
+            Some(position) => self.stored[position][at % GROUP],
             None => self.rule.plus(at as u64 % ENTRIES),
         }
+    }
+
+    /// Where a group is stored.
+    const fn position(&self, group: usize) -> Option<usize> {
+        if self.present >> group & 1 == 0 {
+            return None;
+        }
+        Some((self.present & ((1 << group) - 1)).count_ones() as usize)
     }
 
     /// Replaces an entry. Answers the entry before, and how many bytes of memory the table took for the new one.
     pub(crate) fn set(&mut self, at: usize, entry: T) -> (T, usize) {
         let number = at / GROUP % GROUPS;
-        if let Some(group) = self.stored.get_mut(usize::from(self.positions[number])) {
-            return (std::mem::replace(&mut group[at % GROUP], entry), 0);
+        if let Some(position) = self.position(number) {
+            let old = &mut self.stored[position][at % GROUP];
+            return (std::mem::replace(old, entry), 0);
         }
         let old = self.rule.plus(at as u64 % ENTRIES);
         if old == entry {
@@ -74,8 +87,9 @@ impl<T: Entry> Sparse<T> {
             let more = self.stored.len().clamp(1, GROUPS - self.stored.len());
             self.stored.reserve_exact(more);
         }
-        self.positions[number] = self.stored.len() as u8;
-        self.stored.push(group);
+        self.present |= 1 << number;
+        let position = (self.present & ((1 << number) - 1)).count_ones();
+        self.stored.insert(position as usize, group);
         (old, self.bytes() - before)
     }
 
@@ -86,9 +100,9 @@ impl<T: Entry> Sparse<T> {
 
     /// The entries that are not [`Entry::NONE`], with their numbers, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, T)> + '_ {
-        let groups = self.positions.iter().enumerate();
-        let said = groups.filter(|(_, position)| **position != ABSENT || self.rule != T::NONE);
-        said.flat_map(|(group, _)| group * GROUP..(group + 1) * GROUP)
+        let ruled = self.rule != T::NONE;
+        let said = (0..GROUPS).filter(move |group| ruled || self.present >> group & 1 != 0);
+        said.flat_map(|group| group * GROUP..(group + 1) * GROUP)
             .map(|at| (at, self.get(at)))
             .filter(|(_, entry)| *entry != T::NONE)
     }
@@ -115,14 +129,16 @@ impl<T: Entry> Sparse<T> {
             following.count() > GROUPS / 2
         });
         let Some(rule) = rule else { return 0 };
-        let differing: Vec<usize> = (0..GROUPS).filter(|group| !follows(&rule, *group)).collect();
+        let differing: Vec<usize> = (0..GROUPS)
+            .filter(|group| !follows(&rule, *group))
+            .collect();
         let mut compacted = Self {
             rule,
             ..Self::new()
         };
         compacted.stored.reserve_exact(differing.len());
         for group in differing {
-            compacted.positions[group] = compacted.stored.len() as u8;
+            compacted.present |= 1 << group;
             let entries = std::array::from_fn(|offset| self.get(group * GROUP + offset));
             compacted.stored.push(entries);
         }

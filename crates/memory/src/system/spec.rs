@@ -3,6 +3,7 @@
 use crate::frames::Layout;
 use crate::population::Sizes;
 use broadleaf_units::PageSize;
+use std::sync::Arc;
 
 /// What there is of memory, and what it costs.
 #[derive(Clone, Debug)]
@@ -12,7 +13,7 @@ pub struct Spec {
     /// The page sizes, as orders relative to the base page.
     pub sizes: Sizes,
     /// The frames, and what stands in them before the trace begins.
-    pub start: Layout,
+    pub start: Arc<Layout>,
     /// How many base pages the swap has room for.
     pub swap: u64,
     /// Whether pages of files are read from the disk where they are first used, or stand in memory already.

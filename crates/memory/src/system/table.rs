@@ -198,11 +198,21 @@ impl Tables {
                 at as usize
             }
             None => {
+                if self.chunks.len() == self.chunks.capacity() {
+                    // Not twice as many: with many chunks that would be most of the memory there is.
+                    self.chunks.reserve_exact((self.chunks.len() / 8).max(64));
+                }
                 self.chunks.push(chunk);
                 self.chunks.len() - 1
             }
         };
         self.index.insert((space, number), at as u32);
+        // A fault asks of a new chunk many times, and a promotion once for each page.
+        self.recent[number as usize % RECENT] = Recent {
+            space,
+            number,
+            chunk: at as u32,
+        };
         at
     }
 

@@ -53,7 +53,7 @@ pub(crate) fn spec(orders: &[u8], frames: u64) -> Spec {
     Spec {
         base: PageSize::SIZE_4K,
         sizes: Sizes::new(orders).expect("sizes"),
-        start: Start::Empty.lay_out(frames, 10).expect("a layout"),
+        start: Start::Empty.lay_out(frames, 10).expect("a layout").into(),
         swap: 1 << 20,
         files: Files::OnDisk,
         costs: Costs::default(),

@@ -1,10 +1,11 @@
 //! Physical memory, held against plain sets of frames.
 
 mod buddy;
+mod by_type;
 mod compaction;
 mod contiguity;
+mod grouped;
 mod large;
 mod naive;
 mod recorded;
-mod seeded;
 mod wired;

@@ -1,7 +1,7 @@
 //! Free extents in the numbers of `/proc/buddyinfo`.
 
+use crate::grouped::check;
 use crate::naive::Naive;
-use crate::seeded::check;
 use broadleaf_memory::frames::{Buddy, Buddyinfo, BuddyinfoError, Frame, Start, StartError};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -189,8 +189,8 @@ proptest! {
         larger in 0u8..4,
         seed: u64,
     ) {
-        let fragmented = Start::Seeded { occupied, movable: 0.0, seed, run: (0, larger.min(most_order)) };
-        let fragmented = fragmented.lay_out(frames, most_order).expect("a layout");
+        let fragmented = Start::Grouped { occupied, fragmentation: None, movable: 0.0, seed };
+        let fragmented = fragmented.lay_out_in(frames, most_order, larger.min(most_order)).expect("a layout");
         let free = counts(&fragmented.buddy);
         let layout = start(free.clone(), !seed).lay_out(frames, most_order).expect("it fits");
         prop_assert_eq!(counts(&layout.buddy), free);

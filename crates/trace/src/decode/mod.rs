@@ -153,7 +153,7 @@ impl ChunkReader {
             self.work(definitions)?;
             let more = self.run > 0 || self.head.is_some();
             if more || !self.visits.done().is_empty() {
-                return Ok(self.count());
+                return self.count();
             }
             if self.next_event.is_at(self.sections.heads.at) {
                 let event = NextEvent::read(&mut self.sections.events)?;
@@ -161,7 +161,7 @@ impl ChunkReader {
                     // What the space did is told before its end, since nothing of it may come after.
                     self.visits.put_down();
                     if !self.visits.done().is_empty() {
-                        return Ok(self.count());
+                        return self.count();
                     }
                 }
                 let heads = self.sections.heads.bytes.len();
@@ -173,7 +173,7 @@ impl ChunkReader {
             if self.sections.heads.is_empty() {
                 self.visits.put_down();
                 if !self.visits.done().is_empty() {
-                    return Ok(self.count());
+                    return self.count();
                 }
                 self.ended = true;
                 self.sections.all_used()?;
@@ -182,10 +182,13 @@ impl ChunkReader {
         }
     }
 
-    /// Adds up the visits of the item, which is complete.
-    fn count(&mut self) -> Found {
+    /// Adds up the visits of the item, which is complete. What a chunk says bounds the work that it makes, so more than that ends it.
+    fn count(&mut self) -> Result<Found, Bad> {
         self.made.add(self.visits.made());
-        Found::Visits
+        if self.made.accesses() > self.totals.accesses() {
+            return self.compare_totals().map(|()| Found::Visits);
+        }
+        Ok(Found::Visits)
     }
 
     fn compare_totals(&self) -> Result<(), Bad> {

@@ -15,7 +15,7 @@ use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::{BASELINE, NOTHING_PAYS, View, cbmm, madvise, range_table};
 use broadleaf_translation::Machine;
 
-use super::compare::{available_threads, machine, refuse_empty, replay};
+use super::compare::{available_threads, machine, refuse_empty, replay, within_machine};
 use super::shortage::{left_out, refuse_lacking};
 use super::{costs, names};
 use crate::args::{Advise, AdviseFormat, FilesAt};
@@ -97,11 +97,12 @@ fn advise(
     let left_out = left_out(&policies[1..], &machines);
     let threads = options.threads.map_or_else(available_threads, NonZero::get);
     let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
-    let plan = plan.on_threads(threads).telling_ranges();
+    let plan = within_machine(plan.on_threads(threads).telling_ranges());
     let reading = Reading {
         passes: Passes::Several,
         keep_going: options.keep_going,
         fetches: false,
+        max_accesses: options.bound.max_accesses,
     };
     let mut trace = Trace::open(&options.trace, reading, Whole::Advice)?;
     let outcome = replay(&mut [], &mut trace, &plan)?;

@@ -25,6 +25,7 @@ pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
         passes: Passes::One,
         keep_going: options.keep_going,
         fetches: true,
+        max_accesses: options.bound.max_accesses,
     };
     let mut trace = Trace::open(&options.trace, reading, Whole::Work)?;
     let mut gathered = Gathered::new(trace.grain());

@@ -46,6 +46,9 @@ pub enum Reason {
     /// The line is longer than the reader's buffer may grow.
     #[error("the line is too long")]
     TooLong,
+    /// So much stands before the line, and nothing of it is an instruction or a reference.
+    #[error("64 MiB before it hold no instruction and no reference")]
+    NothingYet,
 }
 
 /// Parses the line at the start of `bytes`, which must hold its newline (any bytes after it are ignored).

@@ -1,0 +1,200 @@
+//! Occupied memory, grouped by mobility in blocks.
+
+use super::mobility::{Mobility, Pageblocks};
+use super::random::SplitMix64;
+use super::recorded::sample;
+use super::start::Share;
+use super::{Buddy, Frame, Occupied, StartError, extents_of};
+use std::ops::Range;
+
+/// The largest order of a piece of a block that is partly occupied.
+const LARGEST_PIECE: u8 = 4;
+/// How often a place is drawn for a piece before the next place that is free is taken.
+const DRAWS: usize = 8;
+
+/// How much of a pool is occupied, and in how many of its blocks.
+pub(super) struct Grouping {
+    /// The order of a block.
+    pub(super) block: u8,
+    /// Which part of the pool is occupied; the least that there has to be, where that is nothing and `fragmentation` wants some.
+    pub(super) occupied: Share,
+    /// Which part of what is free lies in blocks that are wholly free; what follows from blocks that are half full, where that is not said.
+    pub(super) fragmentation: Option<Share>,
+    pub(super) movable: Share,
+}
+
+/// How many frames are occupied, and in how many whole blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Amounts {
+    frames: u64,
+    blocks: u64,
+}
+
+impl Grouping {
+    /// How many of the frames and blocks of a pool are occupied.
+    fn amounts(&self, frames: u64) -> Result<Amounts, StartError> {
+        let size = 1 << self.block;
+        let whole = frames >> self.block;
+        let occupied = self.occupied.of_frames(frames);
+        let Some(share) = self.fragmentation else {
+            let blocks = (2 * occupied).div_ceil(size).min(whole);
+            return Ok(Amounts {
+                frames: occupied,
+                blocks,
+            });
+        };
+        if occupied == 0 {
+            // One frame in each block that is not to be free: share = free * size / (frames - (whole - free)).
+            let free = share.0 * frames.saturating_sub(whole) as f64 / (size as f64 - share.0);
+            let blocks = whole - (free.round() as u64).min(whole);
+            return Ok(Amounts {
+                frames: blocks,
+                blocks,
+            });
+        }
+        let free = frames - occupied;
+        let blocks = whole - (share.of_frames(free) + size / 2).min(free) / size;
+        if occupied < blocks {
+            return Err(StartError::TooLittle {
+                frames: occupied,
+                blocks,
+                pool: frames,
+            });
+        }
+        Ok(Amounts {
+            frames: occupied,
+            blocks,
+        })
+    }
+
+    /// Lays a pool out: what is free, and what is not, by address.
+    pub(super) fn lay_out(
+        &self,
+        frames: u64,
+        most_order: u8,
+        random: &mut SplitMix64,
+    ) -> Result<(Buddy, Vec<Occupied>), StartError> {
+        let amounts = self.amounts(frames)?;
+        let whole = frames >> self.block;
+        let chosen = sample(amounts.blocks, whole, random);
+        // What the blocks have no room for stands behind them, where the pool is no whole number of blocks.
+        let room = amounts.blocks << self.block;
+        let behind = amounts.frames.saturating_sub(room);
+        let mut left = Left {
+            frames: amounts.frames - behind,
+            blocks: amounts.blocks,
+            unmovable: amounts.blocks - self.movable.of_frames(amounts.blocks),
+        };
+        let mut kinds = Pageblocks::new(self.block);
+        let mut taken: Vec<(Range<u64>, bool)> = Vec::new();
+        for block in chosen {
+            let mobility = left.draw_mobility(random);
+            kinds.set(block..block + 1, mobility);
+            let movable = mobility == Mobility::Movable;
+            let first = block << self.block;
+            let count = left.next_count();
+            for run in runs_in_block(self.block, count, random) {
+                taken.push((first + run.start..first + run.end, movable));
+            }
+        }
+        let end = whole << self.block;
+        taken.push((end..end + behind, self.movable.0 >= 0.5));
+        let mut buddy = Buddy::grouped(frames, most_order, kinds);
+        let (mut occupied, mut free) = (Vec::new(), 0);
+        for (run, movable) in taken {
+            buddy.begin_free(free..run.start);
+            free = run.end;
+            occupied.extend(extents_of(run, most_order).map(|(first, order)| Occupied {
+                first: Frame(first),
+                order,
+                movable,
+            }));
+        }
+        buddy.begin_free(free..frames);
+        Ok((buddy, occupied))
+    }
+}
+
+/// What is left for the blocks that were not drawn yet.
+struct Left {
+    frames: u64,
+    blocks: u64,
+    /// Of these blocks, those that are not movable.
+    unmovable: u64,
+}
+
+impl Left {
+    /// The mobility of the next block: each order of the kinds is as likely as any other (Knuth, The Art of Computer Programming, volume 2,
+    /// section 3.4.2, algorithm S). Of what cannot be moved, every second block can be reclaimed.
+    fn draw_mobility(&mut self, random: &mut SplitMix64) -> Mobility {
+        let fixed = random.below(self.blocks) < self.unmovable;
+        if !fixed {
+            return Mobility::Movable;
+        }
+        self.unmovable -= 1;
+        if self.unmovable % 2 == 0 {
+            Mobility::Unmovable
+        } else {
+            Mobility::Reclaimable
+        }
+    }
+
+    /// How many frames of the next block are occupied: as many as of the others, but for the remainder.
+    const fn next_count(&mut self) -> u64 {
+        let count = self.frames.div_ceil(self.blocks);
+        self.frames -= count;
+        self.blocks -= 1;
+        count
+    }
+}
+
+/// Which frames of a block are occupied, of that many: runs, by address. The fewer of the occupied and the free frames lie in pieces of 1 to 16 at places that
+/// are drawn.
+fn runs_in_block(block: u8, count: u64, random: &mut SplitMix64) -> Vec<Range<u64>> {
+    let size = 1 << block;
+    if count == size {
+        return vec![0..size];
+    }
+    let fewer = count.min(size - count);
+    let mut drawn = vec![false; size as usize];
+    let mut left = fewer;
+    while left > 0 {
+        let most = LARGEST_PIECE.min(block).min(left.ilog2() as u8);
+        let mut order = random.below(u64::from(most) + 1) as u8;
+        let place = loop {
+            if let Some(place) = place_for(&drawn, order, random) {
+                break place;
+            }
+            // A single frame always has a place: at most half of the block is drawn.
+            order -= 1;
+        };
+        drawn[place..place + (1 << order)].fill(true);
+        left -= 1 << order;
+    }
+    let occupied = count == fewer;
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    for (frame, drawn) in (0..size).zip(drawn) {
+        match runs.last_mut() {
+            _ if drawn != occupied => {}
+            Some(run) if run.end == frame => run.end += 1,
+            _ => runs.push(frame..frame + 1),
+        }
+    }
+    runs
+}
+
+/// A place for a piece of that order of which nothing is drawn yet.
+fn place_for(drawn: &[bool], order: u8, random: &mut SplitMix64) -> Option<usize> {
+    let places = drawn.len() >> order;
+    let size = 1 << order;
+    let is_free = |place: &usize| !drawn[place << order..(place << order) + size].contains(&true);
+    let mut place = 0;
+    for _ in 0..DRAWS {
+        place = random.below(places as u64) as usize;
+        if is_free(&place) {
+            return Some(place << order);
+        }
+    }
+    let mut rest = (place..places).chain(0..place);
+    rest.find(is_free).map(|place| place << order)
+}
