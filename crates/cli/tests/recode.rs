@@ -282,3 +282,29 @@ fn pipes_do_as_files_do() {
         .expect("it was read");
     assert_eq!(fs::read(format!("{pipe}.bl")).unwrap(), whole);
 }
+
+/// A recording of so many updates at random pages, each told as it is.
+fn random(folder: &std::path::Path, updates: u64) -> String {
+    let text: String = broadleaf_trace::synth::updates(0x10_0000, 1 << 18, updates, 1)
+        .map(|visit| format!(" M {:x},8\n", visit.unit << 12))
+        .collect();
+    let text = file(folder, "gups.lackey", text.as_bytes());
+    let imported = run(&["import", "lackey", &text]);
+    assert!(imported.status.success(), "{}", stderr(&imported));
+    text.replace(".lackey", ".bl")
+}
+
+#[test]
+fn what_would_be_read_more_slowly_is_refused() {
+    let folder = folder("recode-slower");
+    let trace = random(&folder, (1 << 20) + 1000);
+    let before = names(&folder);
+    let text = refused(&run(&["recode", &trace]));
+    assert!(text.contains("would be read more slowly"), "{text}");
+    assert!(text.contains("--even-if-slower"), "{text}");
+    assert_eq!(names(&folder), before, "something was written");
+    recode(&trace, &["--even-if-slower"]);
+    let recoded = trace.replace(".bl", ".2.bl");
+    let of_two = said("compare", &recoded, &["--policy", "pop-64"]);
+    assert_eq!(of_two, said("compare", &trace, &["--policy", "pop-64"]));
+}

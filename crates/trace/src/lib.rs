@@ -39,7 +39,7 @@ pub use event_bytes::EventEncoder;
 pub use header::{Header, Options, Program};
 pub use index::{ChunkInfo, TraceIndex};
 pub use part::{Closed, Part, PartItem, PartReader};
-pub use phrases::{Phrased, RecodeError, Recoded, Recoder};
+pub use phrases::{Effort, Phrased, RecodeError, Recoded, Recoder};
 pub use read::{Lost, MOST_DEFINED, ReadOptions, TraceReader};
 pub use visit::{Grain, Lead, Visit};
 pub use write::{PackedChunk, SECTIONS, StreamChunk, TraceWriter};

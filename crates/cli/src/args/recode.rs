@@ -13,6 +13,8 @@ use super::Bound;
 /// and what the recording says about itself, so that every command answers the same, but for the hash of the file. Long recordings become larger, often by half. It pays for those
 /// that are compared often, above all on several machines. With --curve, with --memory and for `advise`, most of the time goes elsewhere. Where machines with the same
 /// first level are all that is asked for, `broadleaf reduce` is quicker still; a recoded trace can be reduced as well. The recording itself is left as it is.
+///
+/// A recording whose visits hardly repeat, as of a program that accesses memory at random, would be read more slowly in version 2. It is refused.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -30,6 +32,10 @@ pub(crate) struct Recode {
     /// Overwrite FILE where it exists
     #[arg(long)]
     pub(crate) force: bool,
+
+    /// Write version 2 even where it is read more slowly than the recording
+    #[arg(long)]
+    pub(crate) even_if_slower: bool,
 
     /// Work on N threads [default: as many as the process may use]
     #[arg(long, value_name = "N")]

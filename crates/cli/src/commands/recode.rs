@@ -8,7 +8,8 @@ use std::thread::{self, Scope};
 
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{
-    DEFAULT_LEVEL, Header, Part, RecodeError, Recoded, Recoder, TraceWriter, VERSION, WriteError,
+    DEFAULT_LEVEL, Effort, Header, Part, RecodeError, Recoded, Recoder, TraceWriter, VERSION,
+    WriteError,
 };
 
 use super::compare::available_threads;
@@ -50,9 +51,12 @@ pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
         out_name: &out_name,
         threads: options.threads.map_or_else(available_threads, NonZero::get),
     };
-    let accesses = thread::scope(|scope| way.go(scope, &bar))?;
+    let (accesses, effort) = thread::scope(|scope| way.go(scope, &bar))?;
     drop(bar);
     trace.finish().map_err(cannot_recode)?;
+    if !options.even_if_slower {
+        refuse_slower(trace.name(), effort)?;
+    }
     let out = writer.finish();
     let out = out.map_err(|error| cannot_write(&out_name, error))?;
     let written = out.written();
@@ -65,6 +69,23 @@ pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
         size(trace.meter().bytes()),
     );
     Ok(())
+}
+
+/// From so many codes and words for each visit on, version 2 is read more slowly than version 1 (`docs/book/src/recoded.md`).
+const SLOWER: f64 = 1.0;
+/// Recordings of fewer visits are read in no time, whichever the version.
+const FEW: u64 = 1 << 20;
+
+/// Refuses to write what is read more slowly than the recording.
+fn refuse_slower(name: &str, effort: Effort) -> Result<(), Failure> {
+    let each = effort.for_each_visit();
+    if effort.visits < FEW || each < SLOWER {
+        return Ok(());
+    }
+    Err(Failure::Wrong(format!(
+        "{name}: version 2 of it would be read more slowly, since its visits hardly repeat: it takes {each:.2} codes and words for each visit, and saves time below {SLOWER:.2}. \
+         Nothing was written; --even-if-slower writes it"
+    )))
 }
 
 /// A thread that recodes the parts that it is given, in their order.
@@ -103,12 +124,12 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Hands the parts of the trace to workers in turn, and writes what they make of them in the same order. Answers how many accesses they have.
+    /// Hands the parts of the trace to workers in turn, and writes what they make of them in the same order. Answers how many accesses they have, and what reading them takes.
     fn go<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
         bar: &Progress,
-    ) -> Result<u64, Failure> {
+    ) -> Result<(u64, Effort), Failure> {
         let meter = self.trace.meter();
         // No more than there are parts.
         let mut workers: Vec<Worker> = Vec::new();
@@ -117,7 +138,7 @@ impl Way<'_> {
         let mut under_way = VecDeque::new();
         let mut behind = None;
         let mut ended = false;
-        let mut accesses = 0;
+        let (mut accesses, mut effort) = (0, Effort::default());
         loop {
             while !ended && under_way.len() < EACH * self.threads {
                 match self.trace.next_stored() {
@@ -144,17 +165,17 @@ impl Way<'_> {
             };
             let recoded = workers[turn].recoded.recv();
             let recoded = recoded.map_err(|_| Failure::failed("a thread went away"))?;
-            self.write(recoded)?;
+            effort.add(self.write(recoded)?);
             accesses += of_part;
             bar.set(meter.bytes(), accesses);
         }
         match behind {
             Some(error) => Err(cannot_recode(error)),
-            None => Ok(accesses),
+            None => Ok((accesses, effort)),
         }
     }
 
-    fn write(&mut self, recoded: Result<Recoded, RecodeError>) -> Result<(), Failure> {
+    fn write(&mut self, recoded: Result<Recoded, RecodeError>) -> Result<Effort, Failure> {
         let recoded = recoded.map_err(|error| match error {
             RecodeError::Read(error) => cannot_recode(self.trace.damaged(error)),
             RecodeError::Write(error) => self.cannot_write(error),
@@ -166,7 +187,7 @@ impl Way<'_> {
         if let Some(closed) = recoded.closed {
             self.trace.close_stored(closed);
         }
-        Ok(())
+        Ok(recoded.effort)
     }
 
     fn cannot_write(&self, error: WriteError) -> Failure {

@@ -178,6 +178,8 @@ pub(crate) struct Trace {
 #[derive(Clone, Copy, Debug)]
 struct Holds {
     accesses: u64,
+    /// What takes time to read.
+    work: u64,
     /// Whether that is all that was recorded, and not what is whole of it.
     is_all: bool,
 }
@@ -239,7 +241,7 @@ impl Trace {
         let holds = (kind == Kind::Recording).then(|| holds(&origin)).flatten();
         let bound = Bound::new(reading.max_accesses);
         if let Some(holds) = &holds {
-            bound.check(&origin, 0, holds.accesses)?;
+            bound.check(&origin, 0, holds.work)?;
         }
         let meter = Meter::default();
         let decoder = decode(kind, reading, &mut origin, &meter)?;
@@ -541,6 +543,7 @@ fn holds(origin: &Origin) -> Option<Holds> {
     let index = TraceIndex::read(BufReader::new(origin.file()?)).ok()?;
     Some(Holds {
         accesses: index.totals().accesses(),
+        work: work(&index.totals()),
         is_all: index.complete,
     })
 }

@@ -48,7 +48,12 @@ impl Limits {
     }
 
     /// The memory of a machine under a policy that needs that.
-    fn spec(&self, machine: &Machine, needs: &Needs, layouts: &Layouts) -> Result<Spec, String> {
+    pub(crate) fn spec(
+        &self,
+        machine: &Machine,
+        needs: &Needs,
+        layouts: &Layouts,
+    ) -> Result<Spec, String> {
         let sizes = machine.design.sizes();
         let Some(base) = sizes.first().copied() else {
             return Err("it has no page size".to_string());

@@ -76,7 +76,7 @@ impl Packed {
     }
 }
 
-/// The bound for each frame of a page that stands alone in its block, in groups of eight.
+/// The bound for each frame of a page that stands alone in its block, in groups of four.
 const _: () = assert!(size_of::<Info>() <= 24);
 
 impl Info {

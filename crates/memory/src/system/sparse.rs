@@ -3,9 +3,9 @@
 /// Entries of a table.
 pub(crate) const ENTRIES: u64 = 512;
 /// Entries of a group. A group is stored as a whole or not at all.
-const GROUP: usize = 8;
+const GROUP: usize = 4;
 const GROUPS: usize = ENTRIES as usize / GROUP;
-const _: () = assert!(GROUPS == u64::BITS as usize);
+const _: () = assert!(GROUPS == u128::BITS as usize);
 
 /// An entry of a [`Sparse`] table.
 pub(crate) trait Entry: Copy + PartialEq {
@@ -27,7 +27,7 @@ pub(crate) trait Entry: Copy + PartialEq {
 #[derive(Clone, Debug)]
 pub(crate) struct Sparse<T> {
     /// Which groups are stored: a bit for each.
-    present: u64,
+    present: u128,
     /// Those in order.
     stored: Vec<[T; GROUP]>,
     rule: T,
@@ -47,7 +47,7 @@ impl<T: Entry> Sparse<T> {
     pub(crate) fn get(&self, at: usize) -> T {
         let group = at / GROUP % GROUPS;
         // Most programs fill their blocks: then no bits need counting.
-        if self.present == u64::MAX {
+        if self.present == u128::MAX {
             return self.stored[group][at % GROUP];
         }
         match self.position(group) {

@@ -38,6 +38,31 @@ pub struct Phrased<'a> {
     pub words: &'a [u16],
 }
 
+/// What reading chunks of version 2 takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Visits that they hold.
+    pub visits: u64,
+    /// Codes that stand for these.
+    pub codes: u64,
+    /// Words of their vocabularies.
+    pub words: u64,
+}
+
+impl Effort {
+    /// What both take.
+    pub fn add(&mut self, other: Self) {
+        self.visits += other.visits;
+        self.codes += other.codes;
+        self.words += other.words;
+    }
+
+    /// Codes and words that are read for each visit. Visits that repeat have few; visits at random have two.
+    pub fn for_each_visit(&self) -> f64 {
+        (self.codes + self.words) as f64 / self.visits.max(1) as f64
+    }
+}
+
 impl Phrased<'_> {
     /// The visits as they are.
     pub fn visits(&self) -> impl Iterator<Item = Visit> {

@@ -1,5 +1,6 @@
 //! Making version 2 of a trace, part by part.
 
+use super::Effort;
 use super::write::PhrasePacker;
 use crate::Item;
 use crate::chunk::PHRASES_VERSION;
@@ -25,6 +26,8 @@ pub enum RecodeError {
 pub struct Recoded {
     /// Chunks for [`TraceWriter::write`], in order.
     pub chunks: Vec<PackedChunk>,
+    /// What reading these takes.
+    pub effort: Effort,
     /// What [`TraceReader::close`](crate::TraceReader::close) wants of the part.
     pub closed: Option<Closed>,
 }
@@ -65,8 +68,10 @@ impl Recoder {
                 Item::Event(event) => self.packer.event(event),
             }
         }
+        let (chunks, effort) = self.packer.finish(process)?;
         Ok(Recoded {
-            chunks: self.packer.finish(process)?,
+            chunks,
+            effort,
             closed: self.reader.close(),
         })
     }

@@ -3,7 +3,7 @@
 use super::search::Search;
 use super::split::Sections;
 use super::vocabulary::{self, Numbering};
-use super::{MOST_VISITS, MOST_WORDS};
+use super::{Effort, MOST_VISITS, MOST_WORDS};
 use crate::chunk::{self, ChunkKind, Totals};
 use crate::compress::Packer;
 use crate::error::WriteError;
@@ -25,6 +25,7 @@ pub(super) struct PhrasePacker {
     search: Search,
     sections: Sections,
     codes: Vec<u16>,
+    effort: Effort,
     /// Chunks that are done.
     packed: Vec<PackedChunk>,
 }
@@ -41,6 +42,7 @@ impl PhrasePacker {
             search: Search::default(),
             sections: Sections::default(),
             codes: Vec::new(),
+            effort: Effort::default(),
             packed: Vec::new(),
         })
     }
@@ -52,6 +54,7 @@ impl PhrasePacker {
         self.places.clear();
         self.events.clear();
         self.totals = Totals::default();
+        self.effort = Effort::default();
     }
 
     pub(super) fn visits(&mut self, process: u32, visits: &[Visit]) -> Result<(), WriteError> {
@@ -72,12 +75,16 @@ impl PhrasePacker {
         self.events.push(event.clone());
     }
 
-    /// Chunks that hold all that came.
-    pub(super) fn finish(&mut self, process: u32) -> Result<Vec<PackedChunk>, WriteError> {
+    /// Chunks that hold all that came, and what reading them takes.
+    pub(super) fn finish(
+        &mut self,
+        process: u32,
+    ) -> Result<(Vec<PackedChunk>, Effort), WriteError> {
         if !(self.words.is_empty() && self.events.is_empty()) {
             self.end_chunk(process)?;
         }
-        Ok(std::mem::take(&mut self.packed))
+        let effort = std::mem::take(&mut self.effort);
+        Ok((std::mem::take(&mut self.packed), effort))
     }
 
     fn end_chunk(&mut self, process: u32) -> Result<(), WriteError> {
@@ -96,6 +103,9 @@ impl PhrasePacker {
             &mut self.places,
             &mut self.codes,
         );
+        self.effort.visits += self.words.len() as u64;
+        self.effort.codes += self.codes.len() as u64;
+        self.effort.words += vocabulary.len() as u64;
         let sections = &mut self.sections;
         sections.clear();
         vocabulary::write(&vocabulary, sections);
