@@ -54,7 +54,6 @@ impl PhrasePacker {
         self.places.clear();
         self.events.clear();
         self.totals = Totals::default();
-        self.effort = Effort::default();
     }
 
     pub(super) fn visits(&mut self, process: u32, visits: &[Visit]) -> Result<(), WriteError> {
