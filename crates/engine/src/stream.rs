@@ -28,8 +28,9 @@ pub(crate) enum Refused {
     },
 }
 
-/// Bytes of memory that each block takes once, whatever the policies: its place, its mapping, and what was referenced of it.
-const BLOCK_BYTES: u64 = 400;
+/// Bytes of memory that each block takes once, whatever the policies: its place, its mapping, and what was referenced of it. Lists of them are
+/// half empty after they grew.
+const BLOCK_BYTES: u64 = 800;
 
 /// How many recently used blocks are found without a search. A power of two.
 const RECENT: usize = 8192;

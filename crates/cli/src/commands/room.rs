@@ -6,12 +6,12 @@ use std::path::Path;
 /// Bytes that stay for what is not counted: buffers, stacks, and what the model grows by before it looks again.
 const KEPT: u64 = 128 << 20;
 
-/// Bytes of memory that the model of a replay may take: nine tenths of the least of what the machine has, what the control groups of this process allow and what
+/// Bytes of memory that the model of a replay may take: six tenths, since what the allocator loses between blocks is not counted, of the least of what the machine has, what the control groups of this process allow and what
 /// its limit of address space leaves. `None` where none of them is known.
 pub(crate) fn available() -> Option<u64> {
     let known = [machine(), control_groups(), address_space()];
     let least = known.into_iter().flatten().min()?;
-    Some(least.saturating_sub(KEPT) / 10 * 9)
+    Some(least.saturating_sub(KEPT) / 10 * 6)
 }
 
 fn machine() -> Option<u64> {
