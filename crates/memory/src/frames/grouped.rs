@@ -132,7 +132,7 @@ impl Left {
             return Mobility::Movable;
         }
         self.unmovable -= 1;
-        if self.unmovable % 2 == 0 {
+        if self.unmovable.is_multiple_of(2) {
             Mobility::Unmovable
         } else {
             Mobility::Reclaimable
@@ -152,9 +152,6 @@ impl Left {
 /// are drawn.
 fn runs_in_block(block: u8, count: u64, random: &mut SplitMix64) -> Vec<Range<u64>> {
     let size = 1 << block;
-    if count == size {
-        return vec![0..size];
-    }
     let fewer = count.min(size - count);
     let mut drawn = vec![false; size as usize];
     let mut left = fewer;
