@@ -37,7 +37,7 @@ impl Grouping {
         let whole = frames >> self.block;
         let occupied = self.occupied.of_frames(frames);
         let Some(share) = self.fragmentation else {
-            let blocks = (2 * occupied).div_ceil(size).min(whole);
+            let blocks = (2 * occupied).div_ceil(size).min(whole).min(occupied);
             return Ok(Amounts {
                 frames: occupied,
                 blocks,
