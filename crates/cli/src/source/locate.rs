@@ -30,6 +30,8 @@ pub(crate) fn visit_of(name: &str, page: u64) -> Option<String> {
         passes: Passes::One,
         keep_going: true,
         fetches: false,
+        // The first reading met the bound, or this page before the bound.
+        max_accesses: None,
     };
     let mut trace = Trace::open(path, reading, Whole::Work).ok()?;
     let shift = 12 - trace.grain().shift();
