@@ -3,6 +3,7 @@
 use crate::kernel::{Kernel, No};
 use crate::plan::{Came, Outcome, Plan, Run};
 use crate::seen::{Behind, BlockSeen, Mapping, ProcessId};
+use crate::stalls::Stalls;
 use crate::ward::Ward;
 use broadleaf_policy::Refusal;
 use std::time::Duration;
@@ -14,17 +15,39 @@ pub struct Done {
     pub outcomes: Vec<Outcome>,
 }
 
-/// Carries out a plan, and stops before the next run when `for_at_most` has passed.
+/// The limits of what is done in one tick.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// No run of blocks begins after this time.
+    pub(crate) for_at_most: Duration,
+    /// The longest time that one call of the kernel may take.
+    pub(crate) longest_stall: Option<Duration>,
+}
+
+/// Makes and breaks superpages, and takes the time of each call.
+struct Hands<'a, K> {
+    kernel: &'a mut K,
+    limits: Limits,
+    stalls: &'a mut Stalls,
+}
+
+/// Carries out a plan, and stops before the next run when the time is over.
 pub(crate) fn carry_out(
     kernel: &mut impl Kernel,
     ward: &Ward,
     plan: &Plan,
-    for_at_most: Duration,
+    limits: Limits,
+    stalls: &mut Stalls,
 ) -> Done {
     let began = kernel.now();
+    let mut hands = Hands {
+        kernel,
+        limits,
+        stalls,
+    };
     let mut done = Done::default();
     for (process, block) in &plan.demote {
-        let came = demote(kernel, *process, *block);
+        let came = hands.demote(*process, *block);
         done.outcomes.push(Outcome {
             process: *process,
             block: *block,
@@ -32,45 +55,181 @@ pub(crate) fn carry_out(
         });
     }
     for run in &plan.promote {
-        if kernel.now().saturating_sub(began) >= for_at_most {
+        if hands.kernel.now().saturating_sub(began) >= limits.for_at_most {
             break;
         }
-        promote(kernel, ward, run, &mut done.outcomes);
+        hands.promote(ward, run, &mut done.outcomes);
     }
     done
 }
 
-fn demote(kernel: &mut impl Kernel, process: ProcessId, block: u64) -> Came {
-    let answer = kernel.split(process, block);
-    // The kernel says yes where it left the superpage alone, so the block is looked at.
-    match (answer, kernel.blocks(process, block..block + 1).as_deref()) {
-        (Err(No::Gone), _) | (_, Err(No::Gone)) => Came::Gone,
-        (_, Ok([seen])) if !seen.huge => Came::Demoted(*seen),
-        _ => Came::Stands,
+impl<K: Kernel> Hands<'_, K> {
+    fn demote(&mut self, process: ProcessId, block: u64) -> Came {
+        let answer = self.timed(1, |kernel| kernel.split(process, block));
+        // The kernel says yes where it left the superpage alone, so the block is looked at.
+        match (
+            answer,
+            self.kernel.blocks(process, block..block + 1).as_deref(),
+        ) {
+            (Err(No::Gone), _) | (_, Err(No::Gone)) => Came::Gone,
+            (_, Ok([seen])) if !seen.huge => Came::Demoted(*seen),
+            _ => Came::Stands,
+        }
+    }
+
+    /// Calls the kernel for some blocks, and notes how long the call took.
+    fn timed<T>(&mut self, blocks: usize, call: impl FnOnce(&mut K) -> T) -> T {
+        let began = self.kernel.now();
+        let answer = call(self.kernel);
+        let ended = self.kernel.now();
+        let took = ended.saturating_sub(began);
+        self.stalls
+            .note(ended, blocks, took, self.limits.longest_stall);
+        answer
+    }
+
+    fn promote(&mut self, ward: &Ward, run: &Run, outcomes: &mut Vec<Outcome>) {
+        let process = run.process;
+        let mut tell = |block: u64, came: Came| {
+            outcomes.push(Outcome {
+                process,
+                block,
+                came,
+            })
+        };
+        let mut fit: Vec<(u64, u16)> = Vec::with_capacity(run.present.len());
+        for (block, decided) in run.blocks.clone().zip(&run.present) {
+            match shared(self.kernel, ward, process, block) {
+                None => fit.push((block, *decided)),
+                Some(came) => tell(block, came),
+            }
+        }
+        for neighbours in fit.chunk_by(|one, next| one.0 + 1 == next.0) {
+            for (block, came) in self.promote_neighbours(process, neighbours) {
+                tell(block, came);
+            }
+        }
+    }
+
+    /// Makes superpages of neighbours, given by number and by the pages that each held when it was decided on.
+    fn promote_neighbours(
+        &mut self,
+        process: ProcessId,
+        neighbours: &[(u64, u16)],
+    ) -> Vec<(u64, Came)> {
+        let (Some(first), Some(last)) = (neighbours.first(), neighbours.last()) else {
+            return Vec::new();
+        };
+        // Time has passed since it was decided on, and the kernel would make a superpage of a block that was given back meanwhile. Nothing stands between
+        // this look and the deed.
+        let before = match self.kernel.blocks(process, first.0..last.0 + 1) {
+            Ok(before) => before,
+            Err(no) => {
+                let each = neighbours.iter();
+                return each
+                    .map(|(block, _)| (*block, self.answer(process, *block, no)))
+                    .collect();
+            }
+        };
+        let mut came = Vec::with_capacity(before.len());
+        let mut fit: Vec<BlockSeen> = Vec::with_capacity(before.len());
+        for (seen, (_, decided)) in before.iter().zip(neighbours) {
+            if seen.huge {
+                came.push((seen.block, Came::WasHuge));
+            } else if seen.present < *decided {
+                came.push((seen.block, Came::Refused(Refusal::Changed)));
+            } else {
+                fit.push(*seen);
+            }
+        }
+        for neighbours in fit.chunk_by(|one, next| one.block + 1 == next.block) {
+            let mut left = neighbours;
+            while !left.is_empty() {
+                if self.stalls.waits(self.kernel.now()) {
+                    let each = left.iter();
+                    came.extend(each.map(|seen| (seen.block, TOO_LONG)));
+                    break;
+                }
+                let blocks = self.stalls.blocks(self.limits.longest_stall);
+                let (now, later) = left.split_at(blocks.min(left.len()));
+                came.extend(self.collapse(process, now));
+                left = later;
+            }
+        }
+        came
+    }
+
+    /// Makes superpages of neighbours, and says what came of each.
+    fn collapse(&mut self, process: ProcessId, neighbours: &[BlockSeen]) -> Vec<(u64, Came)> {
+        let (Some(first), Some(last)) = (neighbours.first(), neighbours.last()) else {
+            return Vec::new();
+        };
+        let blocks = first.block..last.block + 1;
+        let answered = self.timed(neighbours.len(), |kernel| {
+            kernel.collapse(process, blocks.clone())
+        });
+        let Err(no) = answered else {
+            return neighbours.iter().map(promoted).collect();
+        };
+        if neighbours.len() == 1 || no == No::Gone {
+            return self.answers(process, neighbours, no);
+        }
+        // One answer for all of them: some may be superpages now. The others are tried one by one, so that each has its own.
+        let now = match self.kernel.blocks(process, blocks) {
+            Ok(now) => now,
+            Err(no) => return self.answers(process, neighbours, no),
+        };
+        // Where there is no memory for one, there is none for the next.
+        let mut exhausted = None;
+        let mut came = Vec::with_capacity(neighbours.len());
+        for (seen, now) in neighbours.iter().zip(&now) {
+            let block = seen.block;
+            let of_block = if now.huge {
+                promoted(seen).1
+            } else if now.present < seen.present {
+                Came::Refused(Refusal::Changed)
+            } else if let Some(no) = exhausted {
+                self.answer(process, block, no)
+            } else if self.stalls.waits(self.kernel.now()) {
+                TOO_LONG
+            } else {
+                match self.timed(1, |kernel| kernel.collapse(process, block..block + 1)) {
+                    Ok(()) => promoted(seen).1,
+                    Err(no) => {
+                        exhausted = Some(no).filter(|no| *no == No::Errno(libc::ENOMEM));
+                        self.answer(process, block, no)
+                    }
+                }
+            };
+            came.push((block, of_block));
+        }
+        came
+    }
+
+    /// The same answer of the kernel for several blocks.
+    fn answers(&mut self, process: ProcessId, blocks: &[BlockSeen], no: No) -> Vec<(u64, Came)> {
+        let each = blocks.iter();
+        each.map(|seen| (seen.block, self.answer(process, seen.block, no)))
+            .collect()
+    }
+
+    /// What an answer of the kernel means for a block. The kernel gives the same numbers for memory that allows no superpage, so the flags of the mapping
+    /// are looked at.
+    fn answer(&mut self, process: ProcessId, block: u64, no: No) -> Came {
+        if let No::Errno(libc::EBUSY | libc::EINVAL) = no
+            && let Some(refusal) = self.kernel.ruled_out(process, block)
+        {
+            return Came::Refused(refusal);
+        }
+        answer(no)
     }
 }
 
-fn promote(kernel: &mut impl Kernel, ward: &Ward, run: &Run, outcomes: &mut Vec<Outcome>) {
-    let process = run.process;
-    let mut tell = |block: u64, came: Came| {
-        outcomes.push(Outcome {
-            process,
-            block,
-            came,
-        })
-    };
-    let mut fit: Vec<(u64, u16)> = Vec::with_capacity(run.present.len());
-    for (block, decided) in run.blocks.clone().zip(&run.present) {
-        match shared(kernel, ward, process, block) {
-            None => fit.push((block, *decided)),
-            Some(came) => tell(block, came),
-        }
-    }
-    for neighbours in fit.chunk_by(|one, next| one.0 + 1 == next.0) {
-        for (block, came) in promote_neighbours(kernel, process, neighbours) {
-            tell(block, came);
-        }
-    }
+/// The block waits because another one took too long.
+const TOO_LONG: Came = Came::Refused(Refusal::StallTooLong);
+
+const fn promoted(seen: &BlockSeen) -> (u64, Came) {
+    (seen.block, Came::Promoted(*seen))
 }
 
 /// Whether a block stays as it is because a fork shares pages of it: a superpage would be a copy of its own.
@@ -85,96 +244,6 @@ fn shared(kernel: &mut impl Kernel, ward: &Ward, process: ProcessId, block: u64)
         Ok(_) => Some(Came::Refused(Refusal::TooManyShared)),
         Err(no) => Some(answer(no)),
     }
-}
-
-/// Makes superpages of neighbours, given by number and by the pages that each held when it was decided on.
-fn promote_neighbours(
-    kernel: &mut impl Kernel,
-    process: ProcessId,
-    neighbours: &[(u64, u16)],
-) -> Vec<(u64, Came)> {
-    let (Some(first), Some(last)) = (neighbours.first(), neighbours.last()) else {
-        return Vec::new();
-    };
-    // Time has passed since it was decided on, and the kernel would make a superpage of a block that was given back meanwhile. Nothing stands between
-    // this look and the deed.
-    let before = match kernel.blocks(process, first.0..last.0 + 1) {
-        Ok(before) => before,
-        Err(no) => {
-            let each = neighbours.iter();
-            return each.map(|(block, _)| (*block, answer(no))).collect();
-        }
-    };
-    let mut came = Vec::with_capacity(before.len());
-    let mut fit: Vec<BlockSeen> = Vec::with_capacity(before.len());
-    for (seen, (_, decided)) in before.iter().zip(neighbours) {
-        if seen.huge {
-            came.push((seen.block, Came::WasHuge));
-        } else if seen.present < *decided {
-            came.push((seen.block, Came::Refused(Refusal::Changed)));
-        } else {
-            fit.push(*seen);
-        }
-    }
-    for neighbours in fit.chunk_by(|one, next| one.block + 1 == next.block) {
-        came.extend(collapse(kernel, process, neighbours));
-    }
-    came
-}
-
-/// Makes superpages of neighbours, and says what came of each.
-fn collapse(
-    kernel: &mut impl Kernel,
-    process: ProcessId,
-    neighbours: &[BlockSeen],
-) -> Vec<(u64, Came)> {
-    let (Some(first), Some(last)) = (neighbours.first(), neighbours.last()) else {
-        return Vec::new();
-    };
-    let promoted = |seen: &BlockSeen| (seen.block, Came::Promoted(*seen));
-    let Err(no) = kernel.collapse(process, first.block..last.block + 1) else {
-        return neighbours.iter().map(promoted).collect();
-    };
-    if neighbours.len() == 1 || no == No::Gone {
-        return neighbours
-            .iter()
-            .map(|seen| (seen.block, answer(no)))
-            .collect();
-    }
-    // One answer for all of them: some may be superpages now. The others are tried one by one, so that each has its own.
-    let now = match kernel.blocks(process, first.block..last.block + 1) {
-        Ok(now) => now,
-        Err(no) => {
-            return neighbours
-                .iter()
-                .map(|seen| (seen.block, answer(no)))
-                .collect();
-        }
-    };
-    // Where there is no memory for one, there is none for the next.
-    let mut exhausted = None;
-    let each = neighbours.iter().zip(&now);
-    each.map(|(seen, now)| {
-        if now.huge {
-            return promoted(seen);
-        }
-        if now.present < seen.present {
-            return (seen.block, Came::Refused(Refusal::Changed));
-        }
-        if let Some(no) = exhausted {
-            return (seen.block, answer(no));
-        }
-        match kernel.collapse(process, seen.block..seen.block + 1) {
-            Ok(()) => promoted(seen),
-            Err(no) => {
-                if no == No::Errno(libc::ENOMEM) {
-                    exhausted = Some(no);
-                }
-                (seen.block, answer(no))
-            }
-        }
-    })
-    .collect()
 }
 
 /// What an answer of the kernel means for a block.

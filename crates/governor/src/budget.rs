@@ -1,6 +1,7 @@
 //! What a user allows.
 
 use crate::seen::{Headroom, MachineSeen};
+use crate::stalls::StallLimit;
 use broadleaf_units::{lacks_unit, size};
 use std::fmt;
 use std::str::FromStr;
@@ -138,6 +139,9 @@ pub struct Budgets {
     pub cpu: u32,
     /// How much of the time promotions may be under way, which is when the program may wait for one, in hundredths of a percent.
     pub stall: u32,
+    /// The longest time that one call of the kernel may take, which is when the program may wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_stall: Option<Duration>,
     /// The least time between two looks.
     pub interval: Duration,
 }
@@ -149,7 +153,8 @@ impl Budgets {
         keep_available: 256 << 20,
         pressure: 1000,
         cpu: 50,
-        stall: 8000,
+        stall: StallLimit::DEFAULT.share,
+        longest_stall: StallLimit::DEFAULT.longest,
         interval: Duration::from_millis(200),
     };
 

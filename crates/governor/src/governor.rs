@@ -1,11 +1,12 @@
 //! One tick: look, decide, act, learn.
 
-use crate::act::{Done, carry_out};
+use crate::act::{Done, Limits, carry_out};
 use crate::budget::Budgets;
 use crate::kernel::{Kernel, No};
 use crate::pace::{Pace, acting};
 use crate::plan::Plan;
 use crate::seen::{Pages, ProcessId, ProcessSeen, Seen, Vitals};
+use crate::stalls::{StallSummary, Stalls};
 use crate::tree::Tree;
 use crate::ward::Ward;
 use broadleaf_policy::Policy;
@@ -33,6 +34,7 @@ pub struct Governor<K> {
     /// Whether it only says what it would do.
     dry: bool,
     most_planned: Planned,
+    stalls: Stalls,
 }
 
 /// What was to be done at one time.
@@ -97,6 +99,7 @@ impl<K: Kernel> Governor<K> {
             has_changed: false,
             dry,
             most_planned: Planned::default(),
+            stalls: Stalls::default(),
         }
     }
 
@@ -146,6 +149,11 @@ impl<K: Kernel> Governor<K> {
         self.spent
     }
 
+    /// The time that programs may have waited because of what was done.
+    pub fn stalls(&self) -> StallSummary {
+        self.stalls.summary()
+    }
+
     /// Counts as looking what was done with a tick outside, as writing it down.
     pub fn also_spent(&mut self, spent: Duration) {
         let now = self.kernel.now().saturating_sub(self.began);
@@ -169,11 +177,16 @@ impl<K: Kernel> Governor<K> {
         let done = if self.dry {
             Done::default()
         } else {
+            let limits = Limits {
+                for_at_most: acting(self.ward.budgets()),
+                longest_stall: self.ward.budgets().longest_stall,
+            };
             let done = carry_out(
                 &mut self.kernel,
                 &self.ward,
                 &plan,
-                acting(self.ward.budgets()),
+                limits,
+                &mut self.stalls,
             );
             self.ward.learn(&done.outcomes);
             done

@@ -1,6 +1,7 @@
 //! What the governor asks of a kernel: the only way to live processes, for knowing and for doing.
 
 use crate::seen::{BlockSeen, Headroom, MachineSeen, Pages, ProcessId, Vitals};
+use broadleaf_policy::Refusal;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -67,11 +68,15 @@ pub trait Kernel {
     /// Where it has ended, or may not be looked at.
     fn blocks(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<Vec<BlockSeen>, No>;
 
-    /// How many base pages of a block of anonymous memory other processes map as well.
+    /// The number of base pages of a block of anonymous memory that other processes map as well. The kernel's page of zeroes does not count: a superpage
+    /// of it copies nothing.
     ///
     /// # Errors
     /// Where it has ended, or may not be looked at.
     fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No>;
+
+    /// The reason for which the kernel can never make a superpage of a block, by the flags of its mapping; `None` where the flags allow one or are unknown.
+    fn ruled_out(&mut self, process: ProcessId, block: u64) -> Option<Refusal>;
 
     /// Makes superpages of blocks that stand one behind the other.
     ///

@@ -18,6 +18,7 @@ mod pace;
 mod plan;
 mod seen;
 pub mod service;
+mod stalls;
 mod tree;
 mod view;
 mod ward;
@@ -38,6 +39,7 @@ pub use seen::{
     BLOCK_BYTES, Behind, BlockSeen, Headroom, MachineSeen, Mapping, PAGE_BYTES, PAGES, Pages,
     ProcessId, ProcessSeen, Seen, Vitals,
 };
+pub use stalls::{StallLimit, StallSummary, Stalls};
 pub use tree::Tree;
 pub use view::{OutOfReach, can_decide};
 pub use ward::{Tally, Ward};

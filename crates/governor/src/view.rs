@@ -34,7 +34,7 @@ pub fn can_decide(policy: &dyn Policy) -> Result<(), OutOfReach> {
 pub(crate) fn refusal_of(mapping: &Mapping) -> Option<Refusal> {
     match mapping.behind {
         Behind::Anonymous => None,
-        Behind::Shmem if !mapping.congruent => Some(Refusal::NotCovered),
+        Behind::Shmem if !mapping.congruent => Some(Refusal::Incongruent),
         Behind::Shmem => None,
         Behind::File => Some(Refusal::FileBacked),
         Behind::Other => Some(Refusal::NotCollapsible),

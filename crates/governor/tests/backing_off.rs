@@ -34,7 +34,7 @@ fn a_block_that_the_kernel_does_not_take_is_asked_for_ever_more_rarely() {
     let (world, asked) = asked_in_a_minute(libc::EINVAL);
     assert!((2..=4).contains(&asked), "{asked}");
     assert_eq!(world.refused(Refusal::NotCollapsible), 1);
-    assert_eq!(world.refused(Refusal::BackingOff), 1);
+    assert_eq!(world.refused(Refusal::BackingOff), 0, "counted once");
 }
 
 #[test]
@@ -84,14 +84,46 @@ fn without_memory_nothing_is_asked_for() {
         // Pauses of 1, 2, 4, 8, 10, 10, ... seconds, and after each no more than was asked for at first.
         let again = collapse_calls(world.fake()) - asked;
         assert!(again <= 9 * asked, "{again} after {asked}");
-        assert!(world.refused(reason) > 0);
-        assert!(world.refused(Refusal::BackingOff) > 0);
+        assert_eq!(world.refused(reason), 100, "each block once");
+        assert_eq!(world.refused(Refusal::BackingOff), 0);
         // When there is memory again, it goes on.
         world.fake().refuse.clear();
         world.fake().free_blocks = None;
         world.fake().limit = None;
         world.run_for(70);
         assert_eq!(world.huge(), 100);
+    }
+}
+
+/// The kernel answers EBUSY where a cgroup is full, and where the program handles faults itself; EINVAL where the program advised against superpages.
+#[test]
+fn the_flags_of_a_mapping_name_the_reason() {
+    let mut world = World::new("pop-64", UNLIMITED, 6);
+    (0..6).for_each(|block| world.fill(block, 100));
+    let pid = world.program.pid;
+    for (block, errno, flags) in [
+        (0, libc::EBUSY, Some(Refusal::Userfaultfd)),
+        (1, libc::EBUSY, None),
+        (2, libc::EINVAL, Some(Refusal::AdvisedAgainst)),
+        (3, libc::EINVAL, None),
+        (4, libc::EAGAIN, Some(Refusal::Userfaultfd)),
+    ] {
+        let fake = world.fake();
+        fake.refuse.insert((pid, BASE + block), (errno, u32::MAX));
+        if let Some(refusal) = flags {
+            fake.flags.insert((pid, BASE + block), refusal);
+        }
+    }
+    world.tick();
+    assert_eq!(world.huge(), 1);
+    for reason in [
+        Refusal::Userfaultfd,
+        Refusal::NoCharge,
+        Refusal::AdvisedAgainst,
+        Refusal::NotCollapsible,
+        Refusal::Busy,
+    ] {
+        assert_eq!(world.refused(reason), 1, "{reason}");
     }
 }
 

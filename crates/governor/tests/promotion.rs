@@ -122,7 +122,7 @@ fn mappings_decide_which_blocks_there_are() {
     world.run_for(10);
     let is_huge: Vec<_> = (0..60).filter(|block| world.is_huge(*block)).collect();
     assert_eq!(is_huge, [20, 21]);
-    assert_eq!(world.refused(Refusal::NotCovered), 2);
+    assert_eq!(world.refused(Refusal::Incongruent), 2);
     assert_eq!(world.refused(Refusal::FileBacked), 2);
     assert_eq!(world.fake().calls[&Call::Collapse], 1, "nothing in vain");
 }

@@ -55,11 +55,14 @@ refusals! {
     Expression = "expression", "The expression did not hold.";
     OverBudget = "over_budget", "The superpage would add more memory than the user allows.";
     SplitByProgram = "split_by_program", "The program broke the superpage that stood here, and has not filled all of the block since.";
-    BackingOff = "backing_off", "The kernel refused a short while ago, or the superpage was broken for memory; the host waits.";
+    BackingOff = "backing_off", "The superpage that stood here was broken for memory a short while ago; the host waits.";
     Changed = "changed", "Between the decision and the deed, fewer pages were left than were decided on.";
     Busy = "busy", "Pages of the block were locked, pinned or on their way, and the kernel could not move them.";
     NotCollapsible = "not_collapsible", "The kernel makes no superpage there: the program advised against it, or the mapping allows none.";
     NoCharge = "no_charge", "The kernel had the memory, and the limit of the process's cgroup did not allow it.";
+    Incongruent = "incongruent", "Addresses and file offsets of shared memory differ modulo the block size, so no superpage can map the block.";
+    Userfaultfd = "userfaultfd", "The program handles page faults of this memory itself (userfaultfd), so the kernel fills none of its pages.";
+    StallTooLong = "stall_too_long", "Making a superpage took longer than the user allows a stall to take; the host waits.";
     Unreachable = "unreachable", "The kernel does not let this user change that process.";
 }
 

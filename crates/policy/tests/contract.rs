@@ -139,6 +139,9 @@ fn every_refusal_that_is_a_policy_s_is_reached() {
         Refusal::Busy,
         Refusal::NotCollapsible,
         Refusal::NoCharge,
+        Refusal::Incongruent,
+        Refusal::Userfaultfd,
+        Refusal::StallTooLong,
         Refusal::Unreachable,
     ];
     for refusal in Refusal::ALL {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use broadleaf_governor::{Allowance, NotAnAllowance, percent};
+use broadleaf_governor::{Allowance, NotAnAllowance, StallLimit, percent};
 use clap::Args;
 
 use super::TableOrJson;
@@ -88,9 +88,9 @@ pub(crate) struct Govern {
     #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = percent)]
     pub(crate) max_cpu: u32,
 
-    /// How much of the time superpages may be in the making, which is when the program may have to wait for one
-    #[arg(long, value_name = "PERCENT", default_value = "80%", value_parser = percent)]
-    pub(crate) max_stall: u32,
+    /// Maximum share of the time in which superpages are made, maximum time of one stall, or both as 80%,5ms. The program may wait while a superpage is made
+    #[arg(long, value_name = "PERCENT|TIME", default_value = "80%", value_parser = str::parse::<StallLimit>)]
+    pub(crate) max_stall: StallLimit,
 
     /// The least time between two looks, in milliseconds
     #[arg(long, value_name = "MS", default_value = "200", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]

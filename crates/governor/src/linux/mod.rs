@@ -7,16 +7,19 @@ mod asked;
 mod calls;
 mod cgroup;
 mod everyone;
+mod flags;
 mod machine;
 mod mappings;
 mod procfs;
 mod reading;
 mod scan;
+mod zeroes;
 
 use crate::kernel::{Kernel, No};
 use crate::seen::{
     BLOCK_BYTES, BlockSeen, Headroom, MachineSeen, PAGE_BYTES, PAGES, Pages, ProcessId, Vitals,
 };
+use broadleaf_policy::Refusal;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -42,6 +45,10 @@ pub struct Linux {
     /// Whether `PAGEMAP_SCAN` is there (Linux 6.7).
     scans: bool,
     machine: machine::Latest,
+    /// The frames of zeroes that `pagemap` shows, where `PAGEMAP_SCAN` is not there to name the pages.
+    frames: zeroes::Frames,
+    /// The flags of the mappings of one process, as they were a moment ago.
+    flags: Option<flags::Known>,
 }
 
 impl Default for Linux {
@@ -59,6 +66,8 @@ impl Linux {
             cgroups: BTreeMap::new(),
             scans: true,
             machine: machine::Latest::default(),
+            frames: zeroes::Frames::default(),
+            flags: None,
         }
     }
 
@@ -226,6 +235,7 @@ impl Kernel for Linux {
 
     fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No> {
         let pagemap = self.pagemap(process)?;
+        let zeroes = self.zeroes(&pagemap, block)?;
         let mut entries = [0_u8; PAGES as usize * 8];
         let offset = block * BLOCK_BYTES / PAGE_BYTES * 8;
         let read = pagemap
@@ -233,7 +243,24 @@ impl Kernel for Linux {
             .map_err(|error| no(&error))?;
         let entries = entries[..read].chunks_exact(8);
         let entries = entries.map(|entry| u64::from_le_bytes(entry.try_into().unwrap_or_default()));
-        Ok(entries.filter(|entry| reading::is_shared(*entry)).count() as u32)
+        let shared = entries
+            .zip(block * u64::from(PAGES)..)
+            .filter(|(entry, page)| {
+                reading::is_shared(*entry)
+                    && !self.frames.is_zero(*entry)
+                    && !zeroes.iter().any(|zeroes| zeroes.contains(page))
+            });
+        Ok(shared.count() as u32)
+    }
+
+    fn ruled_out(&mut self, process: ProcessId, block: u64) -> Option<Refusal> {
+        let now = self.now();
+        let known = self.flags.take();
+        let known = known.filter(|known| known.is_fresh(process, now));
+        let known = known.or_else(|| flags::Known::read(&self.proc, process, now));
+        let refusal = known.as_ref().and_then(|known| known.refusal(block));
+        self.flags = known;
+        refusal
     }
 
     fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No> {
@@ -273,7 +300,21 @@ impl Linux {
                 done => return done,
             }
         }
-        reading::by_reading(pagemap, blocks, found)
+        reading::by_reading(pagemap, &mut self.frames, blocks, found)
+    }
+
+    /// The pages of a block that are the kernel's page of zeroes, as ranges. Without `PAGEMAP_SCAN` there are none: the frames tell.
+    fn zeroes(&mut self, pagemap: &File, block: u64) -> Result<Vec<Range<u64>>, No> {
+        if !self.scans {
+            return Ok(Vec::new());
+        }
+        match scan::zeroes(pagemap, block) {
+            Err(No::Errno(libc::ENOTTY)) => {
+                self.scans = false;
+                Ok(Vec::new())
+            }
+            found => found,
+        }
     }
 }
 
@@ -323,6 +364,46 @@ mod tests {
         assert_eq!(linux.pages(id), Err(No::Gone));
         child.wait().unwrap();
         assert_eq!(linux.pages(id), Err(No::Gone));
+    }
+
+    /// A page that was only read stays the kernel's page of zeroes. `pagemap` shows it as it shows a page that a fork shares.
+    #[test]
+    fn pages_of_zeroes_are_not_shared() {
+        const READ: u16 = 12;
+        let mut memory = vec![0_u8; 2 * BLOCK_BYTES as usize];
+        let first = (memory.as_ptr() as u64).div_ceil(BLOCK_BYTES);
+        let begin = (first * BLOCK_BYTES - memory.as_ptr() as u64) as usize;
+        let block = &mut memory[begin..][..BLOCK_BYTES as usize];
+        for (at, page) in block.chunks_mut(PAGE_BYTES as usize).enumerate() {
+            if at >= usize::from(READ) {
+                page[0] = 1;
+            } else {
+                std::hint::black_box(page[0]);
+            }
+        }
+        let mut linux = Linux::new();
+        let own = linux.process(std::process::id()).unwrap();
+        let seen = linux.blocks(own, first..first + 1).unwrap()[0];
+        if !linux.scans() || seen.huge {
+            eprintln!("skipped: no PAGEMAP_SCAN, or superpages without being asked for");
+            return;
+        }
+        assert_eq!((seen.present, seen.zero), (PAGES as u16 - READ, READ));
+        // Tests fork: a child shares these pages until it runs another program.
+        let is_exclusive = |linux: &mut Linux| {
+            (0..100).any(|_| {
+                std::thread::sleep(Duration::from_millis(10));
+                linux.shared(own, first) == Ok(0)
+            })
+        };
+        assert!(is_exclusive(&mut linux));
+        // Older kernels: the frames tell, to those who may see their numbers.
+        linux.scans = false;
+        if linux.frames.are_visible() {
+            assert!(is_exclusive(&mut linux));
+            assert_eq!(linux.blocks(own, first..first + 1).unwrap()[0], seen);
+        }
+        drop(memory);
     }
 
     /// Before Linux 6.7 populations are read page by page.

@@ -1,15 +1,21 @@
 //! Which pages of blocks are resident, from an entry of `pagemap` for each.
 
-use super::scan::{Blocks, HUGE, PRESENT, SWAPPED};
+use super::scan::{Blocks, HUGE, PRESENT, SWAPPED, ZERO};
+use super::zeroes::{FRAME, Frames, is_huge_zero};
 use crate::kernel::No;
 use crate::seen::PAGES;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Counts by reading an entry for each page. Pages of zeroes cannot be told from others. A block is taken for a superpage whose frames stand one behind
-/// the other from a multiple of its size on, which only those may know who may see the numbers of frames.
-pub(super) fn by_reading(pagemap: &File, blocks: Range<u64>, found: &mut Blocks) -> Result<(), No> {
+/// Counts by reading an entry for each page. Superpages and pages of zeroes are known by the numbers of their frames, which the kernel shows to
+/// `CAP_SYS_ADMIN` alone. A block whose frames are consecutive, from a multiple of its size on, counts as a superpage.
+pub(super) fn by_reading(
+    pagemap: &File,
+    frames: &mut Frames,
+    blocks: Range<u64>,
+    found: &mut Blocks,
+) -> Result<(), No> {
     const AT_ONCE: u64 = 64;
     let mut bytes = vec![0_u8; (AT_ONCE * u64::from(PAGES) * 8) as usize];
     let mut block = blocks.start;
@@ -26,16 +32,20 @@ pub(super) fn by_reading(pagemap: &File, blocks: Range<u64>, found: &mut Blocks)
         let entries = bytes[..read].chunks_exact(8);
         let entries = entries.map(|entry| u64::from_le_bytes(entry.try_into().unwrap_or_default()));
         let entries: Vec<u64> = entries.collect();
+        let mut extent_end = 0;
         for (at, entry) in entries.iter().enumerate() {
             let page = first + at as u64;
             if at % PAGES as usize == 0 && is_extent(&entries[at..]) {
-                found.add(page, page + u64::from(PAGES), PRESENT | HUGE);
+                let zero = if is_huge_zero(entry & FRAME) { ZERO } else { 0 };
+                extent_end = page + u64::from(PAGES);
+                found.add(page, extent_end, PRESENT | HUGE | zero);
             }
-            let of_extent = found.is_huge(page / u64::from(PAGES));
-            if of_extent {
+            if page < extent_end {
                 continue;
             }
-            let categories = if entry >> 63 & 1 == 1 {
+            let categories = if frames.is_zero(*entry) {
+                PRESENT | ZERO
+            } else if entry >> 63 & 1 == 1 {
                 PRESENT
             } else if entry >> 62 & 1 == 1 {
                 SWAPPED
@@ -51,7 +61,6 @@ pub(super) fn by_reading(pagemap: &File, blocks: Range<u64>, found: &mut Blocks)
 
 /// Whether entries of `pagemap` begin with those of a block whose frames are one extent.
 fn is_extent(entries: &[u64]) -> bool {
-    const FRAME: u64 = (1 << 55) - 1;
     let Some(first) = entries.first().map(|entry| entry & FRAME) else {
         return false;
     };
@@ -63,7 +72,8 @@ fn is_extent(entries: &[u64]) -> bool {
         && entries[..PAGES as usize].iter().enumerate().all(is_next)
 }
 
-/// Whether an entry of `pagemap` is of a resident page that others map as well: bit 56 says that nobody else does.
+/// Whether an entry of `pagemap` is that of a resident page without bit 56, which says that no other process maps the page. The kernel's page of zeroes
+/// lacks the bit as well.
 pub(super) const fn is_shared(entry: u64) -> bool {
     entry >> 63 & 1 == 1 && entry >> 56 & 1 == 0
 }

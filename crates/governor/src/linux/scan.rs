@@ -20,6 +20,7 @@ struct Region {
 
 /// What is asked of `PAGEMAP_SCAN` (`linux/fs.h`).
 #[repr(C)]
+#[derive(Default)]
 struct Question {
     size: u64,
     flags: u64,
@@ -37,7 +38,7 @@ struct Question {
 
 pub(super) const PRESENT: u64 = 1 << 3;
 pub(super) const SWAPPED: u64 = 1 << 4;
-const ZERO: u64 = 1 << 5;
+pub(super) const ZERO: u64 = 1 << 5;
 pub(super) const HUGE: u64 = 1 << 6;
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
 const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
@@ -90,12 +91,6 @@ impl Blocks {
         }
     }
 
-    /// Whether the latest block is that one, and a superpage.
-    pub(super) fn is_huge(&self, block: u64) -> bool {
-        let last = self.seen.last();
-        last.is_some_and(|last| last.block == block && last.huge)
-    }
-
     /// Ranges come in order, so it is the last or behind it.
     fn block(&mut self, block: u64) -> &mut BlockSeen {
         if self.seen.last().is_none_or(|last| last.block != block) {
@@ -137,43 +132,66 @@ pub(super) fn by_scanning(
     blocks: Range<u64>,
     found: &mut Blocks,
 ) -> Result<(), No> {
+    let question = Question {
+        category_anyof_mask: PRESENT | SWAPPED,
+        // No other category: some have the kernel look up every page's own record, which takes ten times as long.
+        return_mask: PRESENT | SWAPPED | ZERO | HUGE,
+        ..Question::of(blocks)
+    };
+    ask(pagemap, question, |region| {
+        found.add(
+            region.start / PAGE_BYTES,
+            region.end / PAGE_BYTES,
+            region.categories,
+        );
+    })
+}
+
+/// The pages of a block that are the kernel's page of zeroes, as ranges of page numbers.
+pub(super) fn zeroes(pagemap: &File, block: u64) -> Result<Vec<Range<u64>>, No> {
+    let question = Question {
+        category_mask: ZERO,
+        return_mask: ZERO,
+        ..Question::of(block..block + 1)
+    };
+    let mut found = Vec::new();
+    ask(pagemap, question, |region| {
+        found.push(region.start / PAGE_BYTES..region.end / PAGE_BYTES);
+    })?;
+    Ok(found)
+}
+
+impl Question {
+    fn of(blocks: Range<u64>) -> Self {
+        Self {
+            size: size_of::<Self>() as u64,
+            start: blocks.start * BLOCK_BYTES,
+            end: blocks.end * BLOCK_BYTES,
+            ..Self::default()
+        }
+    }
+}
+
+/// Asks until the whole range is answered, and hands on each region of the answers.
+fn ask(pagemap: &File, mut question: Question, mut told: impl FnMut(&Region)) -> Result<(), No> {
     let mut regions = [Region::default(); REGIONS];
-    let mut start = blocks.start * BLOCK_BYTES;
-    let end = blocks.end * BLOCK_BYTES;
-    while start < end {
-        let mut question = Question {
-            size: size_of::<Question>() as u64,
-            flags: 0,
-            start,
-            end,
-            walk_end: 0,
-            vec: regions.as_mut_ptr() as u64,
-            vec_len: REGIONS as u64,
-            max_pages: 0,
-            category_inverted: 0,
-            category_mask: 0,
-            category_anyof_mask: PRESENT | SWAPPED,
-            // No other category: some have the kernel look up every page's own record, which takes ten times as long.
-            return_mask: PRESENT | SWAPPED | ZERO | HUGE,
-        };
+    question.vec = regions.as_mut_ptr() as u64;
+    question.vec_len = REGIONS as u64;
+    while question.start < question.end {
         // SAFETY: both structures are ours and as the kernel lays them out; it writes at most `vec_len` regions to `vec`, and the
         // question's `walk_end`.
         let answered = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut question) };
         if answered < 0 {
             return Err(super::no(&io::Error::last_os_error()));
         }
-        for region in &regions[..(answered as usize).min(REGIONS)] {
-            found.add(
-                region.start / PAGE_BYTES,
-                region.end / PAGE_BYTES,
-                region.categories,
-            );
-        }
-        if question.walk_end <= start {
+        regions[..(answered as usize).min(REGIONS)]
+            .iter()
+            .for_each(&mut told);
+        if question.walk_end <= question.start {
             // The memory of a process that has ended: nothing is walked.
             return Err(No::Gone);
         }
-        start = question.walk_end;
+        question.start = question.walk_end;
     }
     Ok(())
 }
@@ -193,18 +211,13 @@ pub(super) fn first_stored(pagemap: &File, block: u64, scans: bool) -> Result<u6
     }
     let mut region = Region::default();
     let mut question = Question {
-        size: size_of::<Question>() as u64,
-        flags: 0,
-        start: first * PAGE_BYTES,
-        end: (block + 1) * BLOCK_BYTES,
-        walk_end: 0,
         vec: &raw mut region as u64,
         vec_len: 1,
         max_pages: 1,
         category_inverted: ZERO,
         category_mask: PRESENT | ZERO,
-        category_anyof_mask: 0,
         return_mask: PRESENT,
+        ..Question::of(block..block + 1)
     };
     // SAFETY: both structures are ours and as the kernel lays them out; it writes at most one region, and the question's `walk_end`.
     match unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut question) } {

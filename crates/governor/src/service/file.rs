@@ -19,6 +19,7 @@ use super::fault::{Fault, Wrong};
 use super::reader::{Reader, said, whole};
 use super::rules::{Care, Matches, Rule, Service, Then};
 use crate::budget::{Budgets, percent};
+use crate::stalls::StallLimit;
 use crate::view::can_decide;
 use broadleaf_units::size;
 use std::ops::Range;
@@ -134,8 +135,9 @@ fn care_of(table: &Reader<'_>, otherwise: &Care) -> Result<Care, Wrong> {
     if let Some(cpu) = table.parsed("max_cpu", percent)? {
         budgets.cpu = cpu;
     }
-    if let Some(stall) = table.parsed("max_stall", percent)? {
-        budgets.stall = stall;
+    if let Some(limit) = table.parsed("max_stall", str::parse::<StallLimit>)? {
+        budgets.stall = limit.share;
+        budgets.longest_stall = limit.longest;
     }
     if let Some(interval) = table.number("interval", 1..=3_600_000, "milliseconds")? {
         budgets.interval = Duration::from_millis(interval);

@@ -36,7 +36,7 @@ policy = "promote if populated >= 50%"
 max_added = "512M"
 interval = 1000
 max_cpu = "0.1%"
-max_stall = "10%"
+max_stall = "10%,5ms"
 
 [[rule]]
 user = 0
@@ -62,6 +62,7 @@ fn everything_that_can_be_said_is_read() {
         pressure: 500,
         cpu: 10,
         stall: 1000,
+        longest_stall: Some(Duration::from_millis(5)),
         interval: Duration::from_secs(1),
     };
     let Then::Govern(care) = &first.then else {

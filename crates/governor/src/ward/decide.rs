@@ -31,7 +31,7 @@ impl Ward {
         let promote = if self.shortage().is_any() {
             self.refuse_all(Refusal::MemoryShort)
         } else if self.pause.waits(self.at) {
-            self.refuse_all(Refusal::BackingOff)
+            self.refuse_all(self.lacking)
         } else {
             let candidates = self.candidates();
             self.within_budget(candidates, &demote)

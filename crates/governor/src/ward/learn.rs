@@ -18,15 +18,16 @@ impl Ward {
             self.learn_one(outcome);
             match outcome.came {
                 Came::Promoted(_) => exhausted = Some(false),
-                Came::Refused(Refusal::NoExtent | Refusal::NoCharge) => {
-                    exhausted = exhausted.or(Some(true))
+                Came::Refused(reason @ (Refusal::NoExtent | Refusal::NoCharge)) => {
+                    self.lacking = reason;
+                    exhausted = exhausted.or(Some(true));
                 }
                 _ => {}
             }
         }
         match exhausted {
-            // Not one could be made, and there is little: the next will not do better soon. (The kernel gives the same answers for ranges that were unmapped, and for
-            // memory that somebody watches by userfaultfd; there, only the block waits.)
+            // Not one could be made, and there is little: the next will not do better soon. (The kernel gives the same answer for ranges that were
+            // unmapped; there, only the block waits.)
             Some(true) if self.is_memory_low() => {
                 self.pause
                     .wait(self.at, Duration::from_secs(1), Duration::from_secs(10))

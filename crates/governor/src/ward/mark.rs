@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Waiting that doubles with each time in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     /// How often in a row.
     times: u32,
     until: Duration,
@@ -15,7 +15,7 @@ pub(super) struct Patience {
 
 impl Patience {
     /// Waits from `at` for `first`, twice that the next time, and so on up to `most`. What is longer ago than that is forgotten.
-    pub(super) fn wait(&mut self, at: Duration, first: Duration, most: Duration) {
+    pub(crate) fn wait(&mut self, at: Duration, first: Duration, most: Duration) {
         if at > self.until + most {
             self.times = 0;
         }
@@ -25,12 +25,12 @@ impl Patience {
     }
 
     /// Whether it waits still.
-    pub(super) fn waits(&self, at: Duration) -> bool {
+    pub(crate) fn waits(&self, at: Duration) -> bool {
         at < self.until
     }
 
     /// It went well: the next wait is a first one.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         *self = Self::default();
     }
 }
@@ -92,7 +92,10 @@ impl Mark {
     pub(super) fn waits(&self, at: Duration) -> Option<Refusal> {
         if self.broken.waits(at) {
             Some(Refusal::SplitByProgram)
-        } else if self.rest.waits(at) || self.taken.waits(at) {
+        } else if self.rest.waits(at) {
+            // The reason that it waits for. Another name would count the block twice.
+            self.refused
+        } else if self.taken.waits(at) {
             Some(Refusal::BackingOff)
         } else {
             None
@@ -148,7 +151,9 @@ impl Mark {
             Refusal::Busy | Refusal::Changed => {
                 (Duration::from_millis(200), Duration::from_secs(10))
             }
-            Refusal::TooManyShared => (Duration::from_secs(1), Duration::from_secs(10)),
+            Refusal::TooManyShared | Refusal::StallTooLong => {
+                (Duration::from_secs(1), Duration::from_secs(10))
+            }
             Refusal::NoExtent | Refusal::NoCharge => {
                 (Duration::from_secs(1), Duration::from_secs(60))
             }

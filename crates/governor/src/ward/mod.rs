@@ -12,12 +12,13 @@ mod tally;
 
 use crate::budget::Budgets;
 use crate::seen::{BlockSeen, Headroom, MachineSeen, Mapping, Pages, ProcessId, Seen, Vitals};
-use broadleaf_policy::Policy;
+use broadleaf_policy::{Policy, Refusal};
 use mark::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
 
+pub(crate) use mark::Patience;
 pub use tally::Tally;
 
 /// Where nothing changes, it is decided anew so often: waits end.
@@ -35,13 +36,15 @@ pub struct Ward {
     /// Whether any process was ever seen.
     has_seen: bool,
     /// Until when nothing is promoted, for the kernel found no memory to do so.
-    pause: mark::Patience,
+    pause: Patience,
+    /// What the kernel lacked then.
+    lacking: Refusal,
     /// Whether memory was short when it was last told.
     was_short: bool,
     /// Superpages that had been broken when memory was last not short.
     demotions_before: u64,
     /// Until when nothing is promoted that would add memory, for superpages were broken because memory was short.
-    thrift: mark::Patience,
+    thrift: Patience,
     /// When it last decided; `None` where something has changed since.
     decided: Option<Duration>,
     tally: Tally,
@@ -82,10 +85,11 @@ impl Ward {
             at: Duration::ZERO,
             machine: MachineSeen::default(),
             has_seen: false,
-            pause: mark::Patience::default(),
+            pause: Patience::default(),
+            lacking: Refusal::NoExtent,
             was_short: false,
             demotions_before: 0,
-            thrift: mark::Patience::default(),
+            thrift: Patience::default(),
             decided: None,
             tally: Tally::default(),
             departed: Vec::new(),

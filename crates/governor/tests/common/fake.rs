@@ -6,6 +6,7 @@ use broadleaf_governor::{
     BLOCK_BYTES, Behind, BlockSeen, Headroom, Kernel, MachineSeen, Mapping, No, PAGE_BYTES, Pages,
     ProcessId, Vitals,
 };
+use broadleaf_policy::Refusal;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -54,6 +55,10 @@ pub(crate) struct Fake {
     pub(crate) limit: Option<u64>,
     /// What the kernel answers to a promotion of a block, and how often it still does.
     pub(crate) refuse: BTreeMap<(u32, u64), (i32, u32)>,
+    /// What the flags of a block's mapping rule out.
+    pub(crate) flags: BTreeMap<(u32, u64), Refusal>,
+    /// What a block takes to become a superpage, beside what its pages take.
+    pub(crate) micros: f64,
     /// Superpages are not broken, and the kernel says yes.
     pub(crate) splits_in_vain: bool,
     /// Blocks for which programs asked for superpages.
@@ -84,6 +89,8 @@ impl Fake {
             pressure: Some(0),
             limit: None,
             refuse: BTreeMap::new(),
+            flags: BTreeMap::new(),
+            micros: 100.0,
             splits_in_vain: false,
             asked: Vec::new(),
             races: Vec::new(),
@@ -251,7 +258,7 @@ impl Fake {
 
     /// Makes one superpage.
     fn collapse_one(&mut self, id: ProcessId, number: u64) -> Result<(), i32> {
-        self.worked(100.0);
+        self.worked(self.micros);
         let free = self.free_bytes();
         let left = self.headroom(id).map_or(u64::MAX, |left| left.bytes);
         if let Some((errno, times)) = self.refuse.get_mut(&(id.pid, number))
@@ -405,6 +412,10 @@ impl Kernel for Fake {
         let block = self.processes[&process].blocks.get(&block);
         let pages = block.into_iter().flat_map(|block| &block.pages);
         Ok(pages.filter(|page| self.frames.is_shared(**page)).count() as u32)
+    }
+
+    fn ruled_out(&mut self, process: ProcessId, block: u64) -> Option<Refusal> {
+        self.flags.get(&(process.pid, block)).copied()
     }
 
     fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No> {

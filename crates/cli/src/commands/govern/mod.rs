@@ -41,7 +41,8 @@ fn budgets(options: &Govern) -> Budgets {
         keep_available: options.keep_free,
         pressure: options.max_pressure,
         cpu: options.max_cpu,
-        stall: options.max_stall,
+        stall: options.max_stall.share,
+        longest_stall: options.max_stall.longest,
         interval: Duration::from_millis(options.interval),
     }
 }

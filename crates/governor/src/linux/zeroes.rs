@@ -1,0 +1,74 @@
+//! The frames of zeroes that the kernel maps where memory was only read.
+#![allow(unsafe_code, reason = "a page of our own that is only read")]
+
+use crate::seen::PAGE_BYTES;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::ptr;
+
+/// The bits of an entry of `pagemap` that hold the number of the frame.
+pub(super) const FRAME: u64 = (1 << 55) - 1;
+/// `KPF_ZERO_PAGE` (`linux/kernel-page-flags.h`).
+const ZERO_PAGE: u64 = 1 << 24;
+
+/// The frames of zeroes. `pagemap` shows a page of zeroes without bit 56 and without bit 61, exactly as it shows a page of anonymous memory that a fork
+/// shares. Only the number of the frame tells them apart, and the kernel shows it to `CAP_SYS_ADMIN` alone.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    /// The frame of one page of zeroes; 0 where the numbers are hidden. `None` until somebody asks.
+    page: Option<u64>,
+}
+
+impl Frames {
+    /// Whether the kernel shows the numbers of frames.
+    #[cfg(test)]
+    pub(super) fn are_visible(&mut self) -> bool {
+        self.page() != 0
+    }
+
+    /// Whether a page of this entry of `pagemap` is the kernel's page of zeroes.
+    pub(super) fn is_zero(&mut self, entry: u64) -> bool {
+        let page = self.page();
+        page != 0 && entry >> 63 == 1 && entry & FRAME == page
+    }
+
+    fn page(&mut self) -> u64 {
+        *self.page.get_or_insert_with(|| find().unwrap_or(0))
+    }
+}
+
+/// Whether a frame is one of the kernel's superpage of zeroes. `false` where `kpageflags` cannot be read.
+pub(super) fn is_huge_zero(frame: u64) -> bool {
+    let mut flags = [0_u8; 8];
+    let read =
+        File::open("/proc/kpageflags").and_then(|file| file.read_exact_at(&mut flags, frame * 8));
+    read.is_ok() && u64::from_le_bytes(flags) & ZERO_PAGE != 0
+}
+
+/// The frame of zeroes: that of a page which this process only read.
+fn find() -> io::Result<u64> {
+    // SAFETY: a new mapping at an address of the kernel's choice, which nobody else has. It is read within its length and unmapped once.
+    let address = unsafe {
+        let page = libc::mmap(
+            ptr::null_mut(),
+            PAGE_BYTES as usize,
+            libc::PROT_READ,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        if page == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        ptr::read_volatile(page.cast::<u8>());
+        page
+    };
+    let mut entry = [0_u8; 8];
+    let read = File::open("/proc/self/pagemap")
+        .and_then(|file| file.read_exact_at(&mut entry, address as u64 / PAGE_BYTES * 8));
+    // SAFETY: the mapping from above, of that length; nothing refers to it any more.
+    unsafe { libc::munmap(address, PAGE_BYTES as usize) };
+    read?;
+    Ok(u64::from_le_bytes(entry) & FRAME)
+}
