@@ -7,13 +7,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use broadleaf_governor::{end_by, was_ignored};
 use signal_hook::consts::{
-    SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH,
+    SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2,
+    SIGWINCH,
 };
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::iterator::{Handle, SignalsInfo};
 
-pub(crate) use child::LeftToChild;
+pub(crate) use child::{LeftToChild, stop_as_child};
 
 /// Files that are being written and mean nothing yet, and folders that are for one command only.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -29,10 +31,9 @@ static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
 ///
 /// They are waited for on a thread of its own, so a command that waits for a pipe ends as well.
 pub(crate) fn handle() {
-    let ignored = ignored();
     let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
         .into_iter()
-        .filter(|signal| ignored & (1 << (signal - 1)) == 0);
+        .filter(|signal| !was_ignored(*signal));
     let mut signals = match SignalsInfo::<WithOrigin>::new(signals) {
         Ok(signals) => signals,
         Err(error) => {
@@ -43,12 +44,12 @@ pub(crate) fn handle() {
     let _ = HANDLE.set(signals.handle());
     std::thread::spawn(move || {
         for origin in signals.forever() {
-            if child::took(&origin) {
+            // Some signals were asked for on behalf of a child only.
+            if child::took(&origin) || was_ignored(origin.signal) || child::is_own(&origin) {
                 continue;
             }
             match origin.signal {
-                // They were asked for on behalf of a child that is no more.
-                signal @ (SIGTSTP | SIGCONT | SIGWINCH) => {
+                signal @ (SIGTSTP | SIGTTIN | SIGTTOU | SIGCONT | SIGWINCH | SIGURG) => {
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
                 signal if was_asked(signal) => {}
@@ -107,16 +108,8 @@ fn end(signal: i32) {
             std::fs::remove_file(path)
         };
     }
-    let _ = signal_hook::low_level::emulate_default_handler(signal);
+    end_by(signal);
     std::process::exit(128 + signal);
-}
-
-/// The signals that the process was started to ignore, as a mask with bit 0 for signal 1.
-fn ignored() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
 }
 
 /// Something that is done before a signal ends the process, for as long as this value lives.

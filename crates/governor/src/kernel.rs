@@ -76,7 +76,9 @@ pub trait Kernel {
     fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No>;
 
     /// The reason for which the kernel can never make a superpage of a block, by the flags of its mapping; `None` where the flags allow one or are unknown.
-    fn ruled_out(&mut self, process: ProcessId, block: u64) -> Option<Refusal>;
+    fn ruled_out(&mut self, _process: ProcessId, _block: u64) -> Option<Refusal> {
+        None
+    }
 
     /// Makes superpages of blocks that stand one behind the other.
     ///

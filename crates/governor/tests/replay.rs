@@ -18,7 +18,8 @@ fn verified(bytes: &[u8]) -> Verified {
 fn estimated(bytes: &[u8], policy: &str, budgets: Budgets) -> Estimate {
     let (header, ticks) = read(bytes).unwrap();
     let policy = broadleaf_policy::parse(policy).unwrap();
-    under(policy, budgets, &header, ticks).unwrap()
+    let reach = verified(bytes).reach;
+    under(policy, budgets, &header, reach, ticks).unwrap()
 }
 
 fn text(tally: &Tally) -> String {
@@ -149,6 +150,51 @@ fn superpages_that_another_policy_would_not_have_hold_what_they_held_before() {
     assert_eq!(estimate.promotions + 16, run.promotions);
 }
 
+/// A program that stores to one page of each block in turn, until all blocks are full.
+fn filling(policy: &str, budgets: Budgets, micros: f64) -> (u64, Vec<u8>) {
+    let mut world = World::new(policy, budgets, 64);
+    world.fake().micros = micros;
+    let mut ticks = Vec::new();
+    for pages in 1..=64 {
+        (0..64).for_each(|block| world.fill(block, 8 * pages));
+        ticks.push(world.tick());
+    }
+    ticks.extend(world.run_for(5));
+    let promotions = world.governor.ward().tally().promotions;
+    (promotions, journal(&header(policy, budgets), &ticks))
+}
+
+#[test]
+fn a_policy_that_asks_for_more_makes_no_more() {
+    // A quick machine, and one that makes some 30 superpages in a tick.
+    for micros in [100.0, 7000.0] {
+        let (_, bytes) = filling("pop-256", UNLIMITED, micros);
+        let mut last = u64::MAX;
+        for policy in [
+            "pop-1", "pop-64", "pop-256", "pop-300", "pop-400", "pop-461", "pop-512",
+        ] {
+            let estimate = estimated(&bytes, policy, UNLIMITED).tally;
+            let (run, _) = filling(policy, UNLIMITED, micros);
+            assert_eq!(run, 64, "every policy promotes all blocks in the end");
+            assert_eq!(estimate.promotions, run, "{policy}");
+            assert!(estimate.promotions <= last, "{policy}");
+            last = estimate.promotions;
+        }
+    }
+}
+
+#[test]
+fn an_estimate_takes_the_time_that_promotions_took() {
+    let (_, bytes) = filling("pop-256", UNLIMITED, 7000.0);
+    let reach = verified(&bytes).reach.unwrap();
+    assert!((20..50).contains(&reach), "{reach}");
+    // With time for all, each block is promoted at 64 pages. So the blocks that come later are fuller.
+    let hurried = estimated(&bytes, "pop-64", UNLIMITED).tally;
+    assert!(hurried.added_bytes_peak < 64 * 448 * 4096, "{hurried:?}");
+    let (_, bytes) = filling("pop-256", UNLIMITED, 100.0);
+    assert_eq!(verified(&bytes).reach, None);
+}
+
 #[test]
 fn a_dry_run_replays_too() {
     let (_, bytes) = play("pop-64", Budgets::DEFAULT, true);
@@ -225,7 +271,7 @@ fn a_policy_that_is_out_of_reach_is_refused() {
     let (_, bytes) = play("4k", UNLIMITED, false);
     let (header, ticks) = read(bytes.as_slice()).unwrap();
     let policy = broadleaf_policy::parse("online").unwrap();
-    let error = under(policy, UNLIMITED, &header, ticks).unwrap_err();
+    let error = under(policy, UNLIMITED, &header, None, ticks).unwrap_err();
     assert!(error.to_string().contains("online"), "{error}");
     let (_, ticks) = read(bytes.as_slice()).unwrap();
     let bad = Header {

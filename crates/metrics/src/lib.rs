@@ -19,7 +19,7 @@ pub use catalogue::{METRICS, Metric, all_metrics, metric};
 pub use curve::CurvePoint;
 pub use live::{
     BASELINE_SCHEMA, BaselineReport, BlockCounts, Governed, LiveReport, PolicyForecast,
-    PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, UnseenProcess,
+    PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, Stalls, UnseenProcess,
 };
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS, TLBMCPI_METRICS};

@@ -125,6 +125,8 @@ pub struct Governed {
     pub governor_cpu_seconds: f64,
     /// That part of it in which the kernel made and broke superpages.
     pub acting_cpu_seconds: f64,
+    /// The time that programs may have waited because superpages were made or broken.
+    pub stalls: Stalls,
     /// From beginning to end, in seconds.
     pub elapsed_seconds: f64,
     /// Page faults of the processes, as far as they were seen.
@@ -135,6 +137,24 @@ pub struct Governed {
     pub program_rss_bytes_peak: Option<u64>,
     /// The program's exit status; 128 and the signal's number where one ended it; `None` where it was not started here or lives on.
     pub exit_status: Option<i32>,
+}
+
+/// The calls that make and break superpages. The kernel holds the lock of the program's address space meanwhile, so each call counts as a stall of its whole
+/// length: an upper bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Stalls {
+    /// Calls.
+    pub count: u64,
+    /// 99 of 100 calls took no longer, in seconds.
+    pub p99_seconds: f64,
+    /// The longest call, in seconds.
+    pub max_seconds: f64,
+    /// The time of all calls, in seconds.
+    pub total_seconds: f64,
+    /// The longest time that the user allows a call, in seconds; `None` without such a limit.
+    pub allowed_seconds: Option<f64>,
+    /// Calls that took longer than that.
+    pub too_long: u64,
 }
 
 /// The name and version of the shape of [`BaselineReport`].

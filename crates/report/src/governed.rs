@@ -1,7 +1,7 @@
 //! What a governor did, in a few lines.
 
 use crate::number::{grouped, percent, size};
-use broadleaf_metrics::Governed;
+use broadleaf_metrics::{Governed, Stalls};
 use std::fmt::Write;
 
 /// What a governor did, in a few lines, for people. `budget` is what it was allowed to add, as it was written.
@@ -62,6 +62,10 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
             percent(share(looking, governed.elapsed_seconds))
         ),
     );
+    let stalls = &governed.stalls;
+    if stalls.count > 0 {
+        line("stalls", told(stalls));
+    }
     let cpu = governed.program_cpu_seconds.map_or(String::new(), |cpu| {
         format!(
             "{cpu:.2} s of a processor in {:.2} s, ",
@@ -76,4 +80,58 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
         format!("{cpu}{} page faults{end}", grouped(governed.page_faults)),
     );
     format!("broadleaf: under {}:\n{text}", governed.policy)
+}
+
+/// The time that the program may have waited, in words.
+fn told(stalls: &Stalls) -> String {
+    let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
+    let mut text = format!(
+        "{} of at most {} (99 of 100 under {}), {:.2} s in all",
+        grouped(stalls.count),
+        ms(stalls.max_seconds),
+        ms(stalls.p99_seconds),
+        stalls.total_seconds
+    );
+    if let Some(allowed) = stalls.allowed_seconds {
+        let _ = write!(
+            text,
+            "; {} longer than the {} allowed",
+            grouped(stalls.too_long),
+            ms(allowed)
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stalls_are_told_with_their_limit() {
+        let mut governed = Governed {
+            policy: "pop-256".to_owned(),
+            ..Governed::default()
+        };
+        assert!(!governed_summary(&governed, "10%").contains("stalls"));
+        governed.stalls = Stalls {
+            count: 1200,
+            p99_seconds: 0.0031,
+            max_seconds: 0.0072,
+            total_seconds: 1.5,
+            allowed_seconds: None,
+            too_long: 0,
+        };
+        let told = governed_summary(&governed, "10%");
+        let line =
+            "  stalls          1,200 of at most 7.2 ms (99 of 100 under 3.1 ms), 1.50 s in all\n";
+        assert!(told.contains(line), "{told}");
+        governed.stalls.allowed_seconds = Some(0.005);
+        governed.stalls.too_long = 3;
+        let told = governed_summary(&governed, "10%");
+        assert!(
+            told.contains("1.50 s in all; 3 longer than the 5.0 ms allowed\n"),
+            "{told}"
+        );
+    }
 }

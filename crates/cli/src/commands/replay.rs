@@ -98,7 +98,7 @@ fn replayed(options: &Replay, asked: Vec<Box<dyn Policy>>) -> Result<Replayed, F
     let mut policies = vec![recorded(&header, &verified)];
     for (policy, budgets) in plans(options, asked, &header)? {
         let (header, ticks) = open(path)?;
-        let estimate = under(policy, budgets, &header, ticks).map_err(failed)?;
+        let estimate = under(policy, budgets, &header, verified.reach, ticks).map_err(failed)?;
         policies.push(estimated(&estimate));
     }
     Ok(Replayed {

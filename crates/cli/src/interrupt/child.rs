@@ -1,24 +1,34 @@
 //! Signals while a child runs: the child decides what they mean.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use broadleaf_governor::{Kernel, Linux};
+use broadleaf_governor::{Kernel, Linux, send_signal, was_ignored};
 use rustix::process::{Pid, Signal, getpgid, getpid, getsid, kill_process};
-use signal_hook::consts::{SIGCHLD, SIGCONT, SIGINT, SIGQUIT, SIGTSTP, SIGWINCH};
+use signal_hook::consts::{
+    FORBIDDEN, SIGABRT, SIGBUS, SIGCHLD, SIGCONT, SIGINT, SIGPIPE, SIGQUIT, SIGSYS, SIGTRAP,
+    SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGXCPU, SIGXFSZ,
+};
 use signal_hook::low_level::siginfo::{Cause, Origin};
-
-use super::ignored;
 
 /// Whether a child decides what signals mean.
 static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 /// Whether there is a child, or was one.
 static BEGUN: AtomicBool = AtomicBool::new(false);
+/// The child that was started last; 0 where there was none.
+static CHILD: AtomicU32 = AtomicU32::new(0);
+/// Whether this process stopped because its child did, and was not continued since.
+static STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// A signal that another process sent may have been sent to the whole process group, and nothing tells. What ends by its own is not sent a second one, and
 /// is given so long to end.
 const GRACE: Duration = Duration::from_millis(20);
+
+/// The number of the last signal.
+const LAST: i32 = 64;
+/// The C library keeps these signals for its threads.
+const OF_C_LIBRARY: [i32; 2] = [32, 33];
 
 /// When the last child ended.
 static ENDED: Mutex<Option<Instant>> = Mutex::new(None);
@@ -42,21 +52,17 @@ impl LeftToChild {
 
     /// To a child that is about to be started. Until [`LeftToChild::begun`] a signal that finds no child ends this process.
     ///
-    /// From here on stops, continuations and changes of the window's size are passed on as well, and the child can be waited for even where this process
-    /// was started to ignore the ends of children.
+    /// From here on every signal that can be caught is passed on, also those that this process was started to ignore: the program may catch them. The
+    /// child can be waited for even where this process was started to ignore the ends of children.
     pub(crate) fn awaiting() -> Self {
-        let ignored = ignored();
-        let is_ignored = |signal: i32| ignored & (1 << (signal - 1)) != 0;
-        if is_ignored(SIGCHLD) {
-            // A handler that does nothing: a child begins with the default, whatever stood here. Where it cannot be set, waiting says what is wrong.
+        if was_ignored(SIGCHLD) {
+            // A handler that does nothing. The child ignores the signal all the same. Without the handler, waiting says what is wrong.
             let _ = signal_hook::flag::register(SIGCHLD, Arc::default());
         }
         if let Some(handle) = super::HANDLE.get() {
-            for signal in [SIGTSTP, SIGCONT, SIGWINCH] {
-                if !is_ignored(signal) {
-                    // Where it cannot be, it keeps its default effect.
-                    let _ = handle.add_signal(signal);
-                }
+            for signal in (1..=LAST).filter(|signal| can_be_passed_on(*signal)) {
+                // A signal that cannot be caught keeps its effect.
+                let _ = handle.add_signal(signal);
             }
         }
         BEGUN.store(false, Ordering::SeqCst);
@@ -64,8 +70,9 @@ impl LeftToChild {
         Self(())
     }
 
-    /// The child has been started.
-    pub(crate) fn begun(&self) {
+    /// The child of that number has been started.
+    pub(crate) fn begun(&self, child: u32) {
+        CHILD.store(child, Ordering::SeqCst);
         BEGUN.store(true, Ordering::SeqCst);
     }
 
@@ -81,6 +88,32 @@ impl Drop for LeftToChild {
     }
 }
 
+/// Whether a signal can be caught, and is not about this process itself.
+fn can_be_passed_on(signal: i32) -> bool {
+    !FORBIDDEN.contains(&signal)
+        && !OF_C_LIBRARY.contains(&signal)
+        && !matches!(signal, SIGBUS | SIGCHLD)
+}
+
+/// Whether the kernel sent a signal because of what this process itself did.
+pub(super) fn is_own(origin: &Origin) -> bool {
+    matches!(origin.cause, Cause::Kernel | Cause::Unknown)
+        && matches!(
+            origin.signal,
+            SIGABRT | SIGPIPE | SIGSYS | SIGTRAP | SIGXCPU | SIGXFSZ
+        )
+}
+
+/// Stops this process as its child stopped, so that the shell sees a stopped job. A continuation is passed on to the child.
+pub(crate) fn stop_as_child() {
+    // In an orphaned process group no shell could continue this process.
+    if !is_orphaned() {
+        STOPPED.store(true, Ordering::SeqCst);
+        // It may be continued at once, and there is nothing else to do then.
+        let _ = kill_process(getpid(), Signal::STOP);
+    }
+}
+
 /// Whether a signal was a child's matter: it has had it, or has it now.
 pub(super) fn took(origin: &Origin) -> bool {
     if !LEFT_TO_CHILD.load(Ordering::SeqCst) {
@@ -90,15 +123,8 @@ pub(super) fn took(origin: &Origin) -> bool {
     if children().is_empty() && !BEGUN.load(Ordering::SeqCst) {
         return false;
     }
-    if origin.signal == SIGTSTP && is_orphaned() {
-        // Nobody could continue what stops here, so the default is not to stop.
-        return true;
-    }
-    if !reached_child(origin) {
+    if !is_own(origin) && !reached_child(origin) {
         pass_on(origin.signal);
-    }
-    if origin.signal == SIGTSTP {
-        let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
     }
     true
 }
@@ -109,7 +135,7 @@ fn reached_child(origin: &Origin) -> bool {
     match origin.cause {
         Cause::Kernel | Cause::Unknown => matches!(
             origin.signal,
-            SIGINT | SIGQUIT | SIGTSTP | SIGCONT | SIGWINCH
+            SIGINT | SIGQUIT | SIGTSTP | SIGTTIN | SIGTTOU | SIGCONT | SIGWINCH
         ),
         _ => origin
             .process
@@ -120,21 +146,28 @@ fn reached_child(origin: &Origin) -> bool {
 
 /// Sends a signal that this process received to its children, as far as they seem to lack it: when they end, so does the work with them.
 fn pass_on(signal: i32) {
-    let Some(named) = Signal::from_named_raw(signal) else {
-        return;
-    };
+    // A shell that continues this process continues its whole group. Otherwise the signal was for this process alone.
+    let was_stopped = signal == SIGCONT && STOPPED.swap(false, Ordering::SeqCst);
     if !matches!(signal, SIGCONT | SIGWINCH) {
         std::thread::sleep(GRACE);
     }
+    let known = i32::try_from(CHILD.load(Ordering::SeqCst)).ok();
+    if let Some(child) = known
+        .and_then(Pid::from_raw)
+        .filter(|_| state(getpid()).is_none())
+    {
+        // Without /proc the children cannot be listed.
+        let _ = send_signal(child.as_raw_nonzero().get(), signal);
+    }
     for child in children() {
         let lacks = match (signal, state(child)) {
-            (_, None | Some('Z' | 'X')) | (SIGTSTP, Some('T')) => false,
-            (SIGCONT, state) => state == Some('T'),
+            (_, None | Some('Z' | 'X')) | (SIGTSTP | SIGTTIN | SIGTTOU, Some('T')) => false,
+            (SIGCONT, state) => !was_stopped || state == Some('T'),
             _ => true,
         };
         if lacks {
             // A child that has just ended needs no signal.
-            let _ = kill_process(child, named);
+            let _ = send_signal(child.as_raw_nonzero().get(), signal);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! nothing happens takes few bytes. Each line ends with a checksum. A line is written with one call, so that whoever is killed loses the tick that was under way and no other.
 
 mod checksum;
+mod growth;
 mod line;
 mod read;
 mod replay;

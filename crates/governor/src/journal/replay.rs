@@ -75,6 +75,8 @@ pub struct Verified {
     pub huge_bytes: u64,
     /// Bytes that superpages added and that stood at the end.
     pub added_bytes: u64,
+    /// The promotions that a tick had time for, on average over the ticks that ran out of time; `None` where none did.
+    pub reach: Option<u64>,
 }
 
 /// Goes through a journal under its own policy and budgets. Each decision depends on what is in the journal alone, so each should be the same.
@@ -89,8 +91,14 @@ pub fn verify(
     can_decide(policy.as_ref())?;
     let mut ward = Ward::new(policy, header.budgets);
     let mut verified = Verified::default();
+    let (mut cut_short, mut promoted) = (0, 0);
     for tick in ticks {
         let tick = tick?;
+        let tried = tick.outcomes.len().saturating_sub(tick.plan.demote.len()) as u64;
+        if tried > 0 && tried < tick.plan.promotions() {
+            cut_short += 1;
+            promoted += tried;
+        }
         verified.ticks += 1;
         verified.time = tick.seen.at;
         ward.see(tick.seen);
@@ -111,6 +119,7 @@ pub fn verify(
     verified.tally = ward.tally().clone();
     verified.huge_bytes = ward.huge_bytes();
     verified.added_bytes = ward.added_bytes();
+    verified.reach = (cut_short > 0).then(|| promoted.div_ceil(cut_short));
     Ok(verified)
 }
 
@@ -135,7 +144,9 @@ pub struct Estimate {
 ///
 /// It is an estimate: programs do what they did, no faster for superpages and with no other faults. What it would have promoted becomes a superpage, unless
 /// the recorded run tried the same block and was refused; what the recorded run promoted and it would not have holds the pages that it held before.
-/// A superpage that is there in the estimate alone is broken when its block loses a page; what the program stored to inside of one that was recorded is not known.
+/// A superpage that is there in the estimate alone is broken when its block loses a page. What the program stores to inside of a recorded superpage is not
+/// known: a block that was filling goes on as fast as before, and others stay as they were. `reach` is the number of promotions that a tick has
+/// time for, as [`verify`] finds it.
 ///
 /// # Errors
 /// Where the policy cannot decide on live processes, and those of `ticks`.
@@ -143,11 +154,12 @@ pub fn under(
     policy: Box<dyn Policy>,
     budgets: Budgets,
     header: &Header,
+    reach: Option<u64>,
     ticks: impl IntoIterator<Item = Result<TickRecord, super::JournalError>>,
 ) -> Result<Estimate, Unreplayable> {
     can_decide(policy.as_ref())?;
     let name = policy.name();
-    let mut what_if = WhatIf::new(Ward::new(policy, budgets), header.dry);
+    let mut what_if = WhatIf::new(Ward::new(policy, budgets), header.dry, reach);
     let mut count = 0;
     for tick in ticks {
         what_if.tick(&tick?);

@@ -39,12 +39,6 @@ impl Superpages {
         }
     }
 
-    /// Bytes that they added to what their blocks held.
-    pub(super) fn added(&self) -> u64 {
-        let all = self.0.values();
-        all.map(|made| made.before.bytes_to_add()).sum()
-    }
-
     pub(super) fn standing(&self) -> u64 {
         self.0.values().filter(|made| made.stands).count() as u64
     }

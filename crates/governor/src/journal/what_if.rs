@@ -1,6 +1,7 @@
 //! The memory of recorded processes as it would look under another policy.
 
 use super::TickRecord;
+use super::growth::Growth;
 use super::superpages::Superpages;
 use crate::plan::{Came, Outcome, Plan};
 use crate::seen::{BlockSeen, PAGES, Pages, ProcessId, ProcessSeen, Seen};
@@ -17,6 +18,8 @@ pub(super) struct WhatIf {
     ward: Ward,
     /// Whether the recorded run did nothing.
     dry: bool,
+    /// The promotions that a tick has time for; `None` where the recorded run never ran out of time.
+    reach: Option<u64>,
     processes: BTreeMap<ProcessId, Process>,
 }
 
@@ -26,6 +29,10 @@ struct Process {
     image: u64,
     /// What the blocks of its memory would hold without any superpage of the recorded run, as far as is known.
     base: BTreeMap<u64, BlockSeen>,
+    /// How the blocks fill.
+    growth: Growth,
+    /// Its memory as it was last looked at.
+    pages: Pages,
     /// The superpages of the recorded run.
     recorded: Superpages,
     /// Those of the estimate.
@@ -37,10 +44,11 @@ struct Process {
 }
 
 impl WhatIf {
-    pub(super) fn new(ward: Ward, dry: bool) -> Self {
+    pub(super) fn new(ward: Ward, dry: bool, reach: Option<u64>) -> Self {
         Self {
             ward,
             dry,
+            reach,
             processes: BTreeMap::new(),
         }
     }
@@ -75,12 +83,12 @@ impl WhatIf {
         let processes: Vec<ProcessSeen> = (seen.processes.iter())
             .map(|process| {
                 let known = self.processes.entry(process.id).or_default();
-                known.overlay(process)
+                known.overlay(process, seen.at)
             })
             .collect();
         let all = || self.processes.values();
-        let recorded: u64 = all().map(|process| process.recorded.added()).sum();
-        let made: u64 = all().map(|process| process.made.added()).sum();
+        let recorded: u64 = all().map(|process| process.added(&process.recorded)).sum();
+        let made: u64 = all().map(|process| process.added(&process.made)).sum();
         let instead = |bytes: u64| bytes.saturating_add(recorded).saturating_sub(made);
         let mut machine = seen.machine;
         machine.available_bytes = instead(machine.available_bytes);
@@ -110,6 +118,7 @@ impl WhatIf {
             match outcome.came {
                 Came::Promoted(before) => {
                     process.refused.remove(&block);
+                    process.growth.hid(&before, at);
                     let before = process
                         .recorded
                         .0
@@ -122,6 +131,7 @@ impl WhatIf {
                     }
                 }
                 Came::Demoted(now) => {
+                    process.growth.forget(block);
                     process.base.insert(block, now);
                 }
                 Came::Refused(Refusal::Unreachable) => process.unreachable = true,
@@ -149,22 +159,36 @@ impl WhatIf {
             let blocks = run.blocks.clone();
             blocks.map(|block| came(run.process, block, Process::promoted))
         });
+        let reach = self.reach.and_then(|reach| usize::try_from(reach).ok());
+        let promoted = promoted.take(reach.unwrap_or(usize::MAX));
         demoted.chain(promoted).collect()
     }
 }
 
 impl Process {
     /// What was seen of it, with the superpages of the estimate in place of the recorded ones.
-    fn overlay(&mut self, seen: &ProcessSeen) -> ProcessSeen {
+    fn overlay(&mut self, seen: &ProcessSeen, at: Duration) -> ProcessSeen {
         if self.image != seen.vitals.image {
             *self = Self {
                 image: seen.vitals.image,
                 ..Self::default()
             };
         }
-        let pages = seen.pages.as_ref().map(|pages| self.pages(pages));
+        if let Some(pages) = &seen.pages {
+            self.pages = pages.clone();
+        }
+        // The recorded run did not look where no page fault came. Without the superpage, a block that fills has page faults.
+        let made = &self.made.0;
+        let faults = |block: u64| made.get(&block).is_none_or(|made| !made.stands);
+        let looked = seen.pages.is_some() || self.growth.any(faults);
+        let pages = looked.then(|| {
+            let pages = std::mem::take(&mut self.pages);
+            let shown = self.pages(&pages, at);
+            self.pages = pages;
+            shown
+        });
         // Blocks that the program gave back whole are in neither any more.
-        let (recorded, made) = (self.recorded.added(), self.made.added());
+        let (recorded, made) = (self.added(&self.recorded), self.added(&self.made));
         let mut seen = seen.clone();
         let rss = seen.vitals.rss_bytes;
         seen.vitals.rss_bytes = rss.saturating_add(made).saturating_sub(recorded);
@@ -175,12 +199,31 @@ impl Process {
         seen
     }
 
-    fn pages(&mut self, seen: &Pages) -> Pages {
+    /// Bytes that superpages add to what the blocks hold without any.
+    fn added(&self, superpages: &Superpages) -> u64 {
+        let each = superpages.0.iter().map(|(block, made)| {
+            let base = self.base.get(block).unwrap_or(&made.before);
+            base.bytes_to_add()
+        });
+        each.sum()
+    }
+
+    fn pages(&mut self, seen: &Pages, at: Duration) -> Pages {
         let holds_something = |block: u64| seen.block(block).is_some();
         self.recorded.0.retain(|block, _| holds_something(*block));
         self.made.0.retain(|block, _| holds_something(*block));
         self.base.retain(|block, _| holds_something(*block));
-        let blocks = seen.blocks.iter().map(|seen| self.block(seen)).collect();
+        self.growth.retain(holds_something);
+        let blocks = seen.blocks.iter();
+        let blocks = blocks.map(|seen| self.block(seen, at)).collect();
+        for block in self.growth.filled(at) {
+            if let Some(made) = self.recorded.0.get_mut(&block) {
+                made.before = BlockSeen {
+                    present: PAGES as u16,
+                    ..BlockSeen::empty(block)
+                };
+            }
+        }
         Pages {
             mappings: seen.mappings.clone(),
             blocks,
@@ -190,14 +233,17 @@ impl Process {
     }
 
     /// One block as it would look.
-    fn block(&mut self, seen: &BlockSeen) -> BlockSeen {
+    fn block(&mut self, seen: &BlockSeen, at: Duration) -> BlockSeen {
         let number = seen.block;
+        if !seen.huge && !self.recorded.0.contains_key(&number) {
+            self.growth.saw(seen, at);
+        }
         let recorded = self.recorded.0.get_mut(&number);
         let base = match &recorded {
             // What the recorded superpage added is none of the program's. When it is broken, the rest of it stands a while.
-            Some(made) if seen.huge => made.before,
+            Some(made) if seen.huge => self.growth.holds(made.before, at),
             Some(made) => BlockSeen {
-                present: seen.present.min(made.before.present),
+                present: (seen.present).min(self.growth.holds(made.before, at).present),
                 ..*seen
             },
             None => *seen,
@@ -270,6 +316,8 @@ mod tests {
     use super::*;
     use crate::journal::superpages::Superpage;
 
+    const AT: Duration = Duration::from_secs(1);
+
     #[test]
     fn what_the_estimate_alone_made_again_stands() {
         let before = BlockSeen {
@@ -288,12 +336,12 @@ mod tests {
         process.recorded.0.insert(7, standing);
         process.made.0.insert(7, standing);
         let superpage = BlockSeen::superpage(7);
-        assert_eq!(process.block(&superpage), superpage);
+        assert_eq!(process.block(&superpage, AT), superpage);
         // The program breaks it in both runs, and keeps all pages. The recorded run leaves it so.
-        assert_eq!(process.block(&whole), whole);
-        assert_eq!(process.block(&whole), whole);
+        assert_eq!(process.block(&whole, AT), whole);
+        assert_eq!(process.block(&whole, AT), whole);
         process.made.0.insert(7, standing);
-        assert_eq!(process.block(&whole), superpage);
-        assert_eq!(process.block(&whole), superpage);
+        assert_eq!(process.block(&whole, AT), superpage);
+        assert_eq!(process.block(&whole, AT), superpage);
     }
 }

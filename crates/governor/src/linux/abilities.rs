@@ -17,6 +17,8 @@ pub enum ThpSetting {
 /// What this kernel and this user's rights allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
+    /// Whether processes can be seen: `/proc` is mounted.
+    pub has_proc: bool,
     /// The kernel's version, as far as its first two numbers.
     pub kernel: (u32, u32),
     /// The system-wide setting; `None` where it cannot be read, as where the kernel was built without transparent superpages.
@@ -34,6 +36,11 @@ pub struct Abilities {
 /// What stands in the way of a governor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
+    /// No `/proc`.
+    #[error(
+        "/proc is not mounted here, so no process can be seen; as root: `mount -t proc proc /proc`"
+    )]
+    NoProc,
     /// No superpages at all.
     #[error(
         "there is no trace of transparent superpages: this kernel was built without them (CONFIG_TRANSPARENT_HUGEPAGE), or neither /sys nor \
@@ -95,9 +102,10 @@ impl Abilities {
     pub fn here() -> Self {
         let read = |path: &str| std::fs::read_to_string(Path::new(path)).unwrap_or_default();
         let setting = setting(&read(SETTING));
-        let kernel = version(&read("/proc/sys/kernel/osrelease"));
+        let kernel = version(&super::calls::release());
         let status = read("/proc/self/status");
         Self {
+            has_proc: !status.is_empty(),
             tells_superpages: kernel >= (6, 7) || has_capability(&status, CAP_SYS_ADMIN),
             kernel,
             setting,
@@ -109,6 +117,10 @@ impl Abilities {
 
     /// What stands in the way of governing what is started here, or, with `attaching`, a process that runs already.
     pub fn obstacles(&self, attaching: bool) -> Vec<Obstacle> {
+        if !self.has_proc {
+            // Rights and superpages are read there as well, so nothing is known of them.
+            return vec![Obstacle::NoProc];
+        }
         let mut found = Vec::new();
         if !self.has_thp {
             found.push(Obstacle::NoThp);
@@ -182,6 +194,7 @@ mod tests {
     use super::*;
 
     const ABLE: Abilities = Abilities {
+        has_proc: true,
         tells_superpages: true,
         kernel: (6, 18),
         setting: Some(ThpSetting::Madvise),
@@ -280,5 +293,14 @@ mod tests {
         };
         assert_eq!(found(without, true), [Obstacle::NoThp]);
         assert!(Obstacle::NoThp.is_fatal());
+        // Without /proc everything else is unknown.
+        let nothing = Abilities {
+            has_proc: false,
+            may_change_others: false,
+            tells_superpages: false,
+            ..without
+        };
+        assert_eq!(found(nothing, false), [Obstacle::NoProc]);
+        assert!(Obstacle::NoProc.is_fatal());
     }
 }

@@ -70,6 +70,21 @@ pub(super) fn clock(which: libc::clockid_t) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// The kernel's release, as `6.18.3-1-amd64`.
+pub(super) fn release() -> String {
+    // SAFETY: a structure of letters, for which zeroes are values.
+    let mut name: libc::utsname = unsafe { std::mem::zeroed() };
+    // SAFETY: `name` is ours, and the call writes nothing else.
+    if unsafe { libc::uname(&raw mut name) } != 0 {
+        return String::new();
+    }
+    let letters = name.release.iter().map(|letter| *letter as u8);
+    letters
+        .take_while(|letter| *letter != 0)
+        .map(char::from)
+        .collect()
+}
+
 /// Who may make superpages of a process's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThpControl {
@@ -134,23 +149,37 @@ pub struct Usage {
     pub rss_bytes_peak: u64,
 }
 
-/// Waits for a child, and says how it ended and what it came to.
+/// Waits for a child, and says how it ended and what it came to. Each time that the child stops by a wish of the terminal (SIGTSTP, SIGTTIN or SIGTTOU),
+/// `stopped` is called with the signal.
 ///
 /// # Errors
 /// What the kernel answered: there is no such child, or somebody else has waited for it.
-pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
+pub fn wait_for(child: u32, mut stopped: impl FnMut(i32)) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
     // SAFETY: a structure of numbers, for which zeroes are values.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
         // SAFETY: `status` and `usage` are ours, and the call writes nothing else.
-        let ended = unsafe { libc::wait4(child as i32, &raw mut status, 0, &raw mut usage) };
-        if ended >= 0 {
+        let ended = unsafe {
+            libc::wait4(
+                child as i32,
+                &raw mut status,
+                libc::WUNTRACED,
+                &raw mut usage,
+            )
+        };
+        if ended < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        } else if libc::WIFSTOPPED(status) {
+            let signal = libc::WSTOPSIG(status);
+            if matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) {
+                stopped(signal);
+            }
+        } else {
             break;
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
         }
     }
     let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);

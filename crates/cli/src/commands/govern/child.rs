@@ -5,9 +5,12 @@ use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 
-use broadleaf_governor::{Governor, Kernel, Linux, Tree, Usage, Ward};
+use broadleaf_governor::{
+    Governor, Kernel, Linux, Tree, Usage, Ward, inherit_closed_streams, inherit_signals, wait_for,
+};
 
 use crate::failure::{Failure, reason};
+use crate::interrupt::stop_as_child;
 
 /// What the kernel answers to a file that it does not know how to run (`errno.h`).
 const ENOEXEC: i32 = 8;
@@ -16,11 +19,14 @@ const ENOEXEC: i32 = 8;
 pub(super) fn start(command: &[OsString]) -> Result<Child, Failure> {
     let mut builder = Command::new(&command[0]);
     builder.args(&command[1..]);
+    inherit_signals(&mut builder);
+    inherit_closed_streams(&mut builder);
     match builder.spawn() {
         // A script that does not say what runs it: the shell does, as `nice` would have it.
         Err(error) if error.raw_os_error() == Some(ENOEXEC) => {
             let mut shell = Command::new("sh");
             shell.args(command);
+            inherit_closed_streams(&mut shell);
             spawn(shell)
         }
         Err(error) => Err(cannot_run(&builder, &error)),
@@ -30,6 +36,7 @@ pub(super) fn start(command: &[OsString]) -> Result<Child, Failure> {
 
 /// Starts what was put together. A program that cannot be started is answered as shells and `nice` do.
 pub(super) fn spawn(mut command: Command) -> Result<Child, Failure> {
+    inherit_signals(&mut command);
     command
         .spawn()
         .map_err(|error| cannot_run(&command, &error))
@@ -64,7 +71,7 @@ pub(super) fn ending(child: Child) -> Receiver<io::Result<(ExitStatus, Usage)>> 
     let (told, ended) = channel();
     std::thread::spawn(move || {
         // Nobody listens where the work has failed already.
-        let _ = told.send(broadleaf_governor::wait_for(child.id()));
+        let _ = told.send(wait_for(child.id(), |_| stop_as_child()));
     });
     ended
 }

@@ -8,7 +8,9 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use broadleaf_governor::{Governor, Linux, ProcessId, Usage};
-use broadleaf_metrics::{Governed, LiveReport, ProcessReport, REPORT_SCHEMA, UnseenProcess};
+use broadleaf_metrics::{
+    Governed, LiveReport, ProcessReport, REPORT_SCHEMA, Stalls, UnseenProcess,
+};
 use broadleaf_policy::Refusal;
 use broadleaf_report::{governed_summary, printable};
 
@@ -143,6 +145,7 @@ fn processes(governor: &Governor<Linux>) -> Vec<ProcessReport> {
 fn governed(options: &Govern, governor: &mut Governor<Linux>, ended: &Ended) -> Governed {
     let spent = governor.spent();
     let planned = governor.most_planned();
+    let stalls = governor.stalls();
     let ward = governor.ward();
     let tally = ward.tally();
     let refusals = tally
@@ -170,6 +173,17 @@ fn governed(options: &Govern, governor: &mut Governor<Linux>, ended: &Ended) -> 
         huge_bytes_peak: tally.huge_bytes_peak,
         governor_cpu_seconds: (spent.looking + spent.acting).as_secs_f64(),
         acting_cpu_seconds: spent.acting.as_secs_f64(),
+        stalls: Stalls {
+            count: stalls.count,
+            p99_seconds: stalls.p99.as_secs_f64(),
+            max_seconds: stalls.longest.as_secs_f64(),
+            total_seconds: stalls.total.as_secs_f64(),
+            allowed_seconds: options
+                .max_stall
+                .longest
+                .map(|longest| longest.as_secs_f64()),
+            too_long: stalls.too_long,
+        },
         elapsed_seconds: ended.elapsed.as_secs_f64(),
         page_faults: ended.usage.map_or(ward.page_faults(), |usage| usage.faults),
         program_cpu_seconds: ended.usage.map(|usage| usage.cpu.as_secs_f64()),

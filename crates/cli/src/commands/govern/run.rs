@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Instant;
 
-use broadleaf_governor::{Governor, Linux, Tree, allow_only_advised};
+use broadleaf_governor::{Governor, Linux, Tree, allow_only_advised, end_by, wait_for};
 
 use super::child::{cannot_wait, ending, governor_of, start};
 use super::journal::Notes;
@@ -14,7 +14,7 @@ use super::outcome::{Ended, Where, tell};
 use super::{baseline, govern, obstacles, say, ward};
 use crate::args::Run;
 use crate::failure::Failure;
-use crate::interrupt::LeftToChild;
+use crate::interrupt::{LeftToChild, stop_as_child};
 
 pub(crate) fn run(options: &Run) -> Result<(), Failure> {
     let ward = ward(&options.govern)?;
@@ -40,8 +40,8 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         ));
         let left = LeftToChild::awaiting();
         let child = start(&options.command)?;
-        left.begun();
-        let (status, usage) = broadleaf_governor::wait_for(child.id()).map_err(cannot_wait)?;
+        left.begun(child.id());
+        let (status, usage) = wait_for(child.id(), |_| stop_as_child()).map_err(cannot_wait)?;
         left.ended();
         if options.govern.journal.is_some() {
             say("no journal is written, for nothing was governed");
@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
     let mut journal = Notes::begin(&options.govern, ward.policy(), &options.command)?;
     let left = LeftToChild::awaiting();
     let child = start(&options.command)?;
-    left.begun();
+    left.begun(child.id());
     let mut governor = governor_of(&child, ward, options.govern.dry_run)?;
     let _many = ManyFiles::allowed();
     let ended = ending(child);
@@ -131,7 +131,7 @@ impl Failure {
             // The program has left a core if it was to leave one, and ours would be written over it.
             no_core();
             // Where it does not end this process, as one that stops does not, the status does.
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            end_by(signal);
             return Self::Status(128 + signal as u8, String::new());
         }
         Self::Status(status.code().unwrap_or(1) as u8, String::new())

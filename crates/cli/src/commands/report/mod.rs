@@ -5,7 +5,7 @@ mod notes;
 
 use broadleaf_governor::{Kernel, Linux, No, Pages, ProcessId, Vitals};
 use broadleaf_metrics::{LiveReport, REPORT_SCHEMA, UnseenProcess};
-use broadleaf_report::{PageMap, View, all_processes, process_table, put_in_order};
+use broadleaf_report::{PageMap, View, all_processes, printable, process_table, put_in_order};
 
 use super::names;
 use crate::args::{Report, TableOrJson};
@@ -28,9 +28,15 @@ pub(crate) fn run(options: &Report, view: View) -> Result<(), Failure> {
     } else {
         named(&mut linux, &options.pid)?
     };
-    let (report, maps) = look(&mut linux, processes, &policies, options.all)?;
+    let (report, maps) = look(&mut linux, processes, &policies, options.all);
+    let nothing = nothing_seen(&report);
     match options.format {
-        TableOrJson::Json => print(&json(&report)?),
+        // The object is whole, with an empty list.
+        TableOrJson::Json => {
+            print(&json(&report)?)?;
+            nothing
+        }
+        TableOrJson::Table if nothing.is_err() => nothing,
         TableOrJson::Table if options.all => print(&all_processes(&report, view)),
         TableOrJson::Table => print(&process_table(&report, &maps, shades(), view)),
     }
@@ -69,7 +75,7 @@ fn named(linux: &mut Linux, pids: &[u32]) -> Result<Vec<ProcessId>, Failure> {
     for pid in pids {
         let process = linux.process(*pid);
         let living = process.filter(|process| linux.vitals(*process) != Err(No::Gone));
-        let process = living.ok_or_else(|| Failure::Wrong(format!("there is no process {pid}")))?;
+        let process = living.ok_or_else(|| Failure::Wrong(notes::absent(*pid)))?;
         if !found.contains(&process) {
             found.push(process);
         }
@@ -83,7 +89,7 @@ fn look(
     processes: Vec<ProcessId>,
     policies: &[String],
     all: bool,
-) -> Result<(LiveReport, Vec<PageMap>), Failure> {
+) -> (LiveReport, Vec<PageMap>) {
     let machine = linux.machine();
     let mut report = LiveReport {
         schema: REPORT_SCHEMA.to_owned(),
@@ -119,7 +125,6 @@ fn look(
             maps.push(gather::page_map(&pages));
         }
     }
-    refuse_nothing(&report)?;
     let told = report
         .processes
         .iter()
@@ -129,7 +134,7 @@ fn look(
     if all {
         put_in_order(&mut report);
     }
-    Ok((report, maps))
+    (report, maps)
 }
 
 /// What a process looks like; otherwise what is known of it, and why there is no more.
@@ -144,18 +149,21 @@ fn seen(linux: &mut Linux, process: ProcessId) -> Result<(Vitals, Pages), (Vital
 }
 
 /// Fails where not one process could be looked at.
-fn refuse_nothing(report: &LiveReport) -> Result<(), Failure> {
-    match report.unseen.as_slice() {
-        [first, ..] if report.processes.is_empty() => {
-            let more = match report.unseen.len() - 1 {
-                0 => String::new(),
-                more => format!(" (and {more} more)"),
-            };
-            Err(Failure::Failed(format!(
-                "cannot look at process {} {}{more}: {}",
-                first.pid, first.command, first.reason
-            )))
-        }
-        _ => Ok(()),
+fn nothing_seen(report: &LiveReport) -> Result<(), Failure> {
+    if !report.processes.is_empty() {
+        return Ok(());
     }
+    let Some(first) = report.unseen.first() else {
+        return Err(Failure::failed(notes::no_process()));
+    };
+    let more = match report.unseen.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    Err(Failure::Failed(format!(
+        "cannot look at process {} {}{more}: {}",
+        first.pid,
+        printable(&first.command),
+        first.reason
+    )))
 }

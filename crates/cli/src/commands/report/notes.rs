@@ -20,6 +20,40 @@ pub(super) fn reason(no: No, uid: Option<u32>) -> String {
     }
 }
 
+/// The reason for which not one process with memory can be seen.
+pub(super) fn no_process() -> String {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo");
+    match mounts {
+        Err(_) => Obstacle::NoProc.to_string(),
+        Ok(mounts) if hides_processes(&mounts) => format!(
+            "no process can be seen but this one: /proc is mounted with hidepid, so it shows this user's processes alone. As root, or with CAP_SYS_PTRACE, \
+             all can be seen ({PRIVILEGES} to look at them)"
+        ),
+        Ok(_) => "there is no process with memory here but this one".to_owned(),
+    }
+}
+
+/// The reason for which a process cannot be found.
+pub(crate) fn absent(pid: u32) -> String {
+    match std::fs::exists("/proc/self") {
+        Ok(true) => format!("there is no process {pid}"),
+        _ => format!("process {pid}: {}", Obstacle::NoProc),
+    }
+}
+
+/// Whether the `proc` at `/proc` hides the processes of others, by the lines of `mountinfo`.
+fn hides_processes(mounts: &str) -> bool {
+    let mut lines = mounts.lines();
+    lines.any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let options = words.last().unwrap_or(&"").split(',');
+        words.get(4) == Some(&"/proc")
+            && options
+                .filter_map(|option| option.strip_prefix("hidepid="))
+                .any(|value| !matches!(value, "0" | "off"))
+    })
+}
+
 /// What there is to say of the machine, of processes to which superpages are forbidden, and of so many promotions that some policy would make of one process.
 pub(super) fn all(
     linux: &Linux,
@@ -91,6 +125,19 @@ mod tests {
         assert!(other.contains("another user") && other.contains("CAP_SYS_PTRACE"));
         assert!(reason(No::NotAllowed, None).contains("CAP_SYS_PTRACE"));
         assert_eq!(reason(No::Gone, Some(1)), "the process has ended");
+    }
+
+    #[test]
+    fn a_proc_that_hides_processes_is_known() {
+        let line = |options: &str| format!("22 1 0:20 / /proc rw,nosuid - proc proc rw{options}\n");
+        assert!(!hides_processes(&line("")));
+        assert!(!hides_processes(&line(",hidepid=0")));
+        assert!(hides_processes(&line(",hidepid=invisible")));
+        assert!(hides_processes(&line(",gid=4,hidepid=2")));
+        assert!(!hides_processes(
+            "22 1 0:20 / /mnt rw - proc proc rw,hidepid=2\n"
+        ));
+        assert!(absent(4_194_304).contains("there is no process"));
     }
 
     #[test]

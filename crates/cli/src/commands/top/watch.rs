@@ -7,6 +7,7 @@ use broadleaf_governor::{Kernel, Linux, No, ProcessId, Vitals};
 use broadleaf_metrics::ProcessReport;
 use broadleaf_report::PageMap;
 
+use super::state::Listed;
 use crate::commands::report::gather;
 
 /// The processes of the machine, and what a policy would do to them.
@@ -27,6 +28,8 @@ struct Known {
     looked: Option<(Vitals, Instant)>,
     /// What was found then; `None` where it may not be looked at.
     report: Option<ProcessReport>,
+    /// The user's name and the command line, and the image that they are of.
+    described: Option<(u64, String, String)>,
 }
 
 impl Known {
@@ -81,6 +84,12 @@ impl Watch {
             }
             let mut kept = known.remove(&process).unwrap_or_default();
             kept.vitals = vitals;
+            let image = kept.vitals.image;
+            if (kept.described.as_ref()).is_none_or(|(of, ..)| *of != image) {
+                let found = self.linux.describe(process);
+                let line = command_line(&found.command_line, &kept.vitals.command);
+                kept.described = Some((image, user(found.uid), line));
+            }
             self.known.insert(process, kept);
         }
     }
@@ -105,18 +114,21 @@ impl Watch {
     }
 
     /// The processes that were looked at, in order of their numbers, each with its latest size.
-    pub(super) fn processes(&self) -> Vec<(ProcessId, ProcessReport)> {
+    pub(super) fn processes(&self) -> Vec<Listed> {
         let known = self.known.iter();
         let looked = known.filter_map(|(id, known)| {
             let report = known.report.clone()?;
             let rss_bytes = known.vitals.rss_bytes;
-            Some((
-                *id,
-                ProcessReport {
+            let (_, user, line) = known.described.clone().unwrap_or_default();
+            Some(Listed {
+                id: *id,
+                user,
+                line,
+                report: ProcessReport {
                     rss_bytes,
                     ..report
                 },
-            ))
+            })
         });
         looked.collect()
     }
@@ -137,6 +149,26 @@ impl Watch {
         self.linux.vitals(process).ok()?;
         let pages = self.linux.pages(process).ok()?;
         Some(gather::page_map(&pages))
+    }
+}
+
+/// The name of a user, or the number where the user has no name.
+fn user(uid: Option<u32>) -> String {
+    let Some(uid) = uid else {
+        return "?".to_owned();
+    };
+    uzers::get_user_by_uid(uid).map_or_else(
+        || uid.to_string(),
+        |user| user.name().to_string_lossy().into_owned(),
+    )
+}
+
+/// The words of a command line with blanks between, or the name of the program in brackets where there are no words.
+fn command_line(words: &[String], name: &str) -> String {
+    if words.is_empty() {
+        format!("[{name}]")
+    } else {
+        words.join(" ")
     }
 }
 
@@ -162,6 +194,13 @@ mod tests {
         }
         assert!(has(&watch));
         assert!(watch.known.keys().all(|id| id.pid != std::process::id()));
+        let processes = watch.processes();
+        let listed = processes.iter().find(|one| one.id.pid == child.id());
+        let own = uzers::get_current_uid();
+        assert_eq!(
+            listed.map(|one| (one.line.as_str(), one.user.clone())),
+            Some(("sleep 60", user(Some(own))))
+        );
         let (_, to_look_at) = watch.unseen();
         assert_eq!(to_look_at, 0);
         let id = *watch
@@ -191,6 +230,7 @@ mod tests {
             vitals: vitals.clone(),
             looked: Some((vitals.clone(), Instant::now())),
             report: Some(report),
+            ..Known::default()
         };
         assert!(!looked.is_stale());
         let faulted = Known {

@@ -10,9 +10,9 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
+use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
 
-use super::state::{Order, Page, State, told};
+use super::state::{Listed, Order, Page, State, told};
 
 /// How things are drawn.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,43 +38,62 @@ const HELP: &str = "\
 What a policy would do to processes now. Nothing is changed.
 
   RESIDENT        memory that the process holds
-  IN SUPERPAGES   how much of it lies in superpages already
+  SUPERPAGES      share of it that lies in superpages (THP) already
   CANDIDATES      blocks of 2 MiB that the policy would promote
   REACH           resident memory that would lie in superpages then
   ADDED           memory that the process would hold more
 
+The last row adds up the processes shown. Memory that several share counts in each.
+An arrow beside a heading shows the order: v for the largest first, ^ for the smallest.
+
   up, down, page up, page down, home, end    select a process
   enter           a picture of its memory
   s, left, right  another column decides the order
-  p n m u c g a   order by number, name, memory, superpages, candidates, reach, added
-  o               the other way round
-  /               show only what contains a text; esc shows all again
+  p r n m         order by number, user, command, memory
+  u c g a         order by superpages, candidates, reach, added
+  o               reverse the order
+  /               show only processes with a text in command, user or number; esc shows all
   space           stop and go on
   q               back, and quit";
 
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, look: Look) {
-    let [head, body, foot] = Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Min(1),
-        Constraint::Length(1),
-    ])
-    .areas(frame.area());
+    let area = frame.area();
+    let order = Order::ALL.iter().find(|(order, ..)| *order == state.order);
     let title = format!(
-        "broadleaf top: {}{}",
+        "broadleaf top: {}, by {}{}{}",
         state.policy,
+        order.map_or("", |(.., name)| name).to_lowercase(),
+        if state.reversed { ", reversed" } else { "" },
         if state.paused { ", stopped" } else { "" }
     );
-    frame.render_widget(Paragraph::new(title).style(look.bold()), head);
-    frame.render_widget(Paragraph::new(keys(state)).style(dim()), foot);
+    let head_lines = lines(&title, area.width);
+    let foot_lines = lines(&keys(state), area.width);
+    // A message that needs several lines has them, as long as a few lines are left for the processes.
+    let room = area.height.saturating_sub(4).max(2) / 2;
+    let height = |lines: &[Line<'_>]| Constraint::Length((lines.len() as u16).clamp(1, room));
+    let [head, body, foot] =
+        Layout::vertical([height(&head_lines), Constraint::Min(1), height(&foot_lines)])
+            .areas(area);
+    frame.render_widget(Paragraph::new(head_lines).style(look.bold()), head);
+    frame.render_widget(Paragraph::new(foot_lines).style(dim()), foot);
     match &state.page {
         Page::Processes => processes(frame, state, look, body),
         Page::Process(id, map) => {
             let lines = one(state.process(*id), map.as_ref(), look, body);
             frame.render_widget(Paragraph::new(lines), body);
         }
-        Page::Help => frame.render_widget(Paragraph::new(HELP), body),
+        Page::Help => {
+            let help = Paragraph::new(HELP).wrap(Wrap { trim: false });
+            frame.render_widget(help, body);
+        }
     }
+}
+
+/// A text cut at blanks into lines that fit.
+fn lines(text: &str, width: u16) -> Vec<Line<'static>> {
+    let wrapped = broadleaf_report::wrap(text, usize::from(width));
+    wrapped.into_iter().map(Line::from).collect()
 }
 
 fn dim() -> Style {
@@ -106,33 +125,38 @@ fn keys(state: &State) -> String {
 }
 
 fn processes(frame: &mut Frame<'_>, state: &State, look: Look, area: Rect) {
-    let heading = |(order, _, name): &(Order, char, &'static str)| {
-        let style = if *order == state.order {
-            look.bold().add_modifier(Modifier::UNDERLINED)
-        } else {
-            look.bold()
-        };
-        let line = Line::styled(*name, style);
-        Cell::from(if *order == Order::Command {
-            line
-        } else {
-            line.right_aligned()
-        })
-    };
     let columns = Columns::within(area.width);
     let shown = state.shown();
     if shown.is_empty() && !state.filter.is_empty() {
         let text = format!(
-            "\nNo process that was looked at has \"{}\" in its name or number. Esc shows all again.",
+            "No process that was looked at has \"{}\" in its command, user or number. Esc shows all again.",
             state.filter
         );
+        let mut text = lines(&text, area.width);
+        text.insert(0, Line::default());
         frame.render_widget(Paragraph::new(text), area);
         return;
     }
-    let rows = shown.iter().map(|(_, process)| row(process, columns));
-    let headings = Order::ALL.iter().map(heading).take(columns.count);
+    let heading = |at: usize| {
+        let (order, _, name) = Order::ALL[at];
+        let (style, name) = if order == state.order {
+            let arrow = if order.is_ascending() == state.reversed {
+                'v'
+            } else {
+                '^'
+            };
+            let style = look.bold().add_modifier(Modifier::UNDERLINED);
+            (style, format!("{name} {arrow}"))
+        } else {
+            (look.bold(), name.to_owned())
+        };
+        cell(at, Line::styled(name, style))
+    };
+    let rows = shown.iter().map(|process| row(process, &columns));
+    let headings = columns.shown.iter().map(|at| heading(*at));
     let table = Table::new(rows, columns.widths())
         .header(Row::new(headings))
+        .footer(totals(&shown, &columns).style(look.bold()))
         .column_spacing(1)
         .row_highlight_style(
             look.coloured(Style::new().add_modifier(Modifier::REVERSED), Color::Cyan),
@@ -141,66 +165,128 @@ fn processes(frame: &mut Frame<'_>, state: &State, look: Look, area: Rect) {
     frame.render_stateful_widget(table, area, &mut selection);
 }
 
-/// What there is room for. A number that is cut is another number, so columns are left out instead.
-#[derive(Clone, Copy)]
+/// The columns that there is room for, as places in [`Order::ALL`]. A number that is cut is another number, so columns are left out instead.
 struct Columns {
-    /// How many, from the left.
-    count: usize,
-    /// Whether shares stand beside the last two.
+    shown: Vec<usize>,
+    /// Whether REACH and ADDED show shares as well.
     shares: bool,
 }
 
 impl Columns {
-    const WIDTHS: [u16; 7] = [8, 12, 10, 13, 10, 10, 10];
+    /// The least widths. The command has what is left.
+    const WIDTHS: [u16; 8] = [8, 9, 10, 12, 12, 10, 10, 12];
     /// What a share takes beside its figure.
     const SHARE: u16 = 8;
+    /// Columns that are left out, the first one first: all but the number and the command.
+    const LEFT_OUT: [usize; 6] = [1, 6, 5, 4, 3, 2];
+    const USER: usize = 1;
+    const COMMAND: usize = 7;
 
     fn within(width: u16) -> Self {
-        let up_to = |count: usize| Self::WIDTHS[..count].iter().sum::<u16>() + count as u16 - 1;
-        let all = Self::WIDTHS.len();
+        let needed = |shown: &[usize]| {
+            let widths = shown.iter().map(|at| Self::WIDTHS[*at]);
+            widths.sum::<u16>() + shown.len() as u16 - 1
+        };
+        let mut shown: Vec<usize> = (0..Self::WIDTHS.len()).collect();
+        for left_out in Self::LEFT_OUT {
+            if needed(&shown) <= width {
+                break;
+            }
+            shown.retain(|at| *at != left_out);
+        }
+        // A command line says more than a share, so it has room first.
+        let all = needed(&shown) + 2 * Self::SHARE + 2 * Self::WIDTHS[Self::COMMAND];
         Self {
-            count: (2..=all)
-                .rev()
-                .find(|count| up_to(*count) <= width)
-                .unwrap_or(2),
-            shares: up_to(all) + 2 * Self::SHARE <= width,
+            shares: shown.len() == Self::WIDTHS.len() && all <= width,
+            shown,
         }
     }
 
-    fn widths(self) -> Vec<Constraint> {
-        let each = Self::WIDTHS.iter().enumerate().take(self.count);
-        let width = |(at, width): (usize, &u16)| match at {
-            1 => Constraint::Min(*width),
-            5 | 6 if self.shares => Constraint::Length(width + Self::SHARE),
-            _ => Constraint::Length(*width),
+    fn widths(&self) -> Vec<Constraint> {
+        let width = |at: &usize| match *at {
+            Self::COMMAND => Constraint::Min(Self::WIDTHS[*at]),
+            5 | 6 if self.shares => Constraint::Length(Self::WIDTHS[*at] + Self::SHARE),
+            _ => Constraint::Length(Self::WIDTHS[*at]),
         };
-        each.map(width).collect()
+        self.shown.iter().map(width).collect()
     }
 }
 
-fn row(process: &ProcessReport, columns: Columns) -> Row<'static> {
-    let share = |part: u64| percent(part as f64 / process.rss_bytes as f64);
-    let (promoted, covered, added) = told(process).map_or((0, 0, 0), |told| {
-        (told.would_promote, told.covered_bytes, told.added_bytes)
-    });
-    let right = |text: String| Cell::from(Line::from(text).right_aligned());
-    let with_share = |bytes: u64| {
-        right(if columns.shares {
-            format!("{} {:>6}", size(bytes), share(bytes))
-        } else {
-            size(bytes)
-        })
+/// A cell of a column: words begin at the left, figures end at the right.
+fn cell(column: usize, line: Line<'static>) -> Cell<'static> {
+    Cell::from(match column {
+        Columns::USER | Columns::COMMAND => line,
+        _ => line.right_aligned(),
+    })
+}
+
+/// The figures of a process, or of several together.
+#[derive(Default)]
+struct Figures {
+    rss: u64,
+    huge: u64,
+    promoted: u64,
+    covered: u64,
+    added: u64,
+}
+
+impl Figures {
+    fn add(mut self, process: &Listed) -> Self {
+        let report = &process.report;
+        self.rss += report.rss_bytes;
+        self.huge += report.huge_bytes;
+        if let Some(told) = told(report) {
+            self.promoted += told.would_promote;
+            self.covered += told.covered_bytes;
+            self.added += told.added_bytes;
+        }
+        self
+    }
+
+    fn row(self, pid: String, user: String, command: String, columns: &Columns) -> Row<'static> {
+        let share = |part: u64| percent(part as f64 / self.rss as f64);
+        let with_share = |bytes: u64| {
+            if columns.shares {
+                format!("{} {:>6}", size(bytes), share(bytes))
+            } else {
+                size(bytes)
+            }
+        };
+        let texts = [
+            pid,
+            user,
+            size(self.rss),
+            share(self.huge),
+            grouped(self.promoted),
+            with_share(self.covered),
+            with_share(self.added),
+            command,
+        ];
+        let shown = texts.into_iter().enumerate();
+        let shown = shown.filter(|(at, _)| columns.shown.contains(at));
+        Row::new(shown.map(|(at, text)| cell(at, Line::from(text))))
+    }
+}
+
+fn row(process: &Listed, columns: &Columns) -> Row<'static> {
+    Figures::default().add(process).row(
+        process.id.pid.to_string(),
+        printable(&process.user),
+        printable(&process.line),
+        columns,
+    )
+}
+
+/// All processes that are shown together.
+fn totals(shown: &[&Listed], columns: &Columns) -> Row<'static> {
+    let all = shown
+        .iter()
+        .fold(Figures::default(), |all, process| all.add(process));
+    let count = match shown.len() {
+        1 => "1 process".to_owned(),
+        count => format!("{} processes", grouped(count as u64)),
     };
-    let cells = [
-        right(process.pid.to_string()),
-        Cell::from(printable(&process.command)),
-        right(size(process.rss_bytes)),
-        right(share(process.huge_bytes)),
-        right(grouped(promoted)),
-        with_share(covered),
-        with_share(added),
-    ];
-    Row::new(cells.into_iter().take(columns.count))
+    all.row("total".to_owned(), String::new(), count, columns)
 }
 
 /// One process and its picture.
@@ -211,28 +297,32 @@ fn one(
     area: Rect,
 ) -> Vec<Line<'static>> {
     let (Some(process), Some(map)) = (process, map) else {
-        return vec![Line::from(
+        return lines(
             "The process has ended, or cannot be looked at any more.",
-        )];
+            area.width,
+        );
     };
-    let mut lines = vec![Line::styled(
-        format!(
-            "{} ({}): {} resident, {} of it in superpages",
-            printable(&process.command),
-            process.pid,
-            size(process.rss_bytes),
-            size(process.huge_bytes)
-        ),
-        look.bold(),
-    )];
+    let title = format!(
+        "{} ({}): {} resident, {} of it in superpages",
+        printable(&process.command),
+        process.pid,
+        size(process.rss_bytes),
+        size(process.huge_bytes)
+    );
+    let title = self::lines(&title, area.width);
+    let mut lines: Vec<_> = title
+        .into_iter()
+        .map(|line| line.style(look.bold()))
+        .collect();
     if let Some(told) = told(process) {
-        lines.push(Line::from(format!(
+        let foretold = format!(
             "{} would promote {} blocks, add {}, and have {} of what is resident in superpages",
             told.policy,
             grouped(told.would_promote),
             size(told.added_bytes),
             size(told.covered_bytes)
-        )));
+        );
+        lines.extend(self::lines(&foretold, area.width));
     }
     lines.push(Line::default());
     // What the characters mean takes two lines of a narrow screen.

@@ -1,6 +1,6 @@
 //! What the screen looks like.
 
-use super::super::state::testing::{id, state};
+use super::super::state::testing::{id, listed, state};
 use super::*;
 use broadleaf_report::MappedBlocks;
 use ratatui::Terminal;
@@ -25,25 +25,76 @@ fn processes_stand_in_a_table() {
     let mut state = state();
     state.unseen = (3, 1);
     assert_eq!(
-        screen(&state, 100, 6),
+        screen(&state, 105, 7),
         [
-            "broadleaf top: pop-256",
-            "     PID COMMAND             RESIDENT IN SUPERPAGES CANDIDATES              REACH              ADDED",
-            "      11 program-11           400 MiB         25.0%         50     200 MiB  50.0%    40.0 MiB  10.0%",
-            "      12 program-12           200 MiB         25.0%         25     100 MiB  50.0%    20.0 MiB  10.0%",
-            "      10 program-10           100 MiB         25.0%         12    50.0 MiB  50.0%    10.0 MiB  10.0%",
+            "broadleaf top: pop-256, by reach",
+            "     PID USER        RESIDENT   SUPERPAGES   CANDIDATES    REACH v      ADDED COMMAND",
+            "      11 ann          400 MiB        25.0%           50    200 MiB   40.0 MiB /usr/bin/program-11 --size 400",
+            "      12 root         200 MiB        25.0%           25    100 MiB   20.0 MiB /usr/bin/program-12 --size 200",
+            "      10 root         100 MiB        25.0%           12   50.0 MiB   10.0 MiB /usr/bin/program-10 --size 100",
+            "   total              700 MiB        25.0%           87    350 MiB   70.0 MiB 3 processes",
             "q quit  h help  enter picture  s order  / find  3 may not be looked at  1 still to be looked at",
         ]
     );
 }
 
 #[test]
+fn a_wide_screen_shows_shares_and_whole_command_lines() {
+    let mut long = listed(13, 100);
+    long.line = format!("/usr/bin/server {}", "--option ".repeat(8));
+    let mut state = state();
+    state.take(vec![long]);
+    let screen = screen(&state, 200, 5);
+    assert!(screen[2].contains("50.0 MiB  50.0%"), "{screen:?}");
+    assert!(screen[2].ends_with("--option --option"), "{screen:?}");
+    assert!(screen[3].ends_with("1 process"), "{screen:?}");
+}
+
+#[test]
+fn the_direction_of_the_order_is_shown() {
+    let mut state = state();
+    let heading = |state: &State| screen(state, 120, 6)[1].clone();
+    assert!(heading(&state).contains("REACH v"));
+    state.reversed = true;
+    assert!(heading(&state).contains("REACH ^"));
+    assert!(screen(&state, 120, 6)[0].ends_with("by reach, reversed"));
+    state.order = Order::User;
+    assert!(heading(&state).contains("USER v"));
+    state.reversed = false;
+    assert!(heading(&state).contains("USER ^") && !heading(&state).contains("REACH v"));
+}
+
+#[test]
+fn messages_are_wrapped_and_not_cut() {
+    let mut state = state();
+    state.unseen = (1234, 5678);
+    state.filter = "a long text that no process has in its command".to_owned();
+    let text = screen(&state, 40, 16).join(" ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(
+        text.contains("1234 may not be looked at 5678 still to be looked at"),
+        "{text}"
+    );
+    assert!(
+        text.contains("in its command, user or number. Esc shows all again."),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_narrow_screen_has_fewer_columns_and_no_cut_numbers() {
-    let lines = screen(&state(), 80, 5);
-    assert!(lines[1].ends_with("REACH      ADDED"), "{lines:?}");
-    assert!(lines[2].ends_with("200 MiB   40.0 MiB"), "{lines:?}");
-    let lines = screen(&state(), 40, 5);
-    assert!(lines[2].ends_with("400 MiB"), "{lines:?}");
+    let lines = screen(&state(), 80, 6);
+    assert!(
+        lines[1].ends_with("REACH v      ADDED COMMAND"),
+        "{lines:?}"
+    );
+    assert!(
+        lines[2].contains("200 MiB   40.0 MiB /usr/bin"),
+        "{lines:?}"
+    );
+    let lines = screen(&state(), 40, 6);
+    assert!(lines[2].contains("400 MiB /usr/bin/program"), "{lines:?}");
 }
 
 #[test]
@@ -52,9 +103,9 @@ fn a_filter_and_a_stop_are_seen() {
     state.filter = "-12".to_owned();
     state.paused = true;
     let lines = screen(&state, 100, 6);
-    assert_eq!(lines[0], "broadleaf top: pop-256, stopped");
+    assert_eq!(lines[0], "broadleaf top: pop-256, by reach, stopped");
     assert!(
-        lines[2].contains("program-12") && lines[3].is_empty(),
+        lines[2].contains("program-12") && lines[3].contains("1 process"),
         "{lines:?}"
     );
     assert!(lines[5].ends_with("[-12]"), "{lines:?}");

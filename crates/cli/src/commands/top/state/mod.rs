@@ -16,30 +16,48 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Pid,
-    Command,
+    User,
     Resident,
     Superpages,
     Candidates,
     Reach,
     Added,
+    Command,
 }
 
 impl Order {
-    /// All of them, as the columns stand, each with its key and its heading.
-    pub(super) const ALL: [(Self, char, &str); 7] = [
+    /// All orders, one for each column from left to right, with the key and the heading.
+    pub(super) const ALL: [(Self, char, &str); 8] = [
         (Self::Pid, 'p', "PID"),
-        (Self::Command, 'n', "COMMAND"),
+        (Self::User, 'r', "USER"),
         (Self::Resident, 'm', "RESIDENT"),
-        (Self::Superpages, 'u', "IN SUPERPAGES"),
+        (Self::Superpages, 'u', "SUPERPAGES"),
         (Self::Candidates, 'c', "CANDIDATES"),
         (Self::Reach, 'g', "REACH"),
         (Self::Added, 'a', "ADDED"),
+        (Self::Command, 'n', "COMMAND"),
     ];
+
+    /// Whether small values come first unless the order is reversed: those of names and numbers.
+    pub(super) const fn is_ascending(self) -> bool {
+        matches!(self, Self::Pid | Self::User | Self::Command)
+    }
 
     fn after(self, steps: usize) -> Self {
         let at = Self::ALL.iter().position(|(order, ..)| *order == self);
         Self::ALL[(at.unwrap_or(0) + steps) % Self::ALL.len()].0
     }
+}
+
+/// A process in the list.
+#[derive(Clone, Debug)]
+pub(super) struct Listed {
+    pub(super) id: ProcessId,
+    /// The name of its user, or the user's number.
+    pub(super) user: String,
+    /// The command line; the name of the program in brackets where there is none.
+    pub(super) line: String,
+    pub(super) report: ProcessReport,
 }
 
 /// What is on the screen.
@@ -77,7 +95,7 @@ pub(super) struct State {
     /// How many processes may not be looked at, and how many are still to be.
     pub(super) unseen: (usize, usize),
     selected: Option<ProcessId>,
-    processes: Vec<(ProcessId, ProcessReport)>,
+    processes: Vec<Listed>,
 }
 
 /// What the policy would do to a process.
@@ -102,39 +120,40 @@ impl State {
     }
 
     /// Takes in what processes look like now.
-    pub(super) fn take(&mut self, processes: Vec<(ProcessId, ProcessReport)>) {
+    pub(super) fn take(&mut self, processes: Vec<Listed>) {
         self.processes = processes;
     }
 
     /// The processes that are shown, in order.
-    pub(super) fn shown(&self) -> Vec<&(ProcessId, ProcessReport)> {
+    pub(super) fn shown(&self) -> Vec<&Listed> {
         let filter = self.filter.to_lowercase();
-        let fits = |(id, process): &&(ProcessId, ProcessReport)| {
-            process.command.to_lowercase().contains(&filter) || id.pid.to_string().contains(&filter)
+        let fits = |process: &&Listed| {
+            let has = |text: &str| text.to_lowercase().contains(&filter);
+            has(&process.report.command)
+                || has(&process.line)
+                || has(&process.user)
+                || process.id.pid.to_string().contains(&filter)
         };
         let mut shown: Vec<_> = self.processes.iter().filter(fits).collect();
-        // Large figures first; names and numbers in their order. What is alike stands by its number.
-        let foretold =
-            |process: &ProcessReport, of: fn(&PolicyForecast) -> u64| told(process).map_or(0, of);
+        // Large figures first; names and numbers in their order. Equal processes stay in the order of their numbers.
+        let by = |of: fn(&Listed) -> u64| move |process: &&Listed| Reverse(of(process));
+        let foretold = |process: &Listed, of: fn(&PolicyForecast) -> u64| {
+            Reverse(told(&process.report).map_or(0, of))
+        };
         match self.order {
             Order::Pid => {}
-            Order::Command => shown.sort_by(|one, other| one.1.command.cmp(&other.1.command)),
-            Order::Resident => shown.sort_by_key(|(_, process)| Reverse(process.rss_bytes)),
-            Order::Superpages => shown.sort_by_key(|(_, process)| Reverse(process.huge_bytes)),
+            Order::User => shown.sort_by(|one, other| one.user.cmp(&other.user)),
+            Order::Command => shown.sort_by(|one, other| one.line.cmp(&other.line)),
+            Order::Resident => shown.sort_by_key(by(|process| process.report.rss_bytes)),
+            Order::Superpages => shown.sort_by_key(by(|process| process.report.huge_bytes)),
             Order::Candidates => {
-                shown.sort_by_key(|(_, process)| {
-                    Reverse(foretold(process, |told| told.would_promote))
-                });
+                shown.sort_by_key(|process| foretold(process, |told| told.would_promote));
             }
             Order::Reach => {
-                shown.sort_by_key(|(_, process)| {
-                    Reverse(foretold(process, |told| told.covered_bytes))
-                });
+                shown.sort_by_key(|process| foretold(process, |told| told.covered_bytes));
             }
             Order::Added => {
-                shown.sort_by_key(|(_, process)| {
-                    Reverse(foretold(process, |told| told.added_bytes))
-                });
+                shown.sort_by_key(|process| foretold(process, |told| told.added_bytes));
             }
         }
         if self.reversed {
@@ -146,14 +165,17 @@ impl State {
     /// The place of the selected process among those that are shown; the first where it is not there.
     pub(super) fn place(&self) -> usize {
         let shown = self.shown();
-        let selected = shown.iter().position(|(id, _)| Some(*id) == self.selected);
+        let selected = shown
+            .iter()
+            .position(|process| Some(process.id) == self.selected);
         selected.unwrap_or(0)
     }
 
     /// A process that is shown on a page of its own.
     pub(super) fn process(&self, process: ProcessId) -> Option<&ProcessReport> {
         let mut all = self.processes.iter();
-        all.find(|(id, _)| *id == process).map(|(_, report)| report)
+        all.find(|listed| listed.id == process)
+            .map(|listed| &listed.report)
     }
 
     /// What a key does.
@@ -215,7 +237,7 @@ impl State {
             KeyCode::Home => self.step(isize::MIN / 2),
             KeyCode::End => self.step(isize::MAX / 2),
             KeyCode::Enter => {
-                let selected = self.shown().get(self.place()).map(|(id, _)| *id);
+                let selected = self.shown().get(self.place()).map(|process| process.id);
                 if let Some(process) = selected {
                     self.selected = Some(process);
                     return Next::Picture(process);
@@ -238,6 +260,6 @@ impl State {
         let shown = self.shown();
         let last = shown.len().saturating_sub(1);
         let place = place.cast_unsigned().min(last);
-        self.selected = shown.get(place).map(|(id, _)| *id);
+        self.selected = shown.get(place).map(|process| process.id);
     }
 }

@@ -24,6 +24,16 @@ pub(in crate::commands::top) fn process(pid: u32, mebibytes: u64) -> ProcessRepo
     }
 }
 
+/// The same in the list, with a user and a command line.
+pub(in crate::commands::top) fn listed(pid: u32, mebibytes: u64) -> Listed {
+    Listed {
+        id: id(pid),
+        user: if pid % 2 == 0 { "root" } else { "ann" }.to_owned(),
+        line: format!("/usr/bin/program-{pid} --size {mebibytes}"),
+        report: process(pid, mebibytes),
+    }
+}
+
 pub(in crate::commands::top) const fn id(pid: u32) -> ProcessId {
     ProcessId { pid, started: 1 }
 }
@@ -32,6 +42,6 @@ pub(in crate::commands::top) const fn id(pid: u32) -> ProcessId {
 pub(in crate::commands::top) fn state() -> State {
     let mut state = State::new("pop-256".to_owned());
     let all = [(10, 100), (11, 400), (12, 200)];
-    state.take(all.map(|(pid, size)| (id(pid), process(pid, size))).into());
+    state.take(all.map(|(pid, size)| listed(pid, size)).into());
     state
 }

@@ -1,6 +1,6 @@
 //! What keys do.
 
-use super::testing::{id, process, state};
+use super::testing::{id, listed, state};
 use super::*;
 
 fn press(state: &mut State, keys: &[KeyCode]) -> Next {
@@ -12,7 +12,7 @@ fn press(state: &mut State, keys: &[KeyCode]) -> Next {
 }
 
 fn pids(state: &State) -> Vec<u32> {
-    state.shown().iter().map(|(id, _)| id.pid).collect()
+    state.shown().iter().map(|process| process.id.pid).collect()
 }
 
 #[test]
@@ -24,9 +24,10 @@ fn what_is_covered_most_comes_first_and_keys_put_it_otherwise() {
     press(&mut state, &[KeyCode::Char('o')]);
     assert_eq!(pids(&state), [12, 11, 10]);
     press(&mut state, &[KeyCode::Char('s')]);
-    assert_eq!(state.order, Order::Command);
+    assert_eq!(state.order, Order::User);
+    assert_eq!(pids(&state), [12, 10, 11], "backwards by user");
     press(&mut state, &[KeyCode::Left, KeyCode::Left]);
-    assert_eq!(state.order, Order::Added);
+    assert_eq!(state.order, Order::Command);
 }
 
 #[test]
@@ -40,7 +41,7 @@ fn the_selected_process_stays_selected_where_the_order_changes() {
     assert_eq!(state.place(), 2);
     press(&mut state, &[KeyCode::Home, KeyCode::Up]);
     assert_eq!(state.place(), 0);
-    state.take(vec![(id(99), process(99, 1))]);
+    state.take(vec![listed(99, 1)]);
     assert_eq!(state.place(), 0);
     assert_eq!(press(&mut state, &[KeyCode::Enter]), Next::Picture(id(99)));
 }
@@ -65,6 +66,12 @@ fn a_filter_is_typed_and_taken_away() {
     assert_eq!(pids(&state), [12]);
     press(&mut state, &[KeyCode::Esc]);
     assert_eq!(pids(&state).len(), 3);
+    // Arguments and users are looked through as well.
+    for (filter, found) in [("size 400", 11), ("ann", 11)] {
+        state.filter = filter.to_owned();
+        assert_eq!(pids(&state), [found]);
+    }
+    state.filter.clear();
     assert_eq!(press(&mut state, &[KeyCode::Char('q')]), Next::Quit);
 }
 

@@ -1,0 +1,134 @@
+"""Programs of runtimes that manage memory themselves: Go, the JVM and node, and redis with jemalloc. What `report` foretells, and what superpages gain."""
+import contextlib
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+from machine import MIB, Program, make_room, setting
+from server import Client
+from touching import Speeds, Touching, settled
+
+HERE = pathlib.Path(__file__).parent / "programs"
+JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+PORT = 7441
+# Whole blocks cannot be nearer than one.
+NEAR, GRAIN = 0.03, 1
+
+
+def commands():
+    """Programs that say when they are ready and then make updates, by name; those that are installed."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
+    found = {}
+    if go:
+        subprocess.run([go, "build", "-o", folder / "lookup", HERE / "lookup.go"], check=True)
+        found["go"] = [str(folder / "lookup")]
+    if shutil.which("javac"):
+        subprocess.run(["javac", "-d", folder, HERE / "Lookup.java"], check=True)
+        found["java"] = ["java", "-Xmx1g", "-cp", str(folder), "Lookup"]
+    elif shutil.which("java"):
+        # A JVM without a compiler of its own on the path has one inside.
+        found["java"] = ["java", "-Xmx1g", str(HERE / "Lookup.java")]
+    if shutil.which("node"):
+        found["node"] = ["node", str(HERE / "lookup.js")]
+    return found
+
+
+class Jemalloc(Program):
+    """redis, filled from outside, with jemalloc."""
+
+    def __init__(self, way, options=(), port=PORT, keys=400_000):
+        preload = {"LD_PRELOAD": JEMALLOC} if pathlib.Path(JEMALLOC).exists() else {}
+        command = ["env", *(f"{name}={value}" for name, value in preload.items())]
+        command += ["redis-server", "--port", str(port), "--save", "", "--disable-thp", "no", "--loglevel", "warning"]
+        super().__init__(way, command, options, stdout=subprocess.DEVNULL)
+        self.port, self.keys = port, keys
+        self.client = Client(port, keys)
+        self.client.fill(700)
+        # Holes, as a server has them after a while.
+        self.client.each("for i=ARGV[1],ARGV[2] do if i % 5 == 0 then redis.call('del', string.format('key:%012d', i)) end end")
+        self.ready = time.time()
+
+
+def started(name, command, way, options=()):
+    """A program that is ready and does nothing."""
+    with setting("always" if way == "always" else "madvise"):
+        return Jemalloc(way, options) if name == "jemalloc" else Touching(way, command, options)
+
+
+def calm(program, wait=10):
+    """Waits until a program's memory does not change any more: runtimes give back and collect for a while."""
+    before, until = None, time.time() + wait
+    while time.time() < until:
+        now = program.memory()
+        if now == before:
+            return
+        before = now
+        time.sleep(0.5)
+
+
+def foretold(pid, policy):
+    answer = subprocess.run(["broadleaf", "report", str(pid), "--policy", policy, "--format", "json"], check=True, capture_output=True, text=True).stdout
+    return json.loads(answer)["processes"][0]["policies"][0]
+
+
+def far(came, said):
+    return max(abs(came - said) - GRAIN, 0) / max(said, 1)
+
+
+def foretelling(tell, name, command, policy):
+    """What `report` says of a program, and what `attach` and `run` then make."""
+    make_room()
+    program = started(name, command, "never")
+    calm(program)
+    said = foretold(program.pid, policy)
+    attach = ["broadleaf", "attach", str(program.pid), "--policy", policy, "--max-added", "unlimited", "--max-pressure", "100", "--for", "6", "--format", "json"]
+    attached = json.loads(subprocess.run(attach, check=True, capture_output=True, text=True).stdout)
+    program.end()
+    make_room()
+    program = started(name, command, "governed", ["--policy", policy, "--max-added", "unlimited", "--max-pressure", "100"])
+    calm(program)
+    time.sleep(2)
+    huge = program.memory()[1] // (2 * MIB)
+    ran = program.end()
+    wanted = said["would_promote"]
+    tell.line(
+        f"{name}, {policy}: promotions",
+        f"foretold {wanted}, by attach {attached['promotions']}, by run {ran['promotions']} ({huge} superpages stand at the end); refused {attached['refusals']}; "
+        f"longest stall {ran['stalls']['max_seconds'] * 1000:.1f} ms of {ran['stalls']['count']}",
+    )
+    tell.check(f"{name}, {policy}: promotions by attach, how far from the forecast", far(attached["promotions"], wanted), "<=", NEAR)
+    tell.check(f"{name}, {policy}: superpages under run, how far from the forecast", far(huge, wanted), "<=", NEAR)
+
+
+def programs():
+    return {**commands(), "jemalloc": None}
+
+
+def runtimes_foretold(tell, _rounds):
+    for name, command in programs().items():
+        for policy in ("pop-256", "pop-64"):
+            foretelling(tell, name, command, policy)
+
+
+def speeds(tell, rounds):
+    """The short form: speed over never, in half the turns of the long experiments."""
+    for name, command in commands().items():
+        found = Speeds()
+        for _ in range(max(rounds // 2, 1)):
+            make_room()
+            each = {way: started(name, command, way) for way in ("never", "governed")}
+            settled(each["governed"], 0.8, 10)
+            each["always"] = started(name, command, "always")
+            found.round(each, lambda program: program.update(300_000))
+            held = {way: program.memory() for way, program in each.items()}
+            for program in each.values():
+                with contextlib.suppress(ProcessLookupError):
+                    program.end()
+        tell.line(f"{name}, random updates: speed over never", f"governed {found.told('governed')}, always {found.told('always')}")
+        tell.line("", "MiB held, in superpages: " + ", ".join(f"{way} {rss / MIB:.0f}, {huge / MIB:.0f}" for way, (rss, huge) in held.items()))
+        tell.check(f"{name}: speed governed over always", found.of("governed") / found.of("always"), ">=", 0.95)
+        tell.check(f"{name}: memory over never", held["governed"][0] / held["never"][0], "<=", 1.12)
