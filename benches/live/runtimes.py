@@ -1,6 +1,7 @@
 """Programs of runtimes that manage memory themselves: Go, the JVM and node, and redis with jemalloc. What `report` foretells, and what superpages gain."""
 import contextlib
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -12,7 +13,8 @@ from server import Client
 from touching import Speeds, Touching, settled
 
 HERE = pathlib.Path(__file__).parent / "programs"
-JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+# Where libjemalloc2 is, unless the environment says so. Where it is not there, redis has the allocator that it was built with.
+JEMALLOC = os.environ.get("JEMALLOC", "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
 PORT = 7441
 # Whole blocks cannot be nearer than one.
 NEAR, GRAIN = 0.03, 1
@@ -75,6 +77,26 @@ def foretold(pid, policy):
     return json.loads(answer)["processes"][0]["policies"][0]
 
 
+def whole(program, wait=60):
+    """Waits until no superpage has been made for three seconds. A busy machine makes a few in a second only."""
+    before, since = None, time.time()
+    until = time.time() + wait
+    while time.time() < until and time.time() - since < 3:
+        now = program.memory()[1]
+        if now != before:
+            before, since = now, time.time()
+        time.sleep(0.2)
+
+
+def attach(program, policy):
+    """What a governor that comes later makes of a program."""
+    command = ["broadleaf", "attach", str(program.pid), "--policy", policy, "--max-added", "unlimited", "--max-pressure", "100", "--format", "json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    whole(program)
+    process.terminate()
+    return json.loads(process.communicate()[0])
+
+
 def far(came, said):
     return max(abs(came - said) - GRAIN, 0) / max(said, 1)
 
@@ -85,13 +107,11 @@ def foretelling(tell, name, command, policy):
     program = started(name, command, "never")
     calm(program)
     said = foretold(program.pid, policy)
-    attach = ["broadleaf", "attach", str(program.pid), "--policy", policy, "--max-added", "unlimited", "--max-pressure", "100", "--for", "6", "--format", "json"]
-    attached = json.loads(subprocess.run(attach, check=True, capture_output=True, text=True).stdout)
+    attached = attach(program, policy)
     program.end()
     make_room()
     program = started(name, command, "governed", ["--policy", policy, "--max-added", "unlimited", "--max-pressure", "100"])
-    calm(program)
-    time.sleep(2)
+    whole(program)
     huge = program.memory()[1] // (2 * MIB)
     ran = program.end()
     wanted = said["would_promote"]

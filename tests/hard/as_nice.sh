@@ -20,8 +20,11 @@ expect() { # NAME WANTED CAME
 # What the program begins with, under nice and under run. The probe is a shell: perl opens closed streams again.
 cat >probe.sh <<'SH'
 exec 9>"$1"
-grep -E '^Sig(Ign|Blk)' /proc/$$/status >&9
-for stream in 0 1 2; do readlink /proc/$$/fd/$stream >&9 || echo closed >&9; done
+grep -E '^Sig(Ign|Blk)' /proc/self/status >&9
+for stream in 0 1 2; do
+  if [ -e /proc/$$/fd/$stream ]; then opened="${opened:-}$stream "; fi
+done
+echo "open: ${opened:-}" >&9
 SH
 inherits() { # NAME PERL-SETUP
   for by in nice run; do

@@ -29,8 +29,6 @@ class Lookup {
 
     public static void main(String[] arguments) throws Exception {
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-        long[][] arrays = new long[ARRAYS][WORDS];
-        for (long[] array : arrays) for (int i = 0; i < WORDS; i++) array[i] = i;
         HashMap<Integer, byte[]> table = new HashMap<>();
         for (int i = 0; i < KEYS; i++) {
             table.put(i, new byte[16 + (int) (i * 7919L % 600)]);
@@ -39,9 +37,10 @@ class Lookup {
                 sink = new byte[4000];
             }
         }
+        long[][] arrays = new long[ARRAYS][WORDS];
+        for (long[] array : arrays) for (int i = 0; i < WORDS; i++) array[i] = i;
         // Compiled before it is timed.
         updates(arrays, table, 3_000_000);
-        System.gc();
         System.out.println("ready");
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         for (String line; (line = input.readLine()) != null; ) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,19 +31,20 @@ func cpu() int64 {
 
 func main() {
 	runtime.LockOSThread()
-	array := make([]uint64, words)
-	for i := range array {
-		array[i] = uint64(i)
-	}
+	// Without collections nothing is given back at the start. `run` would have seen that memory, and `report` comes too late for it.
+	debug.SetGCPercent(-1)
 	table := make(map[uint64][]byte)
 	for i := uint64(0); i < keys; i++ {
 		table[i] = make([]byte, 16+i*7919%600)
 		if i%3 == 0 {
 			delete(table, i/2)
-			sink = make([]byte, 4000)
+			sink = make([]byte, 400)
 		}
 	}
-	runtime.GC()
+	array := make([]uint64, words)
+	for i := range array {
+		array[i] = uint64(i)
+	}
 	fmt.Println("ready")
 	state := uint64(1)
 	input := bufio.NewScanner(os.Stdin)

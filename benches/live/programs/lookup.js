@@ -5,8 +5,6 @@ const fs = require("fs");
 
 const WORDS = 48 << 20;
 const KEYS = 300_000;
-const array = new Float64Array(WORDS);
-for (let i = 0; i < WORDS; i++) array[i] = i;
 const table = new Map();
 let sink;
 for (let i = 0; i < KEYS; i++) {
@@ -16,6 +14,8 @@ for (let i = 0; i < KEYS; i++) {
     sink = new Array(500).fill(i);
   }
 }
+const array = new Float64Array(WORDS);
+for (let i = 0; i < WORDS; i++) array[i] = i;
 
 let state = 1;
 function updates(count) {

@@ -176,7 +176,7 @@ proptest! {
             let _ = verify(&header, ticks);
             let (_, ticks) = read(bytes.as_slice()).unwrap();
             let policy = broadleaf_policy::parse("greedy").unwrap();
-            let _ = under(policy, UNLIMITED, &header, ticks);
+            let _ = under(policy, UNLIMITED, &header, Some(7), ticks);
         }
         match records(&bytes) {
             Ok(_) | Err(JournalError::NoJournal(_)) => {}

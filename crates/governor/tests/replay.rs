@@ -262,8 +262,9 @@ fn what_the_kernel_refused_is_refused_in_the_estimate() {
     assert!(refused(&greedy, Refusal::NotCollapsible));
     assert!(refused(&greedy, Refusal::Busy));
     assert_eq!(greedy.promotions, 6, "the recorded run was let, later");
+    // The two blocks that were refused at first were seen to fill, so they fill on in the estimate. The others were not.
     let later = estimated(&bytes, "freebsd", UNLIMITED).tally;
-    assert_eq!(later.promotions, 0);
+    assert_eq!(later.promotions, 2);
 }
 
 #[test]

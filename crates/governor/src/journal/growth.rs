@@ -144,7 +144,7 @@ mod tests {
             [210, 260, 310, 512]
         );
         assert!(growth.any(|block| block == 7));
-        assert_eq!(growth.filled(S(4)), []);
+        assert!(growth.filled(S(4)).is_empty());
         assert_eq!(growth.filled(S(60)), [7]);
         growth.saw(&block(300), S(61));
         assert_eq!(held(&growth, 90), 210);

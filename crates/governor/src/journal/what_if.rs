@@ -199,10 +199,11 @@ impl Process {
         seen
     }
 
-    /// Bytes that superpages add to what the blocks hold without any.
+    /// Bytes that superpages add to what the blocks hold without any. Of a superpage that the program broke, all that it added at first may still be there.
     fn added(&self, superpages: &Superpages) -> u64 {
         let each = superpages.0.iter().map(|(block, made)| {
-            let base = self.base.get(block).unwrap_or(&made.before);
+            let base = self.base.get(block).filter(|_| made.stands);
+            let base = base.unwrap_or(&made.before);
             base.bytes_to_add()
         });
         each.sum()
@@ -217,7 +218,8 @@ impl Process {
         let blocks = seen.blocks.iter();
         let blocks = blocks.map(|seen| self.block(seen, at)).collect();
         for block in self.growth.filled(at) {
-            if let Some(made) = self.recorded.0.get_mut(&block) {
+            let recorded = self.recorded.0.get_mut(&block);
+            for made in recorded.into_iter().chain(self.made.0.get_mut(&block)) {
                 made.before = BlockSeen {
                     present: PAGES as u16,
                     ..BlockSeen::empty(block)
