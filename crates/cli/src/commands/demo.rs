@@ -49,6 +49,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         instructions: false,
         follow_children: false,
         clock: Clock::default(),
+        prepare: |_| (),
         level: DEFAULT_LEVEL,
         recorder: made_by("tool for Valgrind"),
     };

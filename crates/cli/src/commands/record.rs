@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{BufReader, IsTerminal, stdout};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 
+use broadleaf_governor::{inherit_closed_streams, inherit_signals};
 use broadleaf_record::valgrind::{self, Finished, Options, RecordError};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{DEFAULT_LEVEL, TraceIndex, WriteError};
@@ -43,6 +44,7 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
             instructions: options.instructions,
             follow_children: options.follow_children,
             clock: options.clock(),
+            prepare: as_inherited,
             level: DEFAULT_LEVEL,
             recorder: made_by("tool for Valgrind"),
         },
@@ -54,6 +56,12 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
         say!("warning: the recorder itself may have made the program fail. Likely cause: {cause}");
     }
     Ok(())
+}
+
+/// Has the program begin with the signals and closed streams that this command was started with.
+fn as_inherited(command: &mut Command) {
+    inherit_signals(command);
+    inherit_closed_streams(command);
 }
 
 /// Records to `path`, with a bar if `bar` says so.

@@ -47,6 +47,7 @@ pub(crate) fn recording(
             instructions: false,
             follow_children: true,
             clock: Clock::default(),
+            prepare: |_| (),
             level: DEFAULT_LEVEL,
             recorder: made_by("tool for Valgrind"),
         };

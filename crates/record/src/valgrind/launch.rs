@@ -93,6 +93,7 @@ impl Workplace {
         let command = |launcher: &str| {
             let mut command = Command::new(launcher);
             self.arguments(&mut command, &ring_folder, options);
+            (options.prepare)(&mut command);
             command.spawn()
         };
         // Debian's `valgrind` is a script that adds to the environment (LD_LIBRARY_PATH among it), which the program would see.

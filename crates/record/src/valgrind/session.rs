@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -32,6 +32,8 @@ pub struct Options {
     pub follow_children: bool,
     /// The clock that the program sees.
     pub clock: Clock,
+    /// Prepares the command before it starts, so that the program inherits what its user gave it.
+    pub prepare: fn(&mut Command),
     /// Level of compression, as Zstandard counts.
     pub level: i32,
     /// Name and version of what records, for the trace's head.

@@ -70,6 +70,7 @@ pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
         instructions: false,
         follow_children: false,
         clock: Clock::default(),
+        prepare: |_| (),
         level: 1,
         recorder: "test".into(),
     }

@@ -25,7 +25,7 @@ fn processes_stand_in_a_table() {
     let mut state = state();
     state.unseen = (3, 1);
     assert_eq!(
-        screen(&state, 105, 7),
+        screen(&state, 112, 7),
         [
             "broadleaf top: pop-256, by reach",
             "     PID USER        RESIDENT   SUPERPAGES   CANDIDATES    REACH v      ADDED COMMAND",
@@ -105,7 +105,7 @@ fn a_filter_and_a_stop_are_seen() {
     let lines = screen(&state, 100, 6);
     assert_eq!(lines[0], "broadleaf top: pop-256, by reach, stopped");
     assert!(
-        lines[2].contains("program-12") && lines[3].contains("1 process"),
+        lines[2].contains("program-12") && lines[4].contains("1 process"),
         "{lines:?}"
     );
     assert!(lines[5].ends_with("[-12]"), "{lines:?}");
