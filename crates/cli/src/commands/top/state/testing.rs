@@ -28,7 +28,7 @@ pub(in crate::commands::top) fn process(pid: u32, mebibytes: u64) -> ProcessRepo
 pub(in crate::commands::top) fn listed(pid: u32, mebibytes: u64) -> Listed {
     Listed {
         id: id(pid),
-        user: if pid % 2 == 0 { "root" } else { "ann" }.to_owned(),
+        user: if pid.is_multiple_of(2) { "root" } else { "ann" }.to_owned(),
         line: format!("/usr/bin/program-{pid} --size {mebibytes}"),
         report: process(pid, mebibytes),
     }
