@@ -157,7 +157,14 @@ impl WhatIf {
         let demoted = demoted.map(|(process, block)| came(*process, *block, Process::demoted));
         let promoted = plan.promote.iter().flat_map(|run| {
             let blocks = run.blocks.clone();
-            blocks.map(|block| came(run.process, block, Process::promoted))
+            blocks.zip(&run.present).map(|(block, decided)| {
+                let mut outcome = came(run.process, block, Process::promoted);
+                // As in a run: a block that lost pages since the decision is left alone, or it would add more than was allowed.
+                if matches!(outcome.came, Came::Promoted(before) if before.present < *decided) {
+                    outcome.came = Came::Refused(Refusal::Changed);
+                }
+                outcome
+            })
         });
         let reach = self.reach.and_then(|reach| usize::try_from(reach).ok());
         let promoted = promoted.take(reach.unwrap_or(usize::MAX));
