@@ -89,7 +89,7 @@ fn record_to(
     let bar = Progress::of_recording("recording", bar);
     let left = LeftToChild::starting();
     let mut show = |state: valgrind::Progress| {
-        left.begun();
+        left.begun(None);
         bar.set(state.bytes, state.accesses);
     };
     let outcome = valgrind::record(what, output, &mut show);

@@ -70,9 +70,9 @@ impl LeftToChild {
         Self(())
     }
 
-    /// The child of that number has been started.
-    pub(crate) fn begun(&self, child: u32) {
-        CHILD.store(child, Ordering::SeqCst);
+    /// The child has been started. Its number is needed only where /proc cannot list it.
+    pub(crate) fn begun(&self, child: Option<u32>) {
+        CHILD.store(child.unwrap_or(0), Ordering::SeqCst);
         BEGUN.store(true, Ordering::SeqCst);
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         ));
         let left = LeftToChild::awaiting();
         let child = start(&options.command)?;
-        left.begun(child.id());
+        left.begun(Some(child.id()));
         let (status, usage) = wait_for(child.id(), |_| stop_as_child()).map_err(cannot_wait)?;
         left.ended();
         if options.govern.journal.is_some() {
@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
     let mut journal = Notes::begin(&options.govern, ward.policy(), &options.command)?;
     let left = LeftToChild::awaiting();
     let child = start(&options.command)?;
-    left.begun(child.id());
+    left.begun(Some(child.id()));
     let mut governor = governor_of(&child, ward, options.govern.dry_run)?;
     let _many = ManyFiles::allowed();
     let ended = ending(child);
