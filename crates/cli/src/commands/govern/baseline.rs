@@ -77,7 +77,7 @@ fn once(options: &Run, governed: bool) -> Result<RunFigures, Failure> {
     let began = Instant::now();
     let left = LeftToChild::awaiting();
     let child = spawn(command)?;
-    left.begun(child.id());
+    left.begun(Some(child.id()));
     let (status, spent) = if governed {
         let mut governor = governor_of(&child, ward(&options.govern)?, false)?;
         let _many = ManyFiles::allowed();
