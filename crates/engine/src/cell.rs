@@ -77,7 +77,11 @@ impl<'a> Cell<'a> {
             if self.memory.fault(block, offset, now, reservable) {
                 self.deadlines.add(block, now, now);
             }
-            let _none = self.ask(Point::Fault, block, offset, now, spaces);
+            // A store that faults dirties the page before the policy is asked, once (decision 0001, rule 9).
+            if store {
+                self.memory.store(block);
+            }
+            return self.ask(Point::Fault, block, offset, now, spaces);
         }
         let mut shootdown = Shootdown::Nothing;
         if !store || incident.seen.dirty {

@@ -4,6 +4,7 @@ mod common;
 
 use broadleaf_engine::Items;
 use broadleaf_trace::{Advice, Backing, Event, Grain, Visit};
+use broadleaf_units::FileId;
 use common::*;
 
 /// A trace without mappings: one block for each list of visits.
@@ -88,14 +89,61 @@ fn full_blocks() {
     assert_eq!(count(512, 1), (1, 1));
     assert_eq!(count(512, 511), (1, 1));
     assert_eq!(count(512, 512), (2, 1));
-    // All stored to from the start: the last store completes both counts.
+    // All stored to from the start: the last store completes both counts, and is one decision point.
     let dirty = result(&lackey((0..512).map(store)), "freebsd");
     assert_eq!((dirty.promotions, dirty.demotions), (1, 0));
+    assert_eq!(refused(&dirty, "mixed_dirty"), 0);
+    assert_eq!(refused(&dirty, "too_few_resident"), 511);
+}
+
+/// A store that faults makes its page resident and dirty at once (decision 0001, rule 9).
+#[test]
+fn a_store_that_faults_is_one_decision_point() {
+    let edge = || lackey((0..511).map(load).chain([store(511)]));
+    let counted = result(&edge(), "freebsd");
+    assert_eq!((counted.promotions, counted.demotions), (0, 0));
+    assert_eq!(refused(&counted, "mixed_dirty"), 1);
+    assert_eq!(result(&edge(), "foresight").promotions, 0);
+    for (policy, reason, refusals) in [
+        ("pop-512", "too_few_resident", 511),
+        ("dirty-512", "too_few_dirty", 511),
+        ("life-1e6", "too_young", 512),
+    ] {
+        let counted = result(&lackey((0..512).map(store)), policy);
+        assert_eq!(refused(&counted, reason), refusals, "{policy}");
+    }
+    // A load and then a store are two accesses, and two decision points.
+    let both = (0..512).flat_map(|page| [load(page), store(page)]);
     assert_eq!(
-        refused(&dirty, "mixed_dirty"),
-        1,
-        "at the last fault, before the store counts"
+        refused(&result(&lackey(both), "dirty-512"), "too_few_dirty"),
+        1023
     );
+}
+
+/// A file's last page counts as a whole page, however few bytes of it there are (decision 0001, rule 3).
+#[test]
+fn a_file_is_as_long_as_its_pages() {
+    for (bytes, promotions) in [
+        (2 << 20, 1),
+        ((2 << 20) - 1, 1),
+        ((2 << 20) - 4095, 1),
+        ((2 << 20) - 4096, 0),
+    ] {
+        let mut items = Items::new(Grain::Page);
+        items.event(Event::File {
+            id: FileId(1),
+            size: bytes,
+            path: "/file".to_string(),
+        });
+        items.event(map(0, 512, backed_by(1))).visits([load(0)]);
+        let counted = result(&items, "greedy");
+        assert_eq!(counted.promotions, promotions, "{bytes}");
+        assert_eq!(
+            refused(&counted, "no_reservation"),
+            1 - promotions,
+            "{bytes}"
+        );
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::{GEOMETRY, MemoryId, Pages};
 use broadleaf_policy::BackingKind;
-use broadleaf_units::FileId;
+use broadleaf_units::{FileId, PageSize};
 
 /// Access rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,9 +136,9 @@ impl Mapping {
             && self.backing.advanced(self.pages.len()) == other.backing
     }
 
-    /// Whether all of a block could be one superpage: the mapping spans it, and what stands behind it is aligned and
-    /// reaches as far. `file_size` is the size of the file behind it, in bytes.
-    pub(crate) fn can_hold(&self, block: Pages, file_size: Option<u64>) -> bool {
+    /// Whether all of a block could be one superpage: the mapping spans the block, and the file behind the mapping is aligned
+    /// and reaches the block's end. `file_size` is the size of that file in bytes. A file's last page counts as a whole page of size `base`.
+    pub(crate) fn can_hold(&self, block: Pages, file_size: Option<u64>, base: PageSize) -> bool {
         if !self.pages.covers(block) {
             return false;
         }
@@ -146,9 +146,10 @@ impl Mapping {
         match self.backing.advanced(block.start - self.pages.start) {
             Backing::Kernel => false,
             Backing::File { offset, .. } => {
+                let pages = |bytes: u64| bytes.div_ceil(base.bytes());
                 let end = offset.checked_add(superpage);
                 offset.is_multiple_of(superpage)
-                    && end.zip(file_size).is_some_and(|(end, size)| end <= size)
+                    && (end.zip(file_size)).is_some_and(|(end, size)| pages(end) <= pages(size))
             }
             _ => true,
         }
@@ -179,6 +180,8 @@ mod tests {
         end: 1536,
     };
 
+    const BASE: PageSize = PageSize::SIZE_4K;
+
     fn mapping(start: u64, end: u64, backing: Backing) -> Mapping {
         Mapping {
             pages: Pages { start, end },
@@ -197,10 +200,10 @@ mod tests {
 
     #[test]
     fn a_block_needs_every_page() {
-        assert!(mapping(1024, 1536, Backing::Anonymous).can_hold(BLOCK, None));
-        assert!(!mapping(1025, 1536, Backing::Anonymous).can_hold(BLOCK, None));
-        assert!(!mapping(1024, 1535, Backing::Anonymous).can_hold(BLOCK, None));
-        assert!(!mapping(0, 4096, Backing::Kernel).can_hold(BLOCK, None));
+        assert!(mapping(1024, 1536, Backing::Anonymous).can_hold(BLOCK, None, BASE));
+        assert!(!mapping(1025, 1536, Backing::Anonymous).can_hold(BLOCK, None, BASE));
+        assert!(!mapping(1024, 1535, Backing::Anonymous).can_hold(BLOCK, None, BASE));
+        assert!(!mapping(0, 4096, Backing::Kernel).can_hold(BLOCK, None, BASE));
     }
 
     #[test]
@@ -208,11 +211,18 @@ mod tests {
         const MIB: u64 = 1 << 20;
         // The mapping starts one block below, so the block's first byte is byte 2 MiB of the file.
         let whole = mapping(512, 1536, file(0));
-        assert!(whole.can_hold(BLOCK, Some(4 * MIB)));
-        assert!(!whole.can_hold(BLOCK, Some(4 * MIB - 1)));
-        assert!(!whole.can_hold(BLOCK, None));
-        assert!(!mapping(512, 1536, file(4096)).can_hold(BLOCK, Some(8 * MIB)));
-        assert!(!mapping(512, 1536, file(u64::MAX - 4095)).can_hold(BLOCK, Some(8 * MIB)));
+        assert!(whole.can_hold(BLOCK, Some(4 * MIB), BASE));
+        // The last page of a file may be filled in part.
+        assert!(whole.can_hold(BLOCK, Some(4 * MIB - 1), BASE));
+        assert!(whole.can_hold(BLOCK, Some(4 * MIB - 4095), BASE));
+        assert!(!whole.can_hold(BLOCK, Some(4 * MIB - 4096), BASE));
+        let large = PageSize::from_shift(16).unwrap();
+        assert!(whole.can_hold(BLOCK, Some(4 * MIB - 65535), large));
+        assert!(!whole.can_hold(BLOCK, Some(4 * MIB - 65536), large));
+        assert!(whole.can_hold(BLOCK, Some(u64::MAX), BASE));
+        assert!(!whole.can_hold(BLOCK, None, BASE));
+        assert!(!mapping(512, 1536, file(4096)).can_hold(BLOCK, Some(8 * MIB), BASE));
+        assert!(!mapping(512, 1536, file(u64::MAX - 4095)).can_hold(BLOCK, Some(8 * MIB), BASE));
     }
 
     #[test]

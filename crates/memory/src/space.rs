@@ -4,7 +4,7 @@ use crate::advised::Advised;
 use crate::mappings::Mappings;
 use crate::{Backing, Mapping, Pages, Rights};
 use broadleaf_policy::{BackingKind, Coverage};
-use broadleaf_units::{FileId, SpaceId};
+use broadleaf_units::{FileId, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
 /// What the mappings say about a block, seen from one of its pages.
@@ -100,10 +100,16 @@ impl Space {
         self.generation += 1;
     }
 
-    /// What is known about a block, seen from one of its pages.
-    pub(crate) fn facts(&self, block: Pages, page: u64, files: &BTreeMap<FileId, u64>) -> Facts {
+    /// What is known about a block, seen from one of its pages. `base` is the size of a base page.
+    pub(crate) fn facts(
+        &self,
+        block: Pages,
+        page: u64,
+        files: &BTreeMap<FileId, u64>,
+        base: PageSize,
+    ) -> Facts {
         let here = self.mappings.at(page);
-        let coverage = self.coverage(block, files);
+        let coverage = self.coverage(block, files, base);
         Facts {
             coverage,
             backing: here.map_or(BackingKind::Anonymous, |mapping| mapping.backing.kind()),
@@ -115,7 +121,7 @@ impl Space {
         }
     }
 
-    fn coverage(&self, block: Pages, files: &BTreeMap<FileId, u64>) -> Coverage {
+    fn coverage(&self, block: Pages, files: &BTreeMap<FileId, u64>, base: PageSize) -> Coverage {
         let mut end = block.start;
         let mut first: Option<&Mapping> = None;
         let mut mixed = false;
@@ -124,7 +130,7 @@ impl Space {
                 Backing::File { file, .. } => files.get(&file).copied(),
                 _ => None,
             };
-            if mapping.can_hold(block, size) {
+            if mapping.can_hold(block, size, base) {
                 return Coverage::Covered;
             }
             if mapping.pages.start > end {

@@ -162,9 +162,10 @@ impl Mappings {
             Backing::Kernel => false,
             Backing::File { file, offset } => {
                 let at_piece = offset.wrapping_add((wanted.start - first.pages.start) * 4096);
-                let reaches = files
-                    .get(&file)
-                    .is_some_and(|&size| at_piece.saturating_add(bytes) <= size);
+                // A file's last page counts as a whole page.
+                let reaches = files.get(&file).is_some_and(|&size| {
+                    at_piece.saturating_add(bytes) <= size.div_ceil(4096).saturating_mul(4096)
+                });
                 at_piece % bytes == 0 && reaches
             }
             Backing::Anonymous | Backing::Heap | Backing::Stack | Backing::SharedMemory => true,

@@ -86,11 +86,13 @@ impl Memory {
             .get_mut(&key)
             .and_then(|block| block.pages[at].as_mut())
         {
-            Some(resident) => resident.filled = None,
-            None => self.fault(space, page, time),
-        }
-        if store && self.page(key, at).is_some_and(|page| !page.dirty) {
-            self.first_store(space, page, time);
+            Some(resident) => {
+                resident.filled = None;
+                if store && !resident.dirty {
+                    self.first_store(space, page, time);
+                }
+            }
+            None => self.fault(space, page, store, time),
         }
         self.note_peak();
         if self.is_promoted(key) {
@@ -115,8 +117,8 @@ impl Memory {
         self.blocks.get(&key).and_then(|block| block.pages[at])
     }
 
-    /// Rules 6, 7 and 9(a).
-    fn fault(&mut self, space: SpaceId, page: u64, time: u64) {
+    /// Rules 6, 7 and 9(a). A store that faults leaves the page dirty before the one question.
+    fn fault(&mut self, space: SpaceId, page: u64, store: bool, time: u64) {
         let key = (space, page / 512);
         self.counts.page_faults += 1;
         // A block whose last page goes is forgotten, so an unknown block is one without resident pages.
@@ -136,7 +138,7 @@ impl Memory {
         }
         if let Some(block) = self.blocks.get_mut(&key) {
             block.pages[(page % 512) as usize] = Some(Page {
-                dirty: false,
+                dirty: store,
                 filled: None,
             });
             self.resident += 1;

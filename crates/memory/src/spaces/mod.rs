@@ -10,7 +10,7 @@ use crate::space::{Facts, Space};
 use crate::{
     Backing, Change, Extent, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages, Rights, Span,
 };
-use broadleaf_units::{BlockNumber, FileId, PageNumber, SpaceId};
+use broadleaf_units::{BlockNumber, FileId, PageNumber, PageSize, SpaceId};
 use memories::Memories;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,7 +122,7 @@ impl AddressSpaces {
         space.visited = true;
         if known.generation != space.generation {
             let pages = Pages::of_block(known.number);
-            let facts = space.facts(pages, pages.start, &self.files);
+            let facts = space.facts(pages, pages.start, &self.files, GEOMETRY.base());
             known.facts = (facts.coverage == broadleaf_policy::Coverage::Covered).then_some(facts);
             known.generation = space.generation;
         }
@@ -136,16 +136,18 @@ impl AddressSpaces {
             Some(facts) if known.generation == space.generation => facts,
             _ => {
                 let pages = Pages::of_block(known.number);
-                space.facts(pages, pages.start + offset as u64, &self.files)
+                let page = pages.start + offset as u64;
+                space.facts(pages, page, &self.files, GEOMETRY.base())
             }
         }
     }
 
-    /// What the mappings say about any aligned piece of a space, seen from one of its pages.
-    pub fn facts_of(&self, space: SpaceId, piece: Pages, page: u64) -> Facts {
+    /// What the mappings say about any aligned piece of a space, seen from one of its pages, where base pages have the size `base`.
+    pub fn facts_of(&self, space: SpaceId, piece: Pages, page: u64, base: PageSize) -> Facts {
+        let facts = |space: &Space| space.facts(piece, page, &self.files, base);
         match self.numbers.get(&space) {
-            Some(number) => self.spaces[*number].facts(piece, page, &self.files),
-            None => Space::new(space, self.told.contains(&space)).facts(piece, page, &self.files),
+            Some(number) => facts(&self.spaces[*number]),
+            None => facts(&Space::new(space, self.told.contains(&space))),
         }
     }
 

@@ -95,13 +95,17 @@ impl System<'_> {
             }
             brought?;
             self.map_around(spaces, at, store);
+            if store {
+                self.dirty(at);
+            }
             self.ask_upwards(spaces, at, Point::Fault);
             return Ok(());
         }
         let mut wanted = None;
         for level in (1..self.sizes.levels()).rev() {
             let piece = self.piece(at, level);
-            let view = self.view(spaces, piece, at.page, 1);
+            let mut view = self.view(spaces, piece, at.page, 1);
+            view.dirty += u32::from(store);
             match self.policy.decide(Point::Fault, &view) {
                 Verdict::Promote => {}
                 Verdict::Stay(reason) => {
@@ -134,6 +138,9 @@ impl System<'_> {
         }
         self.bring_in(spaces, at, &behind, store)?;
         self.map_around(spaces, at, store);
+        if store {
+            self.dirty(at);
+        }
         if let Some((piece, view)) = wanted {
             let effort = self.policy.effort(Point::Fault, &view);
             self.promote(spaces, piece, &view, effort);

@@ -315,6 +315,7 @@ impl<'a> System<'a> {
 
     fn facts(&self, spaces: &AddressSpaces, piece: Piece, page: u64) -> crate::Facts {
         let pages = self.units(piece.first.page, self.pages(piece.level));
-        spaces.facts_of(piece.first.space, pages, self.units(page, 1).start)
+        let page = self.units(page, 1).start;
+        spaces.facts_of(piece.first.space, pages, page, self.base)
     }
 }

@@ -40,8 +40,9 @@ impl System<'_> {
     }
 
     fn refer(&mut self, spaces: &AddressSpaces, at: Place, store: bool) -> Result<(), OutOfMemory> {
-        let again = self.tables.get(at).is_present() && !self.tables.get(at).has(Pte::REFERENCED);
-        if !self.tables.get(at).is_present() {
+        let faults = !self.tables.get(at).is_present();
+        let again = !faults && !self.tables.get(at).has(Pte::REFERENCED);
+        if faults {
             self.fault(spaces, at, store)?;
         }
         if store && self.tables.get(at).has(Pte::PROTECTED) {
@@ -51,7 +52,12 @@ impl System<'_> {
         self.tables.set(at, pte.with(Pte::USED | Pte::REFERENCED));
         if store {
             if !self.tables.get(at).has(Pte::DIRTY) {
-                self.first_store(spaces, at);
+                // The policy was asked at the fault, and knows of the store (decision 0001, rule 9).
+                if faults {
+                    self.dirty(at);
+                } else {
+                    self.first_store(spaces, at);
+                }
             }
             let pte = self.tables.get(at);
             self.tables.set(
@@ -66,7 +72,7 @@ impl System<'_> {
         Ok(())
     }
 
-    /// A resident, clean page is stored to for the first time since it became resident.
+    /// A page that was resident and clean before this access is stored to.
     fn first_store(&mut self, spaces: &AddressSpaces, at: Place) {
         // Its pieces are protected as it was, so the store meets the next smaller one after it.
         loop {
@@ -85,13 +91,18 @@ impl System<'_> {
                 Verdict::Promote | Verdict::Pass => break,
             }
         }
+        self.dirty(at);
+        self.ask_upwards(spaces, at, Point::FirstStore);
+    }
+
+    /// Notes the first store to a resident page.
+    pub(super) fn dirty(&mut self, at: Place) {
         let pte = self.tables.get(at);
         let stored = Pte::DIRTY | Pte::CONTENT | Pte::UNSAVED;
         self.tables.set(at, pte.with(stored));
         if pte.level() > 0 && pte.is_shared_file() && !pte.has(Pte::UNSAVED) {
             self.all_unsaved(self.piece(at, pte.level()));
         }
-        self.ask_upwards(spaces, at, Point::FirstStore);
     }
 
     /// Asks of each size larger than that of the page that maps this place, smallest first, as far as the policy goes up.
