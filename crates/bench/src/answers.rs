@@ -40,10 +40,31 @@ pub fn of_engine(result: &CellResult, trace: &TraceSummary) -> (String, Figures)
         ("extra_zeroed_pages", result.extra_zeroed_pages),
         ("extra_disk_read_pages", result.extra_disk_read_pages),
         ("false_dirty_pages", result.false_dirty_pages),
+        (
+            "false_dirty_pages_anonymous",
+            result.false_dirty_pages_anonymous,
+        ),
+        ("false_dirty_pages_file", result.false_dirty_pages_file),
+        (
+            "clean_pages_in_superpages",
+            result.clean_pages_in_superpages,
+        ),
+        (
+            "clean_pages_in_superpages_anonymous",
+            result.clean_pages_in_superpages_anonymous,
+        ),
+        (
+            "clean_pages_in_superpages_file",
+            result.clean_pages_in_superpages_file,
+        ),
         ("touched_pages", result.touched_pages),
+        ("touched_pages_anonymous", result.touched_pages_anonymous),
+        ("touched_pages_file", result.touched_pages_file),
         ("resident_pages", result.resident_pages),
         ("peak_resident_pages", result.peak_resident_pages),
         ("regions", result.regions),
+        ("regions_anonymous", result.regions_anonymous),
+        ("regions_file", result.regions_file),
     ];
     let refusals = result.refusals.iter();
     let refusals = refusals.map(|(reason, count)| (reason.clone(), *count));
@@ -67,10 +88,31 @@ pub fn of_oracle(policy: PolicySpec, counts: &Counts) -> (String, Figures) {
         ("extra_zeroed_pages", counts.extra_zeroed_pages),
         ("extra_disk_read_pages", counts.extra_disk_read_pages),
         ("false_dirty_pages", counts.false_dirty_pages),
+        (
+            "false_dirty_pages_anonymous",
+            counts.false_dirty_pages_anonymous,
+        ),
+        ("false_dirty_pages_file", counts.false_dirty_pages_file),
+        (
+            "clean_pages_in_superpages",
+            counts.clean_pages_in_superpages,
+        ),
+        (
+            "clean_pages_in_superpages_anonymous",
+            counts.clean_pages_in_superpages_anonymous,
+        ),
+        (
+            "clean_pages_in_superpages_file",
+            counts.clean_pages_in_superpages_file,
+        ),
         ("touched_pages", counts.touched_pages),
+        ("touched_pages_anonymous", counts.touched_pages_anonymous),
+        ("touched_pages_file", counts.touched_pages_file),
         ("resident_pages", counts.resident_pages),
         ("peak_resident_pages", counts.peak_resident_pages),
         ("regions", counts.regions),
+        ("regions_anonymous", counts.regions_anonymous),
+        ("regions_file", counts.regions_file),
     ];
     let refusals = counts.refusals.iter();
     let refusals = refusals.map(|(reason, count)| (reason.to_string(), *count));

@@ -7,7 +7,7 @@ use crate::limited::is_earlier;
 use crate::stream::Stream;
 use crate::team::Team;
 use crate::translation::Misses;
-use broadleaf_memory::{Counters, Totals};
+use broadleaf_memory::{Counters, Totals, Touches};
 use broadleaf_metrics::{CellResult, TraceSummary, Walks};
 use broadleaf_policy::{Refusal, Refusals};
 use broadleaf_translation::Machine;
@@ -17,7 +17,7 @@ use broadleaf_units::PageSize;
 pub(crate) fn outcome(stream: &Stream) -> Outcome {
     Outcome {
         trace: TraceSummary {
-            pages: stream.touched_pages(),
+            pages: stream.touches().pages.total(),
             ..stream.summary.clone()
         },
         notes: notes(stream),
@@ -59,7 +59,9 @@ fn results(
         curve: team.curve(member).map(Curve::points),
         ..of_memory(
             cell.memory.counters(),
-            &cell.memory.totals(&stream.histories),
+            &cell
+                .memory
+                .totals(&stream.histories, |block| stream.spaces.backing(block, 0)),
             cell.refusals(),
             stream,
             base_faults,
@@ -79,6 +81,7 @@ pub(crate) fn of_memory(
     stream: &Stream,
     base_faults: u64,
 ) -> CellResult {
+    let Touches { pages, blocks } = stream.touches();
     let named = |(reason, count): (Refusal, u64)| (reason.name().to_string(), count);
     CellResult {
         page_faults: counters.page_faults,
@@ -89,11 +92,20 @@ pub(crate) fn of_memory(
         demotions: counters.demotions,
         extra_zeroed_pages: totals.extra_zeroed_pages,
         extra_disk_read_pages: totals.extra_disk_read_pages,
-        false_dirty_pages: totals.false_dirty_pages,
-        touched_pages: stream.touched_pages(),
+        false_dirty_pages: totals.false_dirty_pages.total(),
+        false_dirty_pages_anonymous: totals.false_dirty_pages.anonymous,
+        false_dirty_pages_file: totals.false_dirty_pages.file,
+        clean_pages_in_superpages: totals.clean_pages_in_superpages.total(),
+        clean_pages_in_superpages_anonymous: totals.clean_pages_in_superpages.anonymous,
+        clean_pages_in_superpages_file: totals.clean_pages_in_superpages.file,
+        touched_pages: pages.total(),
+        touched_pages_anonymous: pages.anonymous,
+        touched_pages_file: pages.file,
         resident_pages: counters.resident,
         peak_resident_pages: counters.peak_resident,
-        regions: stream.regions(),
+        regions: blocks.total(),
+        regions_anonymous: blocks.anonymous,
+        regions_file: blocks.file,
         refusals: refusals.iter().map(named).collect(),
         ..CellResult::default()
     }

@@ -4,7 +4,9 @@ use crate::batch::Batch;
 use crate::events::is_seen_by_no_policy;
 use crate::sifted::{Fed, Sifted, Stretch};
 
-use broadleaf_memory::{AddressSpaces, BlockId, Change, GEOMETRY, Histories, Seen, Touched};
+use broadleaf_memory::{
+    AddressSpaces, BlockId, Change, GEOMETRY, Histories, Seen, Touched, Touches,
+};
 use broadleaf_metrics::TraceSummary;
 use broadleaf_trace::Event;
 use broadleaf_trace::reduced::Sums;
@@ -66,8 +68,7 @@ const NOTHING: Recent = Recent {
 #[derive(Clone, Copy, Debug, Default)]
 struct Earlier {
     accesses: u64,
-    pages: u64,
-    regions: u64,
+    touches: Touches,
 }
 
 /// The trace as all cells see it.
@@ -130,22 +131,16 @@ impl Stream {
     pub(crate) fn begin(&mut self) {
         self.earlier = Earlier {
             accesses: self.now(),
-            pages: self.touched.pages(),
-            regions: self.touched.blocks(),
+            touches: self.touched.touches(),
         };
         self.summary = TraceSummary::default();
         self.misplaced = 0;
         self.kernel_references = false;
     }
 
-    /// Distinct base pages that the trace touched.
-    pub(crate) fn touched_pages(&self) -> u64 {
-        self.touched.pages() - self.earlier.pages
-    }
-
-    /// Distinct blocks that the trace touched.
-    pub(crate) fn regions(&self) -> u64 {
-        self.touched.blocks() - self.earlier.regions
+    /// Distinct base pages and blocks that the trace touched.
+    pub(crate) fn touches(&self) -> Touches {
+        self.touched.touches() - self.earlier.touches
     }
 
     /// The address spaces, to be changed. Whoever else looked at them was waited for. (Somebody who was not would go on to see them as they were, at the price of a copy.)
@@ -230,7 +225,9 @@ impl Stream {
                 continue;
             }
             let seen = self.histories.note(block, offset, store);
-            self.touched.note(block, offset);
+            let spaces = &self.spaces;
+            self.touched
+                .note(block, offset, || spaces.backing(block, offset));
             if !seen.is_settled(store) {
                 let time = begin.saturating_add(visit.time);
                 batch.add_incident(visit, block, offset as u16, time, seen);
@@ -260,7 +257,10 @@ impl Stream {
     /// Notes that a page is visited, whatever that does to memories that are kept elsewhere.
     pub(crate) fn notice(&mut self, page: PageNumber) -> Result<(), Refused> {
         let block = self.block(page, &mut || {})?.block;
-        self.touched.note(block, GEOMETRY.offset_in_block(page));
+        let offset = GEOMETRY.offset_in_block(page);
+        let spaces = &self.spaces;
+        self.touched
+            .note(block, offset, || spaces.backing(block, offset));
         Ok(())
     }
 
@@ -277,7 +277,9 @@ impl Stream {
             return Ok(None);
         }
         let seen = self.histories.note(block, offset, store);
-        self.touched.note(block, offset);
+        let spaces = &self.spaces;
+        self.touched
+            .note(block, offset, || spaces.backing(block, offset));
         Ok((!seen.is_settled(store)).then_some((block, seen)))
     }
 

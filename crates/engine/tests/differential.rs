@@ -166,10 +166,37 @@ fn figures_of_engine(result: &CellResult, loads: u64, stores: u64) -> Figures {
             ("extra_zeroed_pages", result.extra_zeroed_pages as i64),
             ("extra_disk_read_pages", result.extra_disk_read_pages as i64),
             ("false_dirty_pages", result.false_dirty_pages as i64),
+            (
+                "false_dirty_pages_anonymous",
+                result.false_dirty_pages_anonymous as i64,
+            ),
+            (
+                "false_dirty_pages_file",
+                result.false_dirty_pages_file as i64,
+            ),
+            (
+                "clean_pages_in_superpages",
+                result.clean_pages_in_superpages as i64,
+            ),
+            (
+                "clean_pages_in_superpages_anonymous",
+                result.clean_pages_in_superpages_anonymous as i64,
+            ),
+            (
+                "clean_pages_in_superpages_file",
+                result.clean_pages_in_superpages_file as i64,
+            ),
             ("touched_pages", result.touched_pages as i64),
+            (
+                "touched_pages_anonymous",
+                result.touched_pages_anonymous as i64,
+            ),
+            ("touched_pages_file", result.touched_pages_file as i64),
             ("resident_pages", result.resident_pages as i64),
             ("peak_resident_pages", result.peak_resident_pages as i64),
             ("regions", result.regions as i64),
+            ("regions_anonymous", result.regions_anonymous as i64),
+            ("regions_file", result.regions_file as i64),
         ],
         result
             .refusals
@@ -215,10 +242,37 @@ fn figures_of_oracle(counts: Counts, faults_of_4k: u64) -> Figures {
             ("extra_zeroed_pages", counts.extra_zeroed_pages as i64),
             ("extra_disk_read_pages", counts.extra_disk_read_pages as i64),
             ("false_dirty_pages", counts.false_dirty_pages as i64),
+            (
+                "false_dirty_pages_anonymous",
+                counts.false_dirty_pages_anonymous as i64,
+            ),
+            (
+                "false_dirty_pages_file",
+                counts.false_dirty_pages_file as i64,
+            ),
+            (
+                "clean_pages_in_superpages",
+                counts.clean_pages_in_superpages as i64,
+            ),
+            (
+                "clean_pages_in_superpages_anonymous",
+                counts.clean_pages_in_superpages_anonymous as i64,
+            ),
+            (
+                "clean_pages_in_superpages_file",
+                counts.clean_pages_in_superpages_file as i64,
+            ),
             ("touched_pages", counts.touched_pages as i64),
+            (
+                "touched_pages_anonymous",
+                counts.touched_pages_anonymous as i64,
+            ),
+            ("touched_pages_file", counts.touched_pages_file as i64),
             ("resident_pages", counts.resident_pages as i64),
             ("peak_resident_pages", counts.peak_resident_pages as i64),
             ("regions", counts.regions as i64),
+            ("regions_anonymous", counts.regions_anonymous as i64),
+            ("regions_file", counts.regions_file as i64),
         ],
         counts
             .refusals

@@ -10,6 +10,7 @@
 
 mod advised;
 mod block;
+mod by_kind;
 mod change;
 pub mod frames;
 mod history;
@@ -28,6 +29,7 @@ mod touched;
 mod unpacked;
 
 pub use block::Block;
+pub use by_kind::ByKind;
 pub use change::{Change, Extent, Move, Shootdown, Span};
 pub use history::{Histories, History, Seen};
 pub use mapping::{Backing, Mapping, Rights};
@@ -36,7 +38,7 @@ pub use page_map::PageMap;
 pub use pages::Pages;
 pub use space::Facts;
 pub use spaces::{AddressSpaces, BlockId, MemoryId};
-pub use touched::Touched;
+pub use touched::{Touched, Touches};
 
 use broadleaf_units::Geometry;
 

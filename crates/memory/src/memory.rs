@@ -5,7 +5,9 @@
 
 use crate::state::{OddBlocks, State};
 use crate::unpacked::Unpacked;
-use crate::{Block, BlockId, Change, GEOMETRY, Histories, PAGES_PER_BLOCK, PageMap, Shootdown};
+use crate::{
+    Block, BlockId, ByKind, Change, GEOMETRY, Histories, PAGES_PER_BLOCK, PageMap, Shootdown,
+};
 use broadleaf_policy::BackingKind;
 use broadleaf_units::{BlockNumber, SpaceId};
 use std::collections::BTreeMap;
@@ -37,7 +39,19 @@ pub struct Totals {
     /// File-backed ones.
     pub extra_disk_read_pages: u64,
     /// Clean pages in superpages that hold a dirty one.
-    pub false_dirty_pages: u64,
+    pub false_dirty_pages: ByKind,
+    /// Clean pages in superpages.
+    pub clean_pages_in_superpages: ByKind,
+}
+
+impl Totals {
+    /// Adds a superpage that stands at the end, of that kind and with so many pages, of which some are dirty.
+    pub(crate) fn add_superpage(&mut self, kind: BackingKind, pages: u64, dirty: u64) {
+        self.clean_pages_in_superpages.add(kind, pages - dirty);
+        if dirty > 0 {
+            self.false_dirty_pages.add(kind, pages - dirty);
+        }
+    }
 }
 
 /// The memory of one policy.
@@ -182,20 +196,29 @@ impl Memory {
         shootdown
     }
 
-    /// What it comes to, if the trace ends here.
-    pub fn totals(&self, histories: &Histories) -> Totals {
+    /// The totals, if the trace ends here. `kind_of` tells the kind of a block's first page.
+    pub fn totals(
+        &self,
+        histories: &Histories,
+        kind_of: impl Fn(BlockId) -> BackingKind,
+    ) -> Totals {
         let mut totals = Totals {
             extra_zeroed_pages: self.counters.zeroed_and_gone,
             extra_disk_read_pages: self.counters.read_and_gone,
-            false_dirty_pages: 0,
+            ..Totals::default()
         };
         for number in 0..self.states.len() {
-            let block = self.block(BlockId(number as u32), histories);
+            let id = BlockId(number as u32);
+            let block = self.block(id, histories);
             let (zeroed, read) = block.filled_counts(&PageMap::FULL);
             totals.extra_zeroed_pages += zeroed;
             totals.extra_disk_read_pages += read;
-            if block.promoted && block.dirty_pages > 0 {
-                totals.false_dirty_pages += PAGES_PER_BLOCK as u64 - u64::from(block.dirty_pages);
+            if block.promoted {
+                totals.add_superpage(
+                    kind_of(id),
+                    PAGES_PER_BLOCK as u64,
+                    block.dirty_pages.into(),
+                );
             }
         }
         totals

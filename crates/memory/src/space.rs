@@ -112,13 +112,19 @@ impl Space {
         let coverage = self.coverage(block, files, base);
         Facts {
             coverage,
-            backing: here.map_or(BackingKind::Anonymous, |mapping| mapping.backing.kind()),
+            backing: self.backing(page),
             writable: here.is_none_or(|mapping| mapping.rights.write),
             advised_against: self.advised.against.meets(block),
             advised_for: self.advised.for_them.covers(block),
             reservable: coverage == Coverage::Covered
                 || here.is_some_and(|mapping| mapping.may_grow_into(block)),
         }
+    }
+
+    /// What stands behind a page.
+    pub(crate) fn backing(&self, page: u64) -> BackingKind {
+        let mapping = self.mappings.at(page);
+        mapping.map_or(BackingKind::Anonymous, |mapping| mapping.backing.kind())
     }
 
     fn coverage(&self, block: Pages, files: &BTreeMap<FileId, u64>, base: PageSize) -> Coverage {

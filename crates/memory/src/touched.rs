@@ -1,40 +1,69 @@
 //! Which pages were ever referenced.
 
-use crate::{BlockId, PageMap};
+use crate::{BlockId, ByKind, PageMap};
+use broadleaf_policy::BackingKind;
+use std::ops::Sub;
+
+/// How many pages and blocks were ever referenced, by what they mapped at their first reference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Touches {
+    /// Distinct base pages.
+    pub pages: ByKind,
+    /// Distinct blocks.
+    pub blocks: ByKind,
+}
+
+impl Sub for Touches {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            pages: self.pages - other.pages,
+            blocks: self.blocks - other.blocks,
+        }
+    }
+}
 
 /// Which base pages of each block were ever referenced.
 #[derive(Clone, Debug, Default)]
-pub struct Touched(Vec<PageMap>);
+pub struct Touched {
+    pages: Vec<PageMap>,
+    touches: Touches,
+}
 
 impl Touched {
     /// None yet.
-    pub const fn new() -> Self {
-        Self(Vec::new())
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Makes room for blocks with ids below `count`.
     pub fn make_room(&mut self, count: usize) {
-        if self.0.len() < count {
-            self.0.resize(count, PageMap::EMPTY);
+        if self.pages.len() < count {
+            self.pages.resize(count, PageMap::EMPTY);
         }
     }
 
-    /// Notes a reference.
+    /// Notes a reference. Asks for the page's kind where the reference is its first.
     ///
     /// # Panics
     /// Where no room was made for the block.
     #[inline]
-    pub fn note(&mut self, block: BlockId, offset: usize) {
-        self.0[block.index()].set(offset);
+    pub fn note(&mut self, block: BlockId, offset: usize, kind: impl FnOnce() -> BackingKind) {
+        let pages = &mut self.pages[block.index()];
+        if pages.get(offset) {
+            return;
+        }
+        let kind = kind();
+        if pages.is_empty() {
+            self.touches.blocks.add(kind, 1);
+        }
+        pages.set(offset);
+        self.touches.pages.add(kind, 1);
     }
 
-    /// Distinct base pages.
-    pub fn pages(&self) -> u64 {
-        self.0.iter().map(|pages| u64::from(pages.count())).sum()
-    }
-
-    /// Distinct blocks.
-    pub fn blocks(&self) -> u64 {
-        self.0.iter().filter(|pages| !pages.is_empty()).count() as u64
+    /// What was referenced so far.
+    pub const fn touches(&self) -> Touches {
+        self.touches
     }
 }

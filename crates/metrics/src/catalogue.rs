@@ -109,10 +109,45 @@ pub const METRICS: &[Metric] = &[
         "base pages",
         "Pages never stored to, inside superpages that stand at the end of the trace and hold a page that was.",
     ),
+    cost(
+        "false_dirty_pages_anonymous",
+        "base pages",
+        "The part of false_dirty_pages in superpages of anonymous memory, shared memory included.",
+    ),
+    cost(
+        "false_dirty_pages_file",
+        "base pages",
+        "The part of false_dirty_pages in superpages of files.",
+    ),
+    cost(
+        "clean_pages_in_superpages",
+        "base pages",
+        "Pages never stored to, inside superpages that stand at the end of the trace; a superpage without any store counts all its pages. Zhu 2018 calls this count false dirty (tables 6.2 and 6.3, per region).",
+    ),
+    cost(
+        "clean_pages_in_superpages_anonymous",
+        "base pages",
+        "The part of clean_pages_in_superpages in superpages of anonymous memory, shared memory included.",
+    ),
+    cost(
+        "clean_pages_in_superpages_file",
+        "base pages",
+        "The part of clean_pages_in_superpages in superpages of files.",
+    ),
     fact(
         "touched_pages",
         "base pages",
         "Distinct base pages that the program referenced or the kernel populated.",
+    ),
+    fact(
+        "touched_pages_anonymous",
+        "base pages",
+        "The part of touched_pages that mapped no file at the first reference.",
+    ),
+    fact(
+        "touched_pages_file",
+        "base pages",
+        "The part of touched_pages that mapped a file at the first reference.",
     ),
     cost(
         "resident_pages",
@@ -128,6 +163,16 @@ pub const METRICS: &[Metric] = &[
         "regions",
         "blocks",
         "Superpage-aligned blocks that the program referenced.",
+    ),
+    fact(
+        "regions_anonymous",
+        "blocks",
+        "The part of regions in which the page that was referenced first mapped no file then.",
+    ),
+    fact(
+        "regions_file",
+        "blocks",
+        "The part of regions in which the page that was referenced first mapped a file then.",
     ),
     fact(
         "refusals",

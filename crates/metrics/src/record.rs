@@ -42,14 +42,32 @@ pub struct CellResult {
     pub extra_disk_read_pages: u64,
     /// Clean pages in superpages that hold a dirty one.
     pub false_dirty_pages: u64,
+    /// Those of anonymous memory.
+    pub false_dirty_pages_anonymous: u64,
+    /// Those of files.
+    pub false_dirty_pages_file: u64,
+    /// Clean pages in superpages.
+    pub clean_pages_in_superpages: u64,
+    /// Those of anonymous memory.
+    pub clean_pages_in_superpages_anonymous: u64,
+    /// Those of files.
+    pub clean_pages_in_superpages_file: u64,
     /// Distinct base pages touched.
     pub touched_pages: u64,
+    /// Those of anonymous memory.
+    pub touched_pages_anonymous: u64,
+    /// Those of files.
+    pub touched_pages_file: u64,
     /// Base-page frames held at the end.
     pub resident_pages: u64,
     /// The most base-page frames held at any one time.
     pub peak_resident_pages: u64,
     /// Blocks ever touched.
     pub regions: u64,
+    /// Those of anonymous memory.
+    pub regions_anonymous: u64,
+    /// Those of files.
+    pub regions_file: u64,
     /// How often the answer was "do not promote", by the reason's stable name.
     pub refusals: BTreeMap<String, u64>,
     /// What TLBs of other geometries would have missed; absent where nobody asked.
@@ -173,10 +191,19 @@ mod tests {
             "extra_zeroed_pages",
             "extra_disk_read_pages",
             "false_dirty_pages",
+            "false_dirty_pages_anonymous",
+            "false_dirty_pages_file",
+            "clean_pages_in_superpages",
+            "clean_pages_in_superpages_anonymous",
+            "clean_pages_in_superpages_file",
             "touched_pages",
+            "touched_pages_anonymous",
+            "touched_pages_file",
             "resident_pages",
             "peak_resident_pages",
             "regions",
+            "regions_anonymous",
+            "regions_file",
             "refusals",
         ];
         let mut rest = json.as_str();

@@ -33,10 +33,31 @@ fn print(policy: PolicySpec, counts: &Counts) {
         ("extra_zeroed_pages", counts.extra_zeroed_pages),
         ("extra_disk_read_pages", counts.extra_disk_read_pages),
         ("false_dirty_pages", counts.false_dirty_pages),
+        (
+            "false_dirty_pages_anonymous",
+            counts.false_dirty_pages_anonymous,
+        ),
+        ("false_dirty_pages_file", counts.false_dirty_pages_file),
+        (
+            "clean_pages_in_superpages",
+            counts.clean_pages_in_superpages,
+        ),
+        (
+            "clean_pages_in_superpages_anonymous",
+            counts.clean_pages_in_superpages_anonymous,
+        ),
+        (
+            "clean_pages_in_superpages_file",
+            counts.clean_pages_in_superpages_file,
+        ),
         ("touched_pages", counts.touched_pages),
+        ("touched_pages_anonymous", counts.touched_pages_anonymous),
+        ("touched_pages_file", counts.touched_pages_file),
         ("resident_pages", counts.resident_pages),
         ("peak_resident_pages", counts.peak_resident_pages),
         ("regions", counts.regions),
+        ("regions_anonymous", counts.regions_anonymous),
+        ("regions_file", counts.regions_file),
     ] {
         println!("{policy} {name} {count}");
     }

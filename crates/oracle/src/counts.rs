@@ -36,12 +36,30 @@ pub struct Counts {
     pub extra_disk_read_pages: u64,
     /// Clean pages inside superpages that stand at the end and hold at least one dirty page.
     pub false_dirty_pages: u64,
+    /// Those of anonymous memory.
+    pub false_dirty_pages_anonymous: u64,
+    /// Those of files.
+    pub false_dirty_pages_file: u64,
+    /// Clean pages inside superpages that stand at the end.
+    pub clean_pages_in_superpages: u64,
+    /// Those of anonymous memory.
+    pub clean_pages_in_superpages_anonymous: u64,
+    /// Those of files.
+    pub clean_pages_in_superpages_file: u64,
     /// Distinct pages referenced.
     pub touched_pages: u64,
+    /// Those that mapped no file at the first reference.
+    pub touched_pages_anonymous: u64,
+    /// Those that mapped a file at the first reference.
+    pub touched_pages_file: u64,
     /// Pages resident at the end.
     pub resident_pages: u64,
     /// The most pages that were ever resident at one time.
     pub peak_resident_pages: u64,
     /// Distinct blocks referenced.
     pub regions: u64,
+    /// Those whose page that was referenced first mapped no file then.
+    pub regions_anonymous: u64,
+    /// Those whose page that was referenced first mapped a file then.
+    pub regions_file: u64,
 }

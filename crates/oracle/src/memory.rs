@@ -204,7 +204,7 @@ impl Memory {
         }
     }
 
-    fn is_of_file(&mut self, space: SpaceId, page: u64) -> bool {
+    pub(crate) fn is_of_file(&mut self, space: SpaceId, page: u64) -> bool {
         let backing = self.mappings(space).backing(page);
         matches!(backing, Some(Backing::File { .. }))
     }
@@ -490,7 +490,7 @@ impl Memory {
 
     /// The figures of rules 20, 28 and 29 for what stands at the end.
     pub(crate) fn finish(mut self) -> (Counts, BTreeSet<BlockKey>) {
-        for block in self.blocks.values() {
+        for ((space, number), block) in std::mem::take(&mut self.blocks) {
             for page in block.pages.iter().flatten() {
                 match page.filled {
                     Some(Fill::Zeroed) => self.counts.extra_zeroed_pages += 1,
@@ -501,9 +501,22 @@ impl Memory {
             if block
                 .reservation
                 .is_some_and(|reservation| reservation.promoted)
-                && block.dirty() > 0
             {
-                self.counts.false_dirty_pages += 512 - block.dirty();
+                let file = self.is_of_file(space, number * 512);
+                let (clean, falsely_dirty) = match block.dirty() {
+                    0 => (512, 0),
+                    dirty => (512 - dirty, 512 - dirty),
+                };
+                let counts = &mut self.counts;
+                counts.clean_pages_in_superpages += clean;
+                counts.false_dirty_pages += falsely_dirty;
+                if file {
+                    counts.clean_pages_in_superpages_file += clean;
+                    counts.false_dirty_pages_file += falsely_dirty;
+                } else {
+                    counts.clean_pages_in_superpages_anonymous += clean;
+                    counts.false_dirty_pages_anonymous += falsely_dirty;
+                }
             }
         }
         self.counts.resident_pages = self.resident;

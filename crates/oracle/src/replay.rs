@@ -132,8 +132,7 @@ impl Replay {
     fn reference(&mut self, page: u64, store: bool, time: u64) {
         if self.last_touched != Some((self.space, page)) {
             self.last_touched = Some((self.space, page));
-            self.touched.insert((self.space, page));
-            self.regions.insert((self.space, page / 512));
+            self.note_touched(page);
         }
         let leaf = self.memory.touch(self.space, page, store, time);
         let found = self.memory.tlb.lookup(self.space, page, leaf);
@@ -160,10 +159,29 @@ impl Replay {
     fn populate(&mut self, pages: &Range<u64>, touch: KernelTouch) {
         for page in pages.clone() {
             if let Some(store) = self.memory.kernel_stores(self.space, page, touch) {
-                self.touched.insert((self.space, page));
-                self.regions.insert((self.space, page / 512));
+                self.note_touched(page);
                 self.memory.touch(self.space, page, store, self.time);
             }
+        }
+    }
+
+    /// Rule 27: a page is touched, of the kind that it has now where that is the first time.
+    fn note_touched(&mut self, page: u64) {
+        let file = self.memory.is_of_file(self.space, page);
+        let counts = &mut self.memory.counts;
+        if self.touched.insert((self.space, page)) {
+            *(if file {
+                &mut counts.touched_pages_file
+            } else {
+                &mut counts.touched_pages_anonymous
+            }) += 1;
+        }
+        if self.regions.insert((self.space, page / 512)) {
+            *(if file {
+                &mut counts.regions_file
+            } else {
+                &mut counts.regions_anonymous
+            }) += 1;
         }
     }
 

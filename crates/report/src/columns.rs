@@ -82,10 +82,31 @@ pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
             result.extra_disk_read_pages
         }),
         count("false_dirty_pages", |result| result.false_dirty_pages),
+        count("false_dirty_pages_anonymous", |result| {
+            result.false_dirty_pages_anonymous
+        }),
+        count("false_dirty_pages_file", |result| {
+            result.false_dirty_pages_file
+        }),
+        count("clean_pages_in_superpages", |result| {
+            result.clean_pages_in_superpages
+        }),
+        count("clean_pages_in_superpages_anonymous", |result| {
+            result.clean_pages_in_superpages_anonymous
+        }),
+        count("clean_pages_in_superpages_file", |result| {
+            result.clean_pages_in_superpages_file
+        }),
         count("touched_pages", |result| result.touched_pages),
+        count("touched_pages_anonymous", |result| {
+            result.touched_pages_anonymous
+        }),
+        count("touched_pages_file", |result| result.touched_pages_file),
         count("resident_pages", |result| result.resident_pages),
         count("peak_resident_pages", |result| result.peak_resident_pages),
         count("regions", |result| result.regions),
+        count("regions_anonymous", |result| result.regions_anonymous),
+        count("regions_file", |result| result.regions_file),
     ]);
     columns.extend(of_memory(results));
     columns.extend(refused(results, refusals));

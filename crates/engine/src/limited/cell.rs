@@ -5,8 +5,8 @@ use super::steps::{Step, Steps};
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
 use crate::stream::Stream;
-use broadleaf_memory::system::{Foreseen, Place, Sample, Spec, System};
-use broadleaf_memory::{Change, Pages, Shootdown};
+use broadleaf_memory::system::{Foreseen, Place, Sample, Spec, System, SystemTotals as Totals};
+use broadleaf_memory::{AddressSpaces, Change, Pages, Shootdown};
 use broadleaf_policy::Policy;
 use broadleaf_translation::charges::Candidate;
 use broadleaf_translation::{Evicted, Lookup, Machine, SpaceTag, Tlb};
@@ -38,6 +38,8 @@ pub(crate) struct Cell<'a> {
     pub(crate) charged: Option<Box<Charged>>,
     /// When memory was used up: the accesses before the one that found none.
     pub(crate) ended: Option<u64>,
+    /// The totals at that time, before mappings change further.
+    totals_when_ended: Option<Box<Totals>>,
     pub(crate) samples: Vec<Sample>,
     interval: u64,
     /// When the next is to be taken.
@@ -78,6 +80,7 @@ impl<'a> Cell<'a> {
             recorder: None,
             charged: charged.map(Box::new),
             ended: None,
+            totals_when_ended: None,
             samples: Vec::new(),
             interval: FIRST_INTERVAL,
             next_sample: 0,
@@ -309,6 +312,14 @@ impl<'a> Cell<'a> {
         charged.loaded(tag, self.system.base_page(page), level);
     }
 
+    /// The totals of its memory: at the end of what was replayed, or when memory was used up.
+    pub(super) fn totals(&self, spaces: &AddressSpaces) -> Totals {
+        match &self.totals_when_ended {
+            Some(totals) => Totals::clone(totals),
+            None => self.system.totals(spaces),
+        }
+    }
+
     /// Cycles of all walks so far.
     pub(crate) fn walk_cycles(&self) -> u64 {
         let walks = self.walks.iter().enumerate();
@@ -376,6 +387,8 @@ impl<'a> Cell<'a> {
             self.look_around(time);
         } else {
             self.ended = Some(time);
+            let totals = self.system.totals(&stream.spaces);
+            self.totals_when_ended = Some(Box::new(totals));
         }
         level.ok()
     }

@@ -36,7 +36,7 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
     let results = asked(results);
     Outcome {
         trace: TraceSummary {
-            pages: stream.touched_pages(),
+            pages: stream.touches().pages.total(),
             ..stream.summary.clone()
         },
         results,
@@ -77,7 +77,7 @@ pub(super) fn results(cells: &[Cell<'_>], stream: &Stream, plan: &Plan) -> Vec<C
 
 fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
     let counters = cell.system.counters();
-    let totals = cell.system.totals();
+    let totals = cell.totals(&stream.spaces);
     let mut walks = Walks::new();
     let mut page_sizes = BTreeMap::new();
     for (level, count) in cell.walks.iter().enumerate() {

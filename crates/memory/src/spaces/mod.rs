@@ -10,6 +10,7 @@ use crate::space::{Facts, Space};
 use crate::{
     Backing, Change, Extent, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages, Rights, Span,
 };
+use broadleaf_policy::BackingKind;
 use broadleaf_units::{BlockNumber, FileId, PageNumber, PageSize, SpaceId};
 use memories::Memories;
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,6 +140,16 @@ impl AddressSpaces {
                 let page = pages.start + offset as u64;
                 space.facts(pages, page, &self.files, GEOMETRY.base())
             }
+        }
+    }
+
+    /// What stands behind a page of a block.
+    pub fn backing(&self, block: BlockId, offset: usize) -> BackingKind {
+        let known = &self.known[block.index()];
+        let space = &self.spaces[known.space];
+        match known.facts {
+            Some(facts) if known.generation == space.generation => facts.backing,
+            _ => space.backing(Pages::of_block(known.number).start + offset as u64),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::System;
 use super::frame_table::File;
+use crate::AddressSpaces;
 use crate::frames::Contiguity;
 
 /// How memory stands at one time. Pages are base pages.
@@ -78,13 +79,13 @@ impl System<'_> {
         }
     }
 
-    /// What it comes to, if the trace ends here.
-    pub fn totals(&self) -> Totals {
+    /// What it comes to, if the trace ends here, where memory is mapped as `spaces` say.
+    pub fn totals(&self, spaces: &AddressSpaces) -> Totals {
         let mut totals = Totals {
             common: crate::Totals {
                 extra_zeroed_pages: self.counters.zeroed_and_gone,
                 extra_disk_read_pages: self.counters.read_and_gone,
-                false_dirty_pages: 0,
+                ..crate::Totals::default()
             },
             mappings: vec![0; self.sizes.levels()],
             in_swap: self.in_swap,
@@ -107,8 +108,9 @@ impl System<'_> {
                 totals.mappings[piece.level] += 1;
                 let pages = self.pages(piece.level);
                 let dirty = u64::from(self.tables.counts(at, pages).dirty);
-                if piece.level > 0 && dirty > 0 {
-                    totals.common.false_dirty_pages += pages - dirty;
+                if piece.level > 0 {
+                    let kind = self.facts(spaces, piece, at.page).backing;
+                    totals.common.add_superpage(kind, pages, dirty);
                 }
             }
         }
