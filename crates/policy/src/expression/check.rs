@@ -1,9 +1,10 @@
 //! Whether an expression means something: units, and what may be asked where.
 
+use super::deadline::{self, Deadline};
 use super::names::{Flag, Quantity};
 use super::rule::{Truth, Value};
 use super::tree::{Comparison, Node, Operator, Product, Sum, What};
-use super::{ExpressionError, Unit, deadline};
+use super::{ExpressionError, Unit};
 use crate::Refusal;
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -20,6 +21,8 @@ pub(super) struct Checker<'a> {
     pub(super) flags: Vec<Flag>,
     /// At which ages of a reservation a comparison begins to hold.
     pub(super) ages: Vec<(u64, Range<usize>)>,
+    /// Where the age of a reservation stands in comparisons that no one age decides.
+    pub(super) unsolved: Vec<Range<usize>>,
 }
 
 impl<'a> Checker<'a> {
@@ -29,6 +32,7 @@ impl<'a> Checker<'a> {
             quantities: Vec::new(),
             flags: Vec::new(),
             ages: Vec::new(),
+            unsolved: Vec::new(),
         }
     }
 
@@ -117,8 +121,10 @@ impl<'a> Checker<'a> {
                 String::from("nothing on either side depends on the block"),
             );
         }
-        if let Some(age) = deadline::age(comparison, &values, negated) {
-            self.ages.push((age, node.at.clone()));
+        match deadline::deadline(comparison, &values, negated) {
+            Deadline::None => {}
+            Deadline::At(age) => self.ages.push((age, node.at.clone())),
+            Deadline::Unknown => self.unsolved.extend(deadline::place(node).into_iter()),
         }
         let reason = reason(comparison, &values);
         Ok(Truth::Compare(comparison, Box::new(values), reason))

@@ -3,48 +3,132 @@
 use super::names::Quantity;
 use super::rule::Value;
 use super::tokens::MOST;
-use super::tree::Comparison;
+use super::tree::{Comparison, Node, Product, What};
+use super::trend::only_ceases;
+use crate::View;
+use core::ops::Range;
 
-/// The first age, in accesses, of which a comparison holds and of which it did not before; behind `not`, the first of which it does not hold. `None` where age is not compared
-/// with a constant, or where it holds from the start.
-pub(super) fn age(comparison: Comparison, values: &[Value; 2], negated: bool) -> Option<u64> {
-    let (comparison, limit) = match values {
-        [Value::Of(Quantity::Age), Value::Constant(limit)] => (comparison, *limit),
-        [Value::Constant(limit), Value::Of(Quantity::Age)] => (comparison.turned(), *limit),
-        _ => return None,
-    };
+/// What a comparison says about the age at which a reservation is to be asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deadline {
+    /// Nothing: it does not mention the age, or it holds from the start or never.
+    None,
+    /// The first age, in accesses, at which the comparison holds and before which it did not.
+    At(u64),
+    /// It begins to hold at an age that depends on the block.
+    Unknown,
+}
+
+/// The deadline of a comparison; behind `not`, the first age at which it does not hold.
+pub(super) fn deadline(comparison: Comparison, values: &[Value; 2], negated: bool) -> Deadline {
     let comparison = if negated {
         comparison.opposite()
     } else {
         comparison
     };
-    if !(0.0..=MOST).contains(&limit) {
+    match [form(&values[0]), form(&values[1])] {
+        [Form::Constant | Form::Other, Form::Constant | Form::Other] => return Deadline::None,
+        [Form::Constant | Form::Linear, Form::Constant | Form::Linear] => {}
+        // Time alone never makes it hold, and the policy is asked when something else does.
+        _ if only_ceases(comparison, values) => return Deadline::None,
+        _ => return Deadline::Unknown,
+    }
+    let age = match comparison {
+        Comparison::Equal => equality(values),
+        Comparison::Differs => equality(values).map(|age| age + 1),
+        ordered => first(ordered, values),
+    };
+    match age {
+        Some(age @ 1..) => Deadline::At(age),
+        Some(0) | None => Deadline::None,
+    }
+}
+
+/// Where the age first stands in an expression.
+pub(super) fn place(node: &Node) -> Option<Range<usize>> {
+    match &node.what {
+        What::Name(word) if Quantity::named(word) == Some(Quantity::Age) => Some(node.at.clone()),
+        What::Negative(part) | What::Not(part) => place(part),
+        What::Two(_, parts) => place(&parts[0]).or_else(|| place(&parts[1])),
+        _ => None,
+    }
+}
+
+/// How a value depends on the age of a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// It depends on nothing.
+    Constant,
+    /// It depends on the block, and not on the age.
+    Other,
+    /// It is a linear function of the age alone.
+    Linear,
+    /// It depends on the age in another way.
+    Mixed,
+}
+
+fn form(value: &Value) -> Form {
+    match value {
+        Value::Constant(_) => Form::Constant,
+        Value::Of(Quantity::Age) => Form::Linear,
+        Value::Of(_) | Value::Percent(_) => Form::Other,
+        Value::Negative(part) => form(part),
+        Value::Sum(_, parts) => match [form(&parts[0]), form(&parts[1])] {
+            [Form::Constant, other] | [other, Form::Constant] => other,
+            [left, right] if left == right => left,
+            _ => Form::Mixed,
+        },
+        Value::Product(product, parts) => match [form(&parts[0]), form(&parts[1])] {
+            [other, Form::Constant] => other,
+            [Form::Constant | Form::Other, Form::Other] => Form::Other,
+            [Form::Constant, other] if *product == Product::Times => other,
+            [Form::Other, Form::Constant | Form::Other] => Form::Other,
+            _ => Form::Mixed,
+        },
+    }
+}
+
+/// Whether a comparison of linear functions of the age holds at an age.
+fn holds(comparison: Comparison, values: &[Value; 2], age: u64) -> bool {
+    let view = View {
+        reservation_age: Some(age),
+        ..View::BLANK
+    };
+    comparison.holds(values[0].of(&view), values[1].of(&view))
+}
+
+/// The first age at which a comparison by order holds, where it does not hold from the start. Both sides are linear, so the comparison changes
+/// at most once, and the place is found by bisection.
+fn first(comparison: Comparison, values: &[Value; 2]) -> Option<u64> {
+    let (mut not_yet, mut already) = (0, MOST as u64);
+    if holds(comparison, values, not_yet) || !holds(comparison, values, already) {
         return None;
     }
-    // Rounds down, and is exact for whole numbers.
-    let whole = limit as u64;
-    let is_whole = whole as f64 == limit;
-    let age = match comparison {
-        Comparison::AtLeast | Comparison::Equal if is_whole => whole,
-        Comparison::AtLeast | Comparison::More => whole + 1,
-        Comparison::Differs if is_whole => whole + 1,
-        _ => return None,
+    while already - not_yet > 1 {
+        let middle = not_yet + (already - not_yet) / 2;
+        if holds(comparison, values, middle) {
+            already = middle;
+        } else {
+            not_yet = middle;
+        }
+    }
+    Some(already)
+}
+
+/// The first age at which both sides are equal.
+fn equality(values: &[Value; 2]) -> Option<u64> {
+    if holds(Comparison::Equal, values, 0) {
+        return Some(0);
+    }
+    let comparison = if holds(Comparison::Less, values, 0) {
+        Comparison::AtLeast
+    } else {
+        Comparison::AtMost
     };
-    (age > 0).then_some(age)
+    first(comparison, values).filter(|age| holds(Comparison::Equal, values, *age))
 }
 
 impl Comparison {
-    /// With its sides exchanged.
-    const fn turned(self) -> Self {
-        match self {
-            Self::Less => Self::More,
-            Self::AtMost => Self::AtLeast,
-            Self::More => Self::Less,
-            Self::AtLeast => Self::AtMost,
-            same => same,
-        }
-    }
-
     /// What holds of ages of which this one does not.
     const fn opposite(self) -> Self {
         match self {

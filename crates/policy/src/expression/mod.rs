@@ -23,6 +23,7 @@ mod rule;
 mod tests;
 mod tokens;
 mod tree;
+mod trend;
 mod unit;
 mod words;
 

@@ -138,6 +138,12 @@ fn needs(
             );
         }
     }
+    if let Some(at) = promotion.unsolved.first() {
+        return refused(
+            at,
+            "`age` can be compared with constants only, because a reservation is asked about when it reaches one age: write `age >= 1e6 and ...`",
+        );
+    }
     let mut ages = promotion.ages.iter();
     let age = ages.next().map(|(age, _)| *age);
     if let (Some(age), Some((_, at))) = (age, ages.find(|(other, _)| Some(*other) != age)) {

@@ -59,7 +59,7 @@ impl Product {
 }
 
 impl Comparison {
-    fn holds(self, left: f64, right: f64) -> bool {
+    pub(super) fn holds(self, left: f64, right: f64) -> bool {
         match self {
             Self::Less => left < right,
             Self::AtMost => left <= right,
@@ -73,7 +73,7 @@ impl Comparison {
 }
 
 impl Value {
-    fn of(&self, view: &View) -> f64 {
+    pub(super) fn of(&self, view: &View) -> f64 {
         match self {
             Self::Constant(number) => *number,
             Self::Of(quantity) => quantity.of(view),

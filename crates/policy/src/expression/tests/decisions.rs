@@ -162,7 +162,7 @@ fn what_has_no_value_holds_of_nothing() {
         ..VIEW
     };
     assert!(holds(
-        "misses * misses * misses > misses and age * misses > age",
+        "misses * misses * misses > misses and dirty * misses > dirty",
         old
     ));
 }
@@ -260,7 +260,26 @@ fn what_it_speaks_of_says_when_it_is_asked() {
         ("not (populated > 3 or age <= 1e6)", Some(1_000_001)),
         ("not not age < 1e6", None),
         ("not age >= 1e6", None),
-        ("age > populated / pages * 1e6", None),
+        ("populated / pages * 1e6 > age", None),
+        ("populated / pages * 1e6 - age * 2 >= -7", None),
+        ("not 2 * age >= populated / pages * 1e6", None),
+        ("age * 2 >= 2e6", Some(1_000_000)),
+        ("2 * age >= 2e6", Some(1_000_000)),
+        ("2e6 <= age * 2", Some(1_000_000)),
+        ("(age + age) / 2 >= 1e6", Some(1_000_000)),
+        ("age / 4 >= 250000", Some(1_000_000)),
+        ("age - 1e6 >= 0", Some(1_000_000)),
+        ("0 >= 1e6 - age", Some(1_000_000)),
+        ("-age <= -1e6", Some(1_000_000)),
+        ("3 * age >= age + 2e6", Some(1_000_000)),
+        ("age / 3 >= 333333.25", Some(1_000_000)),
+        ("not age * 2 < 2e6", Some(1_000_000)),
+        ("age * 2 == 7", None),
+        ("age * 2 == 14", Some(7)),
+        ("age * 2 != 14", Some(8)),
+        ("-age >= -1e6", None),
+        ("age - age >= 1", None),
+        ("0 * age >= 1", None),
         (
             "age > 1e6 or populated > 3 and age >= 1000001",
             Some(1_000_001),

@@ -135,6 +135,22 @@ const CASES: &[(&str, &str)] = &[
         "there are none with frames=any",
     ),
     (
+        "promote if ^age > populated / pages * 1e6",
+        "`age` can be compared with constants only",
+    ),
+    (
+        "promote if misses > 1 and 2 * (5 + ^age) * misses > age",
+        "`age` can be compared with constants only",
+    ),
+    (
+        "promote if not misses * 1000 > ^age",
+        "`age` can be compared with constants only",
+    ),
+    (
+        "promote if misses * 1000 == ^age",
+        "`age` can be compared with constants only",
+    ),
+    (
         "promote if age > 4 and dirty > 1 or ^age > 8",
         "it is asked about at 5 accesses already",
     ),
