@@ -4,6 +4,7 @@ use crate::Limits;
 use crate::limited::Layouts;
 use broadleaf_policy::{ParseError, Policy};
 use broadleaf_translation::Machine;
+use broadleaf_units::PageSize;
 
 /// How many blocks a replay keeps unless told, those of each policy counted by themselves: 192 MiB of them, and up to 1.6 GiB of what is kept of each block once.
 /// Enough for nineteen policies on a program that uses 800 GiB, and few enough that a trace of nothing but far-apart pages does not
@@ -56,6 +57,18 @@ pub enum PlanError {
         /// The size.
         size: String,
     },
+    /// A machine has base pages only, and a policy makes superpages.
+    #[error(
+        "policy {policy} makes {size} pages, and the machine {machine} has none: leave the policy out, or choose a machine with {size} pages"
+    )]
+    NoSuperpages {
+        /// The policy's name.
+        policy: String,
+        /// The machine's name.
+        machine: String,
+        /// The size.
+        size: String,
+    },
     /// A policy depends on frames, and memory is not modelled down to them.
     #[error(
         "{policy} lives on frames of memory: say how much there is with --memory (--memory unlimited if it is not to run short)"
@@ -81,21 +94,10 @@ impl Plan {
     /// A plan of these policies, in the order in which their results are wanted, on these machines.
     ///
     /// # Errors
-    /// Where there are none, or a machine cannot hold 4 KiB and 2 MiB pages.
+    /// Where there are none, or a machine lacks 4 KiB pages, or 2 MiB pages that a policy makes.
     pub fn new(policies: Vec<Box<dyn Policy>>, machines: Vec<Machine>) -> Result<Self, PlanError> {
         for machine in &machines {
-            for size in [
-                broadleaf_units::PageSize::SIZE_4K,
-                broadleaf_units::PageSize::SIZE_2M,
-            ] {
-                if !machine.design.sizes().contains(&size) {
-                    let size = size.short_name().to_string();
-                    return Err(PlanError::MissingSize {
-                        machine: machine.name.clone(),
-                        size,
-                    });
-                }
-            }
+            check_sizes(machine, &policies)?;
         }
         if let Some(policy) = policies.iter().find(|policy| policy.needs().needs_frames()) {
             let policy = policy.name();
@@ -293,4 +295,30 @@ impl Plan {
     pub fn machines(&self) -> &[Machine] {
         &self.machines
     }
+}
+
+/// Refuses a machine that lacks a page size of policies that need no frames: 4 KiB and, where a policy makes superpages, 2 MiB.
+fn check_sizes(machine: &Machine, policies: &[Box<dyn Policy>]) -> Result<(), PlanError> {
+    let sizes = machine.design.sizes();
+    let [base, superpage] = [PageSize::SIZE_4K, PageSize::SIZE_2M];
+    let name = |size: PageSize| size.short_name().to_string();
+    let missing = if !sizes.contains(&base) {
+        base
+    } else if sizes.contains(&superpage) {
+        return Ok(());
+    } else if sizes.len() > 1 {
+        superpage
+    } else if let Some(policy) = policies.iter().find(|policy| policy.promotes()) {
+        return Err(PlanError::NoSuperpages {
+            policy: policy.name(),
+            machine: machine.name.clone(),
+            size: name(superpage),
+        });
+    } else {
+        return Ok(());
+    };
+    Err(PlanError::MissingSize {
+        machine: machine.name.clone(),
+        size: name(missing),
+    })
 }

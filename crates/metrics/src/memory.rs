@@ -28,6 +28,8 @@ pub struct MemoryAsked {
     pub seed: u64,
     /// The traces that were replayed before in the same memory, in order.
     pub after: Vec<RanBefore>,
+    /// How many accesses the program was taken to make per second: the time scale of daemons.
+    pub accesses_per_second: u64,
     /// What things cost, in cycles, by the names that `--costs` knows.
     pub costs: BTreeMap<String, u64>,
     /// The names of those that are not what they are unless one says otherwise.

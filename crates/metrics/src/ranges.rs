@@ -113,7 +113,7 @@ pub struct AdvisedMapping {
     pub start: u64,
     /// The byte behind the last.
     pub end: u64,
-    /// Path of the file, where it is one of a file and the trace names that.
+    /// Path of the file, where it is a mapping of a file or static data, and the trace names that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The file's byte that stands at the first byte of the range.
@@ -134,6 +134,8 @@ pub enum BackingName {
     Stack,
     /// Memory that processes share.
     SharedMemory,
+    /// A program's or library's static data that begins as zeroes (`.bss`): the file names it, and holds none of it.
+    StaticData,
     /// A file.
     File,
     /// What the kernel provides.
@@ -148,6 +150,7 @@ impl BackingName {
             Self::Heap => "heap",
             Self::Stack => "stack",
             Self::SharedMemory => "shared memory",
+            Self::StaticData => "static data",
             Self::File => "file",
             Self::Kernel => "kernel",
         }

@@ -122,6 +122,11 @@ pub trait Policy: Send + Sync {
         Needs::default()
     }
 
+    /// Whether it makes superpages at all.
+    fn promotes(&self) -> bool {
+        !self.needs().sizes.is_none()
+    }
+
     /// What to do with the block.
     fn decide(&self, point: Point, view: &View) -> Verdict;
 

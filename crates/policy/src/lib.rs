@@ -26,8 +26,8 @@ pub use contract::{BackingKind, Coverage, Point, Policy, Verdict};
 pub use error::ParseError;
 pub use expression::{Expression, ExpressionError, FORM, Flag, Form, Line, Quantity, Unit};
 pub use needs::{
-    Beyond, Charges, Copies, Cycles, Effort, Foresight, Needs, Order, PageDaemon, Placement, Scan,
-    Search, Sizes,
+    Beyond, Charges, Copies, Cycles, Effort, Foresight, NOMINAL_RATE, Needs, Order, PageDaemon,
+    Placement, Scan, Search, Sizes,
 };
 pub use parameter::{Kind, Parameter, Value};
 pub use parse::parse;

@@ -11,6 +11,9 @@ pub struct Needs {
     pub placement: Placement,
     /// Which page sizes are used beside the base page: those of the set that the machine has.
     pub sizes: Sizes,
+    /// Whether the kernel allocates extents of these sizes even where the TLB holds no such page: the TLB then holds smaller pages of an extent (multi-size THP
+    /// on x86-64). It goes for sizes that are named and smaller than the machine's smallest page of at least 2 MiB.
+    pub allocates_sizes: bool,
     /// With [`Placement::Reserved`]: ask for a larger piece too where the verdict on a smaller one was not to promote.
     pub every_size: bool,
     /// When the pages of a block are copied together to make a superpage of it.
@@ -164,7 +167,7 @@ pub enum Cycles {
     All,
 }
 
-/// What a block that is no superpage is charged with at TLB misses (Romer 1995, section 3.2). Where it is nothing, misses are not told.
+/// What a block that is no superpage is charged with at TLB misses (Romer 1995, section 6.1). Where it is nothing, misses are not told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charges {
     /// Every miss of a page in it ([`crate::View::misses`]).
@@ -265,10 +268,13 @@ impl Sizes {
     }
 }
 
+/// How many accesses per second periods are given for. The default of a period that its source has in seconds is that many accesses for each second.
+pub const NOMINAL_RATE: u64 = 1_000_000_000;
+
 /// A daemon that goes round the address spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scan {
-    /// From one turn to the next, in accesses.
+    /// From one turn to the next, in accesses of a program that makes [`NOMINAL_RATE`] of them per second.
     pub period: u64,
     /// How many base pages it looks at in a turn. 0 is all that there are.
     pub pages: u64,

@@ -1,7 +1,7 @@
 //! What a policy can be told in its name: numbers, words and sets of page sizes.
 
-use crate::written::{Number, number, sizes, write_number, write_sizes};
-use crate::{ParseError, Sizes};
+use crate::written::{Number, number, period, sizes, write_number, write_sizes};
+use crate::{NOMINAL_RATE, ParseError, Sizes};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -69,6 +69,20 @@ impl Parameter {
         }
     }
 
+    /// The unit of a period, which may be given in seconds too.
+    const PERIOD: &str = "accesses, or time such as 10s or 100ms";
+
+    /// The time between two turns of a daemon, in accesses at [`NOMINAL_RATE`].
+    pub(crate) const fn period(
+        name: &'static str,
+        least: u64,
+        default: u64,
+        meaning: &'static str,
+    ) -> Self {
+        let most = 1_000_000_000_000_000_000;
+        Self::number(name, Self::PERIOD, (least, most), default, meaning)
+    }
+
     /// One of the words, the first of which is the default.
     pub(crate) const fn word(
         name: &'static str,
@@ -109,7 +123,12 @@ impl Parameter {
             Kind::Number { unit, least, most } => {
                 // A family has one number, which needs no name.
                 let parameter = self.default.map(|_| self.name);
-                match number(text) {
+                let read = if unit == Self::PERIOD {
+                    period(text, NOMINAL_RATE)
+                } else {
+                    number(text)
+                };
+                match read {
                     Number::Is(value) if (least..=most).contains(&value) => {
                         Ok(Value::Number(value))
                     }

@@ -29,6 +29,24 @@ pub(crate) fn number(text: &str) -> Number {
     }
 }
 
+/// Reads a period: a number of accesses, or of seconds (`10s`) or milliseconds (`100ms`) at `rate` accesses per second.
+pub(crate) fn period(text: &str, rate: u64) -> Number {
+    let (digits, unit) = if let Some(digits) = text.strip_suffix("ms") {
+        (digits, rate / 1000)
+    } else if let Some(digits) = text.strip_suffix('s') {
+        (digits, rate)
+    } else {
+        (text, 1)
+    };
+    match number(digits) {
+        Number::Is(value) => match value.checked_mul(unit) {
+            Some(value) => Number::Is(value),
+            None => Number::TooLarge,
+        },
+        other => other,
+    }
+}
+
 /// Writes a number as [`number`] reads it, the shorter way: three zeroes or more at the end become an exponent.
 pub(crate) fn write_number(value: u64) -> String {
     let (mut digits, mut exponent) = (value, 0);

@@ -61,7 +61,7 @@ impl IndexFunction {
         Ok(Self { fields })
     }
 
-    /// Reads `va[15:12]`, `va[18:12] ^ va[25:19]` or `none`.
+    /// Reads `va[15:12]`, `va[18:12] ^ va[25:19]`, `va[16]` (one bit) or `none`.
     ///
     /// # Errors
     /// A sentence that says what is wrong.
@@ -71,7 +71,7 @@ impl IndexFunction {
         }
         let field = |part: &str| {
             let inside = part.trim().strip_prefix("va[")?.strip_suffix(']')?;
-            let (high, low) = inside.split_once(':')?;
+            let (high, low) = inside.split_once(':').unwrap_or((inside, inside));
             Some(BitField {
                 high: high.trim().parse().ok()?,
                 low: low.trim().parse().ok()?,
@@ -169,6 +169,12 @@ mod tests {
     fn ranges_and_exclusive_or() {
         assert_eq!(set("va[15:12]", 0xffff_0000_5000), 5);
         assert_eq!(set("va[24:22]", 7 << 21), 3);
+        assert_eq!(set("va[16]", 1 << 16), 1);
+        assert_eq!(set("va[16] ^ va[20:20]", 1 << 16 | 1 << 20), 0);
+        assert_eq!(
+            IndexFunction::parse("va[16]"),
+            IndexFunction::parse("va[16:16]")
+        );
         assert_eq!(
             set("va[18:12] ^ va[25:19]", (0x55 << 12) | (0x0f << 19)),
             0x5a

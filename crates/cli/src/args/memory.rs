@@ -6,7 +6,7 @@ use broadleaf_engine::Costs;
 use clap::{Args, ValueEnum};
 
 use crate::commands::costs::costs;
-use crate::commands::memory::{Amount, part, swap};
+use crate::commands::memory::{Amount, part, rate, swap};
 
 /// How much memory there is, and how it stands at first.
 #[derive(Debug, Args)]
@@ -83,6 +83,13 @@ pub(crate) struct Memory {
         requires = "memory"
     )]
     pub(crate) files: FilesAt,
+
+    /// Set how many accesses the program makes per second: 1e9/s, 2e8
+    ///
+    /// Daemons such as khugepaged have a period in seconds. The rate makes accesses of it. Divide the accesses that `broadleaf info` shows by the
+    /// seconds that the program runs without a recorder. A note says which daemon had no turn because the trace is shorter than its period.
+    #[arg(long, value_name = "N/s", default_value = "1e9/s", value_parser = rate, requires = "memory")]
+    pub(crate) rate: u64,
 
     /// What things cost, in cycles, where it is not what they cost otherwise: disk=30000,fault=900 [default: fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,demotion=18000,migration=3000,prefetch=100,capacity=2470]
     ///

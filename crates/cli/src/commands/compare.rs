@@ -74,10 +74,13 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         curves: options.curve,
     };
     // People read every policy against these two, whether they asked for them or not.
-    let extra: &[&str] = if options.format == CompareFormat::Table {
-        &[BASELINE, REFERENCE]
-    } else {
-        &[]
+    let has_superpages = |machine: &Machine| machine.design.sizes().len() > 1;
+    let extra: &[&str] = match options.format {
+        CompareFormat::Table if request.machines.iter().all(has_superpages) => {
+            &[BASELINE, REFERENCE]
+        }
+        CompareFormat::Table => &[BASELINE],
+        _ => &[],
     };
     let mut answer = compare(request, extra)?;
     // Results go by what a policy says, which tells anybody what was replayed; who named it looks for the name.

@@ -76,6 +76,16 @@ pub(crate) fn part(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{text:?} is no part of a whole: write it as 30% or 0.3"))
 }
 
+/// Accesses per second: `1e9/s`, `250000000` or `2.5e8/s`.
+pub(crate) fn rate(text: &str) -> Result<u64, String> {
+    let number = text.strip_suffix("/s").unwrap_or(text).trim();
+    let rate = number.parse::<f64>().ok();
+    let rate = rate.filter(|rate| (1.0..=1e15).contains(rate));
+    rate.map(|rate| rate.round() as u64).ok_or_else(|| {
+        format!("{text:?} is no rate: write accesses per second from 1 to 1e15, as 1e9/s or 2.5e8")
+    })
+}
+
 /// The limits that were asked for, and what the program holds where they are a part of that; `None` where memory is not to be modelled down to the frame.
 pub(crate) fn limits(
     asked: &Memory,
@@ -113,6 +123,7 @@ pub(crate) fn limits(
         };
     }
     limits.code = asked.code;
+    limits.rate = asked.rate;
     limits.files = match asked.files {
         FilesAt::Disk => Files::OnDisk,
         FilesAt::Memory => Files::InMemory,
@@ -151,6 +162,7 @@ pub(crate) fn told(asked: &Memory, limits: &Limits, footprint_bytes: Option<u64>
         movable,
         seed,
         after: Vec::new(),
+        accesses_per_second: limits.rate,
         costs: costs::by_name(&limits.costs),
         costs_changed: costs::changed(&limits.costs),
     }

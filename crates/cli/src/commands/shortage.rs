@@ -180,7 +180,20 @@ pub(crate) fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Ve
     for machine in machines {
         let mut lacking: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for policy in policies {
-            for size in lacks(policy.needs().sizes, machine.design.sizes()) {
+            if !policy.promotes() {
+                continue;
+            }
+            let sizes = lacks(policy.needs().sizes, machine.design.sizes());
+            if policy.needs().allocates_sizes && !sizes.is_empty() {
+                notes.push(format!(
+                    "{} has no translations for {}: {} allocates such extents all the same, and the TLB holds smaller pages of them",
+                    machine.name,
+                    sizes.join(", "),
+                    policy.name()
+                ));
+                continue;
+            }
+            for size in sizes {
                 lacking.entry(size).or_default().push(policy.name());
             }
         }
@@ -205,7 +218,11 @@ pub(crate) fn refuse_lacking(
     for policy in policies {
         let named = policy.needs().sizes;
         let is_named = matches!(named, Sizes::These(sizes) if sizes != 0);
-        if !is_named || machines.iter().any(|machine| has_some(named, machine)) {
+        // What the TLB lacks, such a kernel allocates all the same.
+        if !is_named
+            || policy.needs().allocates_sizes
+            || machines.iter().any(|machine| has_some(named, machine))
+        {
             continue;
         }
         let has = machines.iter().map(|machine| {

@@ -30,6 +30,8 @@ pub(crate) struct Cell<'a> {
     /// Up to the end of the last visit, those before the trace left out.
     pub(crate) instructions: u64,
     pub(crate) second_hits: u64,
+    /// By level: the size of the translations that the TLB holds for pages of that level. It is smaller where the TLB holds no pages so large.
+    translated: Vec<PageSize>,
     /// By level.
     pub(crate) walks: Vec<u64>,
     /// What writes down what happens, where superpages are to be chosen. No TLB is looked at then.
@@ -58,6 +60,13 @@ impl<'a> Cell<'a> {
         foreseen: Option<Foreseen<'a>>,
     ) -> Self {
         let system = System::new(policy, spec, foreseen);
+        let translated = (0..spec.sizes.levels())
+            .map(|level| {
+                let held = machine.design.sizes().iter().copied();
+                let size = system.size(level);
+                held.filter(|held| *held <= size).max().unwrap_or(spec.base)
+            })
+            .collect();
         let charged = Charged::new(
             &policy.needs(),
             spec.base,
@@ -76,6 +85,7 @@ impl<'a> Cell<'a> {
             tag: (SpaceId(u32::MAX), SpaceTag::default()),
             instructions: 0,
             second_hits: 0,
+            translated,
             walks: vec![0; spec.sizes.levels()],
             recorder: None,
             charged: charged.map(Box::new),
@@ -215,7 +225,7 @@ impl<'a> Cell<'a> {
             Lookup::Second => self.second_hits += 1,
             Lookup::Miss => {
                 self.walks[level] += 1;
-                self.tlb.fill(tag, page, self.system.size(level));
+                self.tlb.fill(tag, page, self.translated[level]);
             }
         }
         Some(())
@@ -307,7 +317,7 @@ impl<'a> Cell<'a> {
 
     /// Brings the translation of a page of that level into the TLB, where it is not.
     fn load(&mut self, charged: &mut Charged, tag: SpaceTag, page: PageNumber, level: usize) {
-        let size = self.system.size(level);
+        let size = self.translated[level];
         (self.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
         charged.loaded(tag, self.system.base_page(page), level);
     }
@@ -320,13 +330,18 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// The size of the translations that the TLB holds for pages of a level.
+    pub(super) fn translated(&self, level: usize) -> PageSize {
+        self.translated[level]
+    }
+
     /// Cycles of all walks so far.
     pub(crate) fn walk_cycles(&self) -> u64 {
         let walks = self.walks.iter().enumerate();
         walks
             .map(|(level, walks)| {
                 // A machine has no size without a cost.
-                walks * self.machine.costs.of(self.system.size(level)).unwrap_or(0)
+                walks * self.machine.costs.of(self.translated[level]).unwrap_or(0)
             })
             .sum()
     }
@@ -415,7 +430,10 @@ impl<'a> Cell<'a> {
                     let Some(tag) = self.tags.get(&space).copied() else {
                         continue;
                     };
-                    self.tlb.invalidate(tag, first, size);
+                    // An extent that the TLB holds as smaller pages has no translation of its own.
+                    if self.translated.contains(&size) {
+                        self.tlb.invalidate(tag, first, size);
+                    }
                     if let Some(charged) = &mut charged
                         && let Some(level) = self.system.level_of(size)
                     {

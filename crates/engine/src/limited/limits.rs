@@ -3,10 +3,10 @@
 use broadleaf_memory::frames::{Layout, MOST_ORDER, Start, StartError, room_for};
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, Spec};
-use broadleaf_policy::{Needs, Policy, Sizes as Wanted};
+use broadleaf_policy::{NOMINAL_RATE, Needs, Policy, Sizes as Wanted};
 use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many frames there are at most: as many as have a place on the lists of the page daemon.
@@ -27,6 +27,8 @@ pub struct Limits {
     pub costs: Costs,
     /// Whether pages that instructions are fetched from are in this memory too, where a trace tells of them.
     pub code: bool,
+    /// How many accesses the program makes per second: the time scale of policies' daemons.
+    pub rate: u64,
 }
 
 impl Limits {
@@ -39,6 +41,7 @@ impl Limits {
             files: Files::default(),
             costs: Costs::default(),
             code: false,
+            rate: NOMINAL_RATE,
         }
     }
 
@@ -65,10 +68,17 @@ impl Limits {
             Wanted::Block => block == Some(*size),
             wanted => wanted.holds(size.shift()),
         };
-        let larger = sizes[1..].iter().filter(used);
-        let orders: Vec<u8> = std::iter::once(0)
-            .chain(larger.map(|size| size.shift() - base.shift()))
-            .collect();
+        let mut shifts: BTreeSet<u8> = sizes.iter().filter(used).map(|size| size.shift()).collect();
+        if needs.allocates_sizes
+            && let Wanted::These(_) = needs.sizes
+        {
+            // A kernel allocates extents up to the size that a whole page table maps.
+            let smaller = 0..block.unwrap_or(&PageSize::SIZE_2M).shift();
+            shifts.extend((smaller).filter(|shift| needs.sizes.holds(*shift)));
+        }
+        shifts.insert(base.shift());
+        let larger = shifts.range(base.shift()..);
+        let orders: Vec<u8> = larger.map(|shift| shift - base.shift()).collect();
         let sizes = Sizes::new(&orders).map_err(|error| error.to_string())?;
         let frames = self.memory >> base.shift();
         if frames > MOST_FRAMES {
@@ -101,6 +111,7 @@ impl Limits {
             swap: self.swap >> base.shift(),
             files: self.files,
             costs: self.costs,
+            rate: self.rate,
         })
     }
 

@@ -9,6 +9,7 @@ use crate::stream::Stream;
 use crate::{Outcome, Plan};
 use broadleaf_memory::system::Sample;
 use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, Tlbmcpi, TraceSummary, Walks};
+use broadleaf_policy::NOMINAL_RATE;
 use std::collections::BTreeMap;
 
 /// What a replay found.
@@ -25,6 +26,11 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
     let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
         best.iter().map(|number| all[*number].clone()).collect()
     };
+    let idle = idle_daemons(
+        best.iter().map(|number| &cast.cells[*number]),
+        &stream,
+        plan,
+    );
     let mut results = results(&cast.cells, &stream, plan);
     for (cell, times) in distances(&cast, &best) {
         if let Some(memory) = &mut results[cell].memory {
@@ -41,9 +47,45 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
         },
         results,
         interim,
-        notes: notes(&stream),
+        notes: notes(&stream).into_iter().chain(idle).collect(),
         choices: told.collect(),
     }
+}
+
+/// A note for each policy whose daemon had no turn.
+fn idle_daemons<'c, 'a: 'c>(
+    cells: impl Iterator<Item = &'c Cell<'a>>,
+    stream: &Stream,
+    plan: &Plan,
+) -> Vec<String> {
+    let rate = plan.limits().map_or(NOMINAL_RATE, |limits| limits.rate);
+    let accesses = grouped(stream.summary.accesses);
+    let mut notes = Vec::new();
+    for cell in cells {
+        let idle = cell.ended.is_none() && cell.system.counters().daemon_turns == 0;
+        if !idle || cell.policy.needs().scan.is_none() {
+            continue;
+        }
+        let (policy, period) = (cell.policy.name(), cell.system.scan_period());
+        let seconds = period as f64 / rate as f64;
+        let note = format!(
+            "policy {policy}: its daemon did not run: the trace of {accesses} accesses is shorter than the daemon's period of {} accesses. That is {seconds} s at {} accesses per second; --rate sets the program's rate",
+            grouped(period),
+            grouped(rate)
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// A number with commas between groups of three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
+    groups.join(",")
 }
 
 /// How many times the cycles of the first policy on the same machine that had foresight each of these cells took.
@@ -82,7 +124,7 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
     let mut page_sizes = BTreeMap::new();
     for (level, count) in cell.walks.iter().enumerate() {
         let size = cell.system.size(level);
-        walks.add(size, *count);
+        walks.add(cell.translated(level), *count);
         page_sizes.insert(size.bytes(), totals.mappings[level]);
     }
     let ended = cell.ended.map(|time| stream.since_begun(time));

@@ -59,6 +59,8 @@ pub struct SystemCounters {
     pub promotion_cycles: u64,
     /// Of these, cycles of promotions that copied, or had the price of that.
     pub copy_cycles: u64,
+    /// Turns that the policy's daemon took.
+    pub daemon_turns: u64,
     /// Cycles that daemons took beside the program.
     pub daemon_cycles: u64,
 }

@@ -112,6 +112,8 @@ pub struct System<'a> {
     /// The size of an extent that was asked for in vain, until the compacting daemon has seen to it.
     wanted: Option<usize>,
     next_scan: u64,
+    /// How many accesses lie between two turns of the policy's daemon.
+    scan_period: u64,
     scan_from: (SpaceId, u64),
     compact_from: u64,
     /// Frames given out that hold zeroes already, and were not yet taken for zeroed.
@@ -131,6 +133,7 @@ impl<'a> System<'a> {
     /// The memory of a machine before a trace begins. `foreseen` is what is known of it ([`Needs::foresight`]).
     pub fn new(policy: &'a dyn Policy, spec: &Spec, foreseen: Option<Foreseen<'a>>) -> Self {
         let needs = policy.needs();
+        let scan_period = (needs.scan).map_or(u64::MAX, |scan| spec.accesses_in(scan.period));
         let mut movable = Runs::new();
         let mut wired = 0;
         for occupied in &spec.start.occupied {
@@ -176,7 +179,8 @@ impl<'a> System<'a> {
             low,
             high: 2 * low,
             wanted: None,
-            next_scan: needs.scan.map_or(u64::MAX, |scan| scan.period),
+            next_scan: scan_period,
+            scan_period,
             scan_from: (SpaceId(0), 0),
             compact_from: 0,
             zeroed_given: 0,
@@ -232,6 +236,11 @@ impl<'a> System<'a> {
             start: first << shift,
             end: (first + pages) << shift,
         }
+    }
+
+    /// How many accesses lie between two turns of the policy's daemon; `u64::MAX` where it has none.
+    pub const fn scan_period(&self) -> u64 {
+        self.scan_period
     }
 
     /// The size of the pages of a level.

@@ -46,7 +46,8 @@ impl System<'_> {
             self.next_scan = u64::MAX;
             return;
         };
-        self.next_scan = self.next_scan.saturating_add(scan.period.max(1));
+        self.next_scan = self.next_scan.saturating_add(self.scan_period);
+        self.counters.daemon_turns += 1;
         let before = std::mem::take(&mut self.fault_cycles);
         self.zero_ahead(scan.period);
         let candidates = self.go_round(spaces, &scan);
@@ -59,7 +60,7 @@ impl System<'_> {
         self.counters.daemon_cycles += std::mem::replace(&mut self.fault_cycles, before);
     }
 
-    /// Zeroes free frames, as many as a period allows.
+    /// Zeroes free frames, as many as a period allows, whatever number of accesses the period has.
     fn zero_ahead(&mut self, period: u64) {
         let frames = (u128::from(self.needs.zeroed_ahead) * u128::from(period) / 1_000_000) as u64;
         let zeroed = self.buddy.zero_some(frames);

@@ -2,6 +2,7 @@
 
 use crate::frames::Layout;
 use crate::population::Sizes;
+use broadleaf_policy::NOMINAL_RATE;
 use broadleaf_units::PageSize;
 use std::sync::Arc;
 
@@ -20,6 +21,16 @@ pub struct Spec {
     pub files: Files,
     /// What things cost.
     pub costs: Costs,
+    /// How many accesses the program makes per second: the time scale of daemons, whose periods are given for [`NOMINAL_RATE`].
+    pub rate: u64,
+}
+
+impl Spec {
+    /// How many accesses of the program lie in a period.
+    pub(crate) fn accesses_in(&self, period: u64) -> u64 {
+        let accesses = u128::from(period) * u128::from(self.rate) / u128::from(NOMINAL_RATE);
+        u64::try_from(accesses).unwrap_or(u64::MAX).max(1)
+    }
 }
 
 /// Where the pages of files are at first.

@@ -7,7 +7,7 @@ use broadleaf_memory::frames::Start;
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, OutOfMemory, Place, Spec, System, SystemCounters};
 use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages, Rights};
-use broadleaf_policy::{Order, Policy, Scan};
+use broadleaf_policy::{NOMINAL_RATE, Order, Policy, Scan};
 use broadleaf_units::{FileId, PageSize, SpaceId};
 use std::ops::Range;
 
@@ -57,6 +57,7 @@ pub(crate) fn spec(orders: &[u8], frames: u64) -> Spec {
         swap: 1 << 20,
         files: Files::OnDisk,
         costs: Costs::default(),
+        rate: NOMINAL_RATE,
     }
 }
 

@@ -82,7 +82,6 @@ fn form(value: &Value) -> Form {
             [other, Form::Constant] => other,
             [Form::Constant | Form::Other, Form::Other] => Form::Other,
             [Form::Constant, other] if *product == Product::Times => other,
-            [Form::Other, Form::Constant | Form::Other] => Form::Other,
             _ => Form::Mixed,
         },
     }

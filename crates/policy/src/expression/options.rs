@@ -24,12 +24,11 @@ pub(super) const OPTIONS: &[Parameter] = &[
         false,
         "Whether a block becomes a superpage too where it has no reservation or its pages lie elsewhere: they are copied together.",
     ),
-    Parameter::number(
+    Parameter::period(
         "scan",
-        "accesses",
-        (0, 1_000_000_000_000_000_000),
         0,
-        "How many accesses lie between two rounds of a daemon that asks about all blocks; 0 is no daemon.",
+        0,
+        "The time between two rounds of a daemon that asks about all blocks; 0 is no daemon. Accesses are those of a program that makes 1e9 per second; --rate gives another rate.",
     ),
 ];
 

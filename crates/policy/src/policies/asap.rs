@@ -13,7 +13,7 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "promote a piece, by copying, as soon as every base page of it was referenced",
     explanation: "The fault that brings the last page of a piece in copies its pages together into the largest piece of which all pages are there. It knows nothing of TLB misses: what is used once \
                   is copied as what is used for ever, and memory that fills from one end to the other is copied again at each size. With a smaller part, pages are filled in that nobody asked for.",
-    source: "Romer 1995, section 7.1 (ASAP)",
+    source: "Romer 1995, section 7.4 (ASAP)",
     parameters: &[
         Parameter::sizes(
             "sizes",
@@ -48,7 +48,7 @@ pub(crate) const HALF: Entry = Entry {
     summary: "promote 64 KiB, by copying, as soon as half of its base pages were referenced",
     explanation: "As asap, with 64 KiB pages beside the base page and no others, and at half of a piece: the other half is filled in with pages that nobody asked for yet. It is \
                   asap(sizes=64k,part=50) under the name that its source gives it.",
-    source: "Romer 1995, section 7.1 (ASAP-4-64)",
+    source: "Romer 1995, section 7.4 (ASAP-4-64)",
     parameters: &[],
     examples: &["asap-4-64"],
     by_default: false,

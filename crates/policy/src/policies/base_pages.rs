@@ -24,6 +24,10 @@ impl Policy for BasePages {
         String::from(ENTRY.name)
     }
 
+    fn promotes(&self) -> bool {
+        false
+    }
+
     fn decide(&self, _: Point, _: &View) -> Verdict {
         Verdict::Pass
     }

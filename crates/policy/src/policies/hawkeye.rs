@@ -29,12 +29,11 @@ pub(crate) const ENTRY: Entry = Entry {
             "coverage",
             "Whether the highest bucket of all processes comes first, or processes take turns.",
         ),
-        Parameter::number(
+        Parameter::period(
             "scan_period",
-            "accesses",
-            (1, 1_000_000_000_000_000_000),
+            1,
             30_000_000_000,
-            "How many accesses lie between two turns of the daemon: the default is thirty seconds at 1e9 in a second.",
+            "The time between two turns of the daemon. Accesses are those of a program that makes 1e9 per second; --rate gives another rate.",
         ),
         Parameter::number(
             "promotions",

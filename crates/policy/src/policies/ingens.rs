@@ -35,12 +35,11 @@ pub(crate) const ENTRY: Entry = Entry {
             0,
             "How much of a block has to have been referenced, on average over the daemon's rounds.",
         ),
-        Parameter::number(
+        Parameter::period(
             "scan_period",
-            "accesses",
-            (1, 1_000_000_000_000_000_000),
+            1,
             100_000_000,
-            "How many accesses lie between two turns of the daemon: the default is a tenth of a second at 1e9 in a second, since the original promotes soon after a block has filled.",
+            "The time between two turns of the daemon, short because the original promotes soon after a block has filled. Accesses are those of a program that makes 1e9 per second; --rate gives another rate.",
         ),
         Parameter::word(
             "order",

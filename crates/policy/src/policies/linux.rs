@@ -167,6 +167,7 @@ impl Policy for Linux {
                 u64::MAX => Sizes::All,
                 shifts => Sizes::These(shifts),
             },
+            allocates_sizes: true,
             copies: Copies::Scattered,
             scan: self.collapses.then_some(scan),
             asked_when_short: self.shrinks,

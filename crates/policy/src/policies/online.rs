@@ -54,7 +54,7 @@ pub(crate) const ENTRY: Entry = Entry {
                   holds enough of the pages that pushed the missing one out gets a capacity charge. A piece whose charges of either kind exceed a part of what copying it costs is promoted, \
                   smallest first; then larger ones that hold it lose what it was charged, and all capacity charges begin at nothing. Waiting until the charges equal the cost would never cost more than twice the \
                   best choice for that one piece; Romer found that waiting less is better. The bookkeeping is dear: 2,600 cycles for each miss in software.",
-    source: "Romer 1995, sections 3 (charges), 4 (thresholds) and 7 (ONLINE)",
+    source: "Romer 1995, sections 6.1 (charges) and 7.2 (thresholds)",
     parameters: &[
         PREFETCH_LIMIT,
         Parameter::number(

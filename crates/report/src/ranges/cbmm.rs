@@ -50,7 +50,12 @@ fn section(range: &AdvisedRange) -> Result<&'static str, String> {
     }
     match range.mapping.as_ref().map(|mapping| mapping.backing) {
         Some(BackingName::Heap) => Ok("heap"),
-        Some(BackingName::Anonymous | BackingName::SharedMemory | BackingName::File) => Ok("mmap"),
+        Some(
+            BackingName::Anonymous
+            | BackingName::SharedMemory
+            | BackingName::StaticData
+            | BackingName::File,
+        ) => Ok("mmap"),
         Some(BackingName::Stack | BackingName::Kernel) => {
             Err("a profile knows the heap and what mmap made, and it is neither".to_owned())
         }

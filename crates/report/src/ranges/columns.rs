@@ -119,6 +119,7 @@ fn lies_in(range: &AdvisedRange) -> String {
         (BackingName::File, Some(path)) => {
             format!("{} + {:#x},", printable(path), mapping.offset.unwrap_or(0))
         }
+        (BackingName::StaticData, Some(path)) => format!("static data of {},", printable(path)),
         (backing, _) => backing.words().to_owned(),
     };
     format!("{what} {}", span(mapping.start, mapping.end))

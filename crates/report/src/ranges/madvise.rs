@@ -158,6 +158,9 @@ fn place(range: &AdvisedRange) -> String {
                 mapping.offset.unwrap_or(0)
             )
         }
+        (BackingName::StaticData, Some(path)) => {
+            format!("static data of {} + {inside:#x}", printable(path))
+        }
         (backing, _) => format!("{} {start:#x}-{end:#x} + {inside:#x}", backing.words()),
     }
 }

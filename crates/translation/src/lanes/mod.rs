@@ -130,7 +130,7 @@ pub struct Tlbs {
 }
 
 impl Tlbs {
-    /// One empty TLB of that design. `None` where that lacks 4 KiB or 2 MiB pages.
+    /// One empty TLB of that design. `None` where that lacks 4 KiB pages, or has other larger pages than 2 MiB.
     pub fn new(design: &Design) -> Option<Self> {
         let of_level = |level: usize| {
             (design.structures().iter()).filter(move |structure| structure.level == level)
@@ -145,12 +145,23 @@ impl Tlbs {
             })
         };
         let places = |size: PageSize| Some((place(1, size)?, place(2, size)));
+        let mut first: Vec<Rows> = of_level(1)
+            .map(|structure| Rows::new(structure.sets(), structure.ways, 1))
+            .collect();
+        // A machine of base pages alone has an empty place to look for superpages in.
+        let superpages = places(PageSize::SIZE_2M).or_else(|| {
+            let structure = first.len();
+            let only_base_pages = design.sizes().len() == 1;
+            only_base_pages.then(|| {
+                first.push(Rows::new(1, 1, 1));
+                let index = Compiled::default();
+                (Place { index, structure }, None)
+            })
+        })?;
         Some(Self {
             count: 1,
             lanes: 1,
-            first: of_level(1)
-                .map(|structure| Rows::new(structure.sets(), structure.ways, 1))
-                .collect(),
+            first,
             second: of_level(2)
                 .map(|structure| Second {
                     ways: structure.ways,
@@ -158,7 +169,7 @@ impl Tlbs {
                     entries: vec![vec![EMPTY; structure.entries]],
                 })
                 .collect(),
-            superpages: places(PageSize::SIZE_2M)?,
+            superpages,
             base_pages: places(PageSize::SIZE_4K)?,
         })
     }

@@ -39,6 +39,10 @@ pub(super) struct Pools {
     pub(super) anonymous: Pool,
     /// Mappings of files.
     pub(super) files: Pool,
+    /// Where private, writable mappings of files end, and which files these are.
+    data_ends: BTreeMap<u64, FileId>,
+    /// Anonymous mappings that go on where one of these ends: by the first byte, the byte behind the last, and the file. A loader maps `.bss` so.
+    static_data: BTreeMap<u64, (u64, FileId)>,
 }
 
 /// Reads a trace once more for its events.
@@ -98,9 +102,20 @@ impl Pools {
             Event::Map(mapping) => {
                 let (start, len) = (mapping.range.start.0, mapping.range.len);
                 self.unmap(start, len);
+                let end = start.saturating_add(len);
                 match mapping.backing {
-                    Backing::Anonymous => self.anonymous.map(start, len),
-                    Backing::File { .. } => self.files.map(start, len),
+                    Backing::Anonymous => {
+                        self.anonymous.map(start, len);
+                        if let Some(file) = self.data_ends.get(&start) {
+                            self.static_data.insert(start, (end, *file));
+                        }
+                    }
+                    Backing::File { file, .. } => {
+                        self.files.map(start, len);
+                        if mapping.protection.write && !mapping.shared {
+                            self.data_ends.insert(end, file);
+                        }
+                    }
                     Backing::Heap | Backing::Stack | Backing::SharedMemory | Backing::Kernel => {}
                 }
             }
@@ -122,6 +137,16 @@ impl Pools {
     fn unmap(&mut self, start: u64, len: u64) {
         self.anonymous.unmap(start, len);
         self.files.unmap(start, len);
+        let gone = start..start.saturating_add(len);
+        self.static_data.retain(|start, _| !gone.contains(start));
+        // A mapping of a file ends behind its last byte.
+        (self.data_ends).retain(|end, _| !gone.contains(&end.wrapping_sub(1)));
+    }
+
+    /// The file whose static data a byte belongs to, if it belongs to any.
+    pub(super) fn static_data(&self, byte: u64) -> Option<FileId> {
+        let (_, (end, file)) = self.static_data.range(..=byte).next_back()?;
+        (byte < *end).then_some(*file)
     }
 }
 
@@ -157,6 +182,35 @@ mod tests {
             parent: 1,
             command: vec![command.to_owned()],
         }
+    }
+
+    #[test]
+    fn anonymous_memory_behind_a_file_s_data_is_its_static_data() {
+        let file = Backing::File {
+            file: FileId(3),
+            offset: 0x2000,
+        };
+        let mut pools = Pools::default();
+        for event in [
+            map(0x10_0000, 0x2000, file),
+            map(0x10_2000, 0x50_0000, Backing::Anonymous),
+            map(0x90_0000, 0x1000, Backing::Anonymous),
+        ] {
+            pools.add(&event);
+        }
+        for (byte, found) in [
+            (0x10_1fff, None),
+            (0x10_2000, Some(FileId(3))),
+            (0x60_1fff, Some(FileId(3))),
+            (0x60_2000, None),
+            (0x90_0000, None),
+        ] {
+            assert_eq!(pools.static_data(byte), found, "{byte:#x}");
+        }
+        // What takes the place of a file that went is none.
+        pools.add(&Event::Unmap(range(0x10_0000, 0x60_0000)));
+        pools.add(&map(0x10_2000, 0x1000, Backing::Anonymous));
+        assert_eq!(pools.static_data(0x10_2000), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use broadleaf_engine::{Choice, ChosenPiece, ChosenRange, Region};
 use broadleaf_metrics::{AdvisedMapping, AdvisedRange, BackingName};
 use broadleaf_trace::Backing;
+use broadleaf_units::{FileId, SpaceId};
 
 use super::places::Places;
 use crate::args::RankBy;
@@ -48,7 +49,8 @@ fn advised(range: &ChosenRange, run: &[ChosenPiece], places: &Places) -> Option<
         end,
         superpage_bytes: first.size.bytes(),
         superpages: run.len() as u64,
-        mapping: (first.region.as_ref()).map(|region| mapping(region, first.address, places)),
+        mapping: (first.region.as_ref())
+            .map(|region| mapping(region, first.space, first.address, places)),
         walks_spared: range.walks_spared,
         walk_cycles_spared: range.walk_cycles_spared,
         faults_spared: sum(|piece| piece.faults.saturating_sub(piece.promotions)),
@@ -60,7 +62,20 @@ fn advised(range: &ChosenRange, run: &[ChosenPiece], places: &Places) -> Option<
 }
 
 /// What a range lies in that begins at `start`.
-fn mapping(region: &Region, start: u64, places: &Places) -> AdvisedMapping {
+fn mapping(region: &Region, space: SpaceId, start: u64, places: &Places) -> AdvisedMapping {
+    let path = |file: FileId| places.files.get(&file).cloned();
+    let pools = places.pools.get(&space);
+    if region.backing == Backing::Anonymous
+        && let Some(file) = pools.and_then(|pools| pools.static_data(start))
+    {
+        return AdvisedMapping {
+            backing: BackingName::StaticData,
+            start: region.start,
+            end: region.end,
+            path: path(file),
+            offset: None,
+        };
+    }
     let (backing, file) = match region.backing {
         Backing::Anonymous => (BackingName::Anonymous, None),
         Backing::Heap => (BackingName::Heap, None),
@@ -73,7 +88,7 @@ fn mapping(region: &Region, start: u64, places: &Places) -> AdvisedMapping {
         backing,
         start: region.start,
         end: region.end,
-        path: file.and_then(|(file, _)| places.files.get(&file).cloned()),
+        path: file.and_then(|(file, _)| path(file)),
         offset: file.map(|(_, offset)| offset.saturating_add(start.saturating_sub(region.start))),
     }
 }
@@ -81,7 +96,7 @@ fn mapping(region: &Region, start: u64, places: &Places) -> AdvisedMapping {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_units::{FileId, PageSize, SpaceId};
+    use broadleaf_units::PageSize;
 
     const SUPERPAGE: u64 = 2 << 20;
 
@@ -165,7 +180,7 @@ mod tests {
         };
         let mut places = Places::default();
         places.files.insert(FileId(3), "/data".to_owned());
-        let told = mapping(&region, SUPERPAGE, &places);
+        let told = mapping(&region, SpaceId(0), SUPERPAGE, &places);
         assert_eq!(told.path.as_deref(), Some("/data"));
         assert_eq!(told.offset, Some(0x9000));
     }

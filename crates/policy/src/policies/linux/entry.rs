@@ -58,12 +58,11 @@ pub(crate) const ENTRY: Entry = Entry {
             true,
             "Whether khugepaged makes an extent where none is free.",
         ),
-        Parameter::number(
+        Parameter::period(
             "scan_period",
-            "accesses",
-            (1, 1_000_000_000_000_000_000),
+            1,
             10_000_000_000,
-            "How many accesses lie between two turns of khugepaged: the default is scan_sleep_millisecs of ten seconds at 1e9 in a second.",
+            "The time between two turns of khugepaged (scan_sleep_millisecs). Accesses are those of a program that makes 1e9 per second; --rate gives another rate.",
         ),
         Parameter::number(
             "pages_to_scan",
