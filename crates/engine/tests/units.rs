@@ -15,7 +15,12 @@ fn within(items: &Items, policies: &[&str], machine: &str, limits: Limits) -> Ou
     let machine = broadleaf_translation::machine(machine).expect("a machine");
     let policies = policies.iter().map(parse).collect();
     let plan = Plan::within(policies, vec![machine], limits).expect("a plan");
-    run(&mut items.clone(), &plan, &mut |_| ControlFlow::Continue(())).expect("a replay")
+    run(
+        &mut items.clone(),
+        &plan,
+        &mut |_| ControlFlow::Continue(()),
+    )
+    .expect("a replay")
 }
 
 /// Stores to each page of 1 MiB, which is too small for a page of 2 MiB, several times.
@@ -198,6 +203,34 @@ fn periods_may_be_given_in_seconds() {
         ("ingens(scan_period=10m)", None),
     ] {
         let parsed = broadleaf_policy::parse(written).ok();
-        assert_eq!(parsed.map(|policy| policy.name()).as_deref(), name, "{written}");
+        assert_eq!(
+            parsed.map(|policy| policy.name()).as_deref(),
+            name,
+            "{written}"
+        );
+    }
+}
+
+/// A store that faults is one decision point for policies of frames too (decision 0001, rule 9).
+#[test]
+fn a_store_that_faults_is_one_question_of_frames() {
+    let mut edge = Items::new(Grain::Page);
+    edge.visits((0..511).map(load)).visits([store(511)]);
+    for policy in ["freebsd14", "navarro(sizes=2m)"] {
+        let outcome = within(&edge, &[policy], "skylake", Limits::none());
+        let result = &outcome.results[0];
+        assert_eq!((result.promotions, result.demotions), (0, 0), "{policy}");
+        assert_eq!(refused(result, "mixed_dirty"), 1, "{policy}");
+    }
+    let mut stores = Items::new(Grain::Page);
+    stores.visits((0..512).map(store));
+    for policy in [
+        "promote(frames=any) if dirty == 512",
+        "promote(copies=on) if dirty == 512",
+    ] {
+        let outcome = within(&stores, &[policy], "skylake", Limits::none());
+        let result = &outcome.results[0];
+        assert_eq!(result.promotions, 1, "{policy}");
+        assert_eq!(result.refusals.values().sum::<u64>(), 511, "{policy}");
     }
 }

@@ -144,6 +144,19 @@ fn entries_explain_themselves() {
     }
 }
 
+/// The sections of Romer 1995 that describe each policy.
+#[test]
+fn romer_s_policies_cite_their_sections() {
+    for (name, sections) in [
+        ("asap", "section 7.4"),
+        ("asap-4-64", "section 7.4"),
+        ("online", "sections 6.1 (charges) and 7.2"),
+    ] {
+        let entry = broadleaf_policy::entry(name).unwrap();
+        assert!(entry.source.contains(sections), "{name}: {}", entry.source);
+    }
+}
+
 fn names(policies: Vec<Box<dyn Policy>>) -> String {
     let names: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
     names.join(" ")

@@ -40,9 +40,9 @@ pub(super) struct Pools {
     /// Mappings of files.
     pub(super) files: Pool,
     /// Where private, writable mappings of files end, and which files these are.
-    data_ends: BTreeMap<u64, FileId>,
+    pub(super) data_ends: BTreeMap<u64, FileId>,
     /// Anonymous mappings that go on where one of these ends: by the first byte, the byte behind the last, and the file. A loader maps `.bss` so.
-    static_data: BTreeMap<u64, (u64, FileId)>,
+    pub(super) static_data: BTreeMap<u64, (u64, FileId)>,
 }
 
 /// Reads a trace once more for its events.
