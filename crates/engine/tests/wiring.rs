@@ -167,7 +167,7 @@ fn rights_split_the_mapping_that_is_assumed() {
     items.event(protect(8, READ)).visits([load(8)]);
     items.event(protect(8, READ)).visits([store(9)]);
     let split = result(&items, "dirty-65");
-    assert_eq!(refused(&split, "too_few_dirty"), 64 + 65);
+    assert_eq!(refused(&split, "too_few_dirty"), 64 + 1);
     let split = result(&items, "pop-64");
     assert_eq!((split.promotions, split.demotions), (1, 1));
     // In a block that is split nothing can be promoted, until it has one kind of rights again.

@@ -20,9 +20,11 @@ fn three_accesses_without_map_events() {
         walk_cycles: 70,
         page_faults: 2,
         touched_pages: 2,
+        touched_pages_anonymous: 2,
         resident_pages: 2,
         peak_resident_pages: 2,
         regions: 1,
+        regions_anonymous: 1,
         ..Counts::default()
     };
     assert_eq!(trace.counts(PolicySpec::FourK), base);
@@ -37,6 +39,9 @@ fn three_accesses_without_map_events() {
         promotions: 1,
         extra_zeroed_pages: 510,
         false_dirty_pages: 511,
+        false_dirty_pages_anonymous: 511,
+        clean_pages_in_superpages: 511,
+        clean_pages_in_superpages_anonymous: 511,
         resident_pages: 512,
         peak_resident_pages: 512,
         ..base.clone()
@@ -67,6 +72,9 @@ fn three_accesses_without_map_events() {
         refusals: refusals([("too_few_dirty", 2)]),
         extra_zeroed_pages: 510,
         false_dirty_pages: 511,
+        false_dirty_pages_anonymous: 511,
+        clean_pages_in_superpages: 511,
+        clean_pages_in_superpages_anonymous: 511,
         resident_pages: 512,
         peak_resident_pages: 512,
         ..base
@@ -152,7 +160,14 @@ fn freebsd_promotes_clean_demotes_at_a_store_and_promotes_dirty() {
     let counts = trace.counts(PolicySpec::FreeBsd);
     assert_eq!(
         counts.refusals,
-        refusals([("too_few_resident", 512), ("mixed_dirty", 1)])
+        refusals([("too_few_resident", 511), ("mixed_dirty", 1)])
+    );
+    // A last page that comes by a store is dirty when the one question is asked.
+    let counts = (Trace::default().loads(B, 511).store(B + 511)).counts(PolicySpec::FreeBsd);
+    assert_eq!((counts.promotions, counts.demotions), (0, 0));
+    assert_eq!(
+        counts.refusals,
+        refusals([("too_few_resident", 511), ("mixed_dirty", 1)])
     );
     // In a mapping that is read only, a store (a debugger's, say) finds a superpage that is not protected.
     let trace = Trace::default()
@@ -209,6 +224,15 @@ fn derby() {
             counts.extra_zeroed_pages,
         )
     };
+    // The thesis counts all pages of a superpage without a store too.
+    let clean = |policy| {
+        let counts = trace.counts(policy);
+        assert_eq!(counts.regions_file, 5);
+        assert_eq!(counts.clean_pages_in_superpages_anonymous, 0);
+        counts.clean_pages_in_superpages_file
+    };
+    assert_eq!(clean(PolicySpec::Greedy), 4 * 512 + 338);
+    assert_eq!(clean(PolicySpec::Pop(256)), 2 * 512);
     let all: u64 = populations.iter().map(|population| 512 - population).sum();
     assert_eq!(figures(PolicySpec::Greedy), (all, 338, 0));
     assert_eq!(figures(PolicySpec::Pop(64)), (all - 511, 338, 0));
