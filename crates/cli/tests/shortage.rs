@@ -176,11 +176,16 @@ fn a_policy_of_sizes_that_no_machine_has_is_refused() {
         let all = asked.into_iter().chain(["--policy", policies]).chain(on);
         run(&all.collect::<Vec<_>>())
     };
-    for policy in ["fixed-16k", "offline(sizes=16k)", "linux(sizes=16k)"] {
+    for policy in ["fixed-16k", "offline(sizes=16k)"] {
         let line = refused(&compare(&["4k,", policy].concat(), &["skylake"]));
         let says = "makes pages of 16k, which the machine lacks: skylake has 4k, 2m";
         assert!(line.contains(policy) && line.contains(says), "{line}");
     }
+    // A kernel that allocates such extents does so whatever the TLB holds.
+    let answer = succeeded(&compare("4k,linux(sizes=16k)", &["skylake"]));
+    let says =
+        "skylake has no translations for 16k: linux(sizes=16k) allocates such extents all the same";
+    assert!(answer.contains(says), "{answer}");
     // One that was not told them is compared beside the rest.
     let output = compare("4k,freebsd14", &["alpha21264"]);
     succeeded(&output);
@@ -192,6 +197,40 @@ fn a_policy_of_sizes_that_no_machine_has_is_refused() {
     succeeded(&compare("fixed-16k", &["skylake", "romer1995"]));
     succeeded(&compare("fixed(size=16k+2m)", &["skylake"]));
     succeeded(&compare("fixed-4k,fixed(size=none)", &["skylake"]));
+}
+
+/// A machine of 4 KiB pages alone does for policies that make no superpages; the table leaves out the reference that does.
+#[test]
+fn base_pages_alone_are_a_machine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let machine = folder.path().join("base.toml");
+    let text = "name = 'base'\nsummary = 's'\nexplanation = 'e'\nsource = 'n'\n[[tlb]]\nname = 'l1'\nlevel = 1\nentries = 4\n\
+                ways = 2\nreplacement = 'lru'\nindex = { 4k = 'va[12]' }\n[walk-cycles]\n4k = 30\n";
+    std::fs::write(&machine, text).expect("a machine");
+    let machine = machine.to_str().expect("UTF-8");
+    let trace = golden("sort.bl");
+    let compare = |more: &[&str]| {
+        let asked = ["compare", &trace, "--machine", machine];
+        run(&[&asked[..], more].concat())
+    };
+    let table = succeeded(&compare(&["--policy", "4k"]));
+    assert!(
+        table.contains("machine base") && !table.contains("freebsd"),
+        "{table}"
+    );
+    let line = refused(&compare(&[]));
+    let says = "policy freebsd makes 2m pages, and the machine base has none";
+    assert!(line.contains(says), "{line}");
+    let answer = succeeded(&compare(&[
+        "--policy",
+        "4k,freebsd14",
+        "--memory",
+        "unlimited",
+    ]));
+    assert!(
+        answer.contains("base has no pages of 2m: left out under freebsd14"),
+        "{answer}"
+    );
 }
 
 #[test]
