@@ -29,7 +29,7 @@ fn after<'a>(policy: &'a dyn Policy, stored: &[u64]) -> World<'a> {
 
 /// Pages that were written to the file, or still have to be.
 fn to_write(world: &World<'_>) -> u64 {
-    world.counters().file_writes + world.system.totals().unsaved_file_pages
+    world.counters().file_writes + world.system.totals(&world.spaces).unsaved_file_pages
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn pages_that_nobody_maps_any_more_are_written_when_their_frames_are_wanted() {
     world.map(SPACE, Backing::Anonymous, 4096..4096 + 1000);
     world.touch(SPACE, 4096..4096 + 1000, true);
     assert_eq!(world.counters().file_writes, 2);
-    assert_eq!(world.system.totals().unsaved_file_pages, 0);
+    assert_eq!(world.system.totals(&world.spaces).unsaved_file_pages, 0);
 }
 
 #[test]

@@ -82,10 +82,13 @@ fn shared_memory_stands_in_the_swap_once() {
         "found in the swap: {counters:?}"
     );
     assert_eq!(counters.zeroed, 100, "zeroes are given once");
-    assert!(world.system.totals().in_swap <= 100);
+    assert!(world.system.totals(&world.spaces).in_swap <= 100);
     world.end(PARENT);
     world.end(CHILD);
-    assert_eq!((world.system.totals().in_swap, world.free()), (0, 64));
+    assert_eq!(
+        (world.system.totals(&world.spaces).in_swap, world.free()),
+        (0, 64)
+    );
 }
 
 #[test]
@@ -184,7 +187,10 @@ fn pages_that_were_found_in_memory_were_not_zeroed_for_whoever_found_them() {
     assert_eq!(world.counters().resident, 16);
     world.touch(CHILD, 0..1, false);
     assert_eq!(world.counters().resident, 32, "mapped around");
-    assert_eq!(world.system.totals().common.extra_zeroed_pages, 0);
+    assert_eq!(
+        world.system.totals(&world.spaces).common.extra_zeroed_pages,
+        0
+    );
     world.end(CHILD);
     assert_eq!(world.counters().zeroed_and_gone, 0);
 }

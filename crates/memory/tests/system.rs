@@ -210,7 +210,7 @@ fn run(seed: u64, operations: u64) {
         }
     }
     let _sample = world.system.sample();
-    let totals = world.system.totals();
+    let totals = world.system.totals(&world.spaces);
     assert!(
         totals.common.extra_zeroed_pages
             <= world.counters().resident + world.counters().zeroed_and_gone

@@ -1,8 +1,8 @@
 //! What each verb does to a block, by hand, and `check()` after each of many at random.
 
 use broadleaf_memory::{
-    AddressSpaces, Backing, Block, BlockId, Change, GEOMETRY, Histories, Mapping, Memory,
-    PAGES_PER_BLOCK, Pages, Rights, Shootdown, Touched,
+    AddressSpaces, Backing, Block, BlockId, ByKind, Change, GEOMETRY, Histories, Mapping, Memory,
+    PAGES_PER_BLOCK, Pages, Rights, Shootdown, Totals, Touched,
 };
 use broadleaf_policy::{BackingKind, Coverage};
 use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
@@ -36,7 +36,19 @@ struct World {
     now: u64,
 }
 
+/// A count of which nothing is a file's.
+fn of_anonymous(count: u64) -> ByKind {
+    ByKind {
+        anonymous: count,
+        file: 0,
+    }
+}
+
 impl World {
+    fn totals(&self) -> Totals {
+        (self.memory).totals(&self.histories, |block| self.spaces.backing(block, 0))
+    }
+
     /// One space in which that many blocks are mapped, from address 0 on.
     fn new(blocks: u64) -> Self {
         let mut world = Self {
@@ -88,7 +100,7 @@ impl World {
     fn touch(&mut self, page: u64, store: bool) {
         let (block, offset) = (self.block(page), GEOMETRY.offset_in_block(PageNumber(page)));
         let facts = self.spaces.facts(block, offset);
-        self.touched.note(block, offset);
+        self.touched.note(block, offset, || facts.backing);
         let seen = self.histories.note(block, offset, store);
         if !self.memory.is_resident(block, offset, seen.used) {
             self.memory.fault(block, offset, self.now, facts.reservable);
@@ -127,15 +139,16 @@ fn a_promotion_fills_what_is_missing() {
         (state.populated(), state.dirty(), state.filled().count()),
         (512, 1, 510)
     );
-    let totals = world.memory.totals(&world.histories);
+    let totals = world.totals();
     assert_eq!(
         (
             totals.extra_zeroed_pages,
             totals.extra_disk_read_pages,
             totals.false_dirty_pages
         ),
-        (510, 0, 511)
+        (510, 0, of_anonymous(511))
     );
+    assert_eq!(totals.clean_pages_in_superpages, of_anonymous(511));
     assert_eq!(
         (
             world.memory.counters().page_faults,
@@ -174,7 +187,7 @@ fn losing_a_part_breaks_a_superpage_and_losing_all_does_not() {
     );
     assert_eq!(world.memory.counters().demotions, 1);
     assert_eq!(
-        world.memory.totals(&world.histories).extra_zeroed_pages,
+        world.totals().extra_zeroed_pages,
         511,
         "those that went count, and those that stand"
     );
@@ -190,7 +203,7 @@ fn losing_a_part_breaks_a_superpage_and_losing_all_does_not() {
         "a superpage that goes as a whole is not broken"
     );
     assert_eq!(
-        world.memory.totals(&world.histories).extra_zeroed_pages,
+        world.totals().extra_zeroed_pages,
         511 + 10,
         "what was filled a second time went too"
     );
@@ -300,10 +313,7 @@ fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
         "filled pages move as such"
     );
     assert_eq!(world.memory.counters().resident, 512);
-    assert_eq!(
-        world.memory.totals(&world.histories).extra_zeroed_pages,
-        511
-    );
+    assert_eq!(world.totals().extra_zeroed_pages, 511);
 }
 
 #[test]
@@ -373,12 +383,10 @@ fn the_end_of_a_space_takes_everything() {
         ),
         (0, 0)
     );
+    assert_eq!(world.totals().extra_zeroed_pages, 3 * 511);
+    let touches = world.touched.touches();
     assert_eq!(
-        world.memory.totals(&world.histories).extra_zeroed_pages,
-        3 * 511
-    );
-    assert_eq!(
-        (world.touched.pages(), world.touched.blocks()),
+        (touches.pages.total(), touches.blocks.total()),
         (3, 3),
         "what was touched was touched"
     );

@@ -124,7 +124,7 @@ impl<'a> Checker<'a> {
         match deadline::deadline(comparison, &values, negated) {
             Deadline::None => {}
             Deadline::At(age) => self.ages.push((age, node.at.clone())),
-            Deadline::Unknown => self.unsolved.extend(deadline::place(node).into_iter()),
+            Deadline::Unknown => self.unsolved.extend(deadline::place(node)),
         }
         let reason = reason(comparison, &values);
         Ok(Truth::Compare(comparison, Box::new(values), reason))
