@@ -103,6 +103,41 @@ fn the_directions_of_romer_are_seen_again() {
 }
 
 #[test]
+fn claims_that_fail_are_counted_and_fail_with_strict() {
+    let folder = folder("paper-strict");
+    let out = folder.join("tables");
+    let name = out.to_str().expect("a name");
+    // With accesses this slow no superpage is worth anything, so that claims fail.
+    let slow = ["paper", "navarro2002", "--tiny", "--cycles-per-access"];
+    let slow = [&slow[..], &["1000"]].concat();
+    let output = run(&[&slow[..], &["--strict", "-o", name]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    let failing: Vec<&str> = (text.lines())
+        .filter_map(|line| line.trim_start().strip_prefix("does not agree: "))
+        .collect();
+    assert!(!failing.is_empty());
+    for claim in &failing {
+        assert!(stderr(&output).contains(claim), "{claim}");
+    }
+    // Every claim is a row of claims.csv, and the last line counts them.
+    let claims = fs::read_to_string(out.join("claims.csv")).expect("claims");
+    let rows = claims.lines().skip(1);
+    let all = rows.clone().count();
+    assert_eq!(
+        rows.filter(|row| row.contains(",no,")).count(),
+        failing.len()
+    );
+    let last = format!(
+        "{} of {all} claims agree with the paper.",
+        all - failing.len()
+    );
+    assert_eq!(text.lines().last(), Some(last.as_str()));
+    // Without --strict the exit status is 0.
+    succeeded(&run(&slow));
+}
+
+#[test]
 fn other_processors_gain_less() {
     let mean = |cycles: &str| {
         let arguments = [

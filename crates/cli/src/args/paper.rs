@@ -8,7 +8,8 @@ use crate::commands::offered;
 
 /// Do a paper's experiments again, and print its figures beside ours
 ///
-/// Each experiment is a table with the published figures, what they are here, and whether the direction is the same. Papers: navarro2002
+/// Each experiment prints a table: the published figures, ours, and each claim of the paper with whether our figures agree with it. The last line says
+/// how many of all claims agree. Papers: navarro2002
 /// (reservation-based superpages of several sizes: best case, each size alone, fragmented memory, a server beside a seeker of contiguity, adversaries, demotion),
 /// romer1995 (superpages that TLB misses pay for: misses, time, memory and page sizes under each of its policies).
 ///
@@ -39,7 +40,11 @@ pub(crate) struct Paper {
     #[arg(long, value_name = "CYCLES", value_parser = cycles)]
     pub(crate) cycles_per_access: Option<f64>,
 
-    /// Write the tables to FOLDER as well: each as CSV, all as text; recordings of --full are kept there
+    /// Exit with status 1 if a claim of the paper does not agree
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Write the tables to FOLDER as well: each as CSV, claims.csv with all claims, all as text; recordings of --full are kept there
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 

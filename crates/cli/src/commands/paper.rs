@@ -7,7 +7,7 @@ use super::names;
 use crate::args::Paper as Arguments;
 use crate::failure::{Failure, reason};
 use crate::output::{Access, Output, print, shown};
-use crate::papers::{PAPERS, Paper, Scale, Setting};
+use crate::papers::{Claim, PAPERS, Paper, Scale, Setting, csv};
 
 pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     let paper = find(&options.name)?;
@@ -38,6 +38,12 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
                 Access::Everyone,
             )?);
         }
+        let claims = folder.join("claims.csv");
+        files.push(Output::create(
+            Some(&claims),
+            options.force,
+            Access::Everyone,
+        )?);
         let text = folder.join(format!("{}.txt", paper.name));
         files.push(Output::create(
             Some(&text),
@@ -48,22 +54,28 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     let mut text = head(paper, scale, setting.cycles_per_access);
     print(&text)?;
     let mut contents = Vec::new();
-    let (mut agree, mut all) = (0, 0);
+    let mut claims = vec![Claim::COLUMNS.map(str::to_owned).to_vec()];
+    let mut fail = Vec::new();
     for experiment in experiments() {
-        for table in (experiment.run)(&setting)? {
+        for (table, name) in (experiment.run)(&setting)?.iter().zip(experiment.tables) {
             let shown = format!("\n{}", table.text());
             print(&shown)?;
             text.push_str(&shown);
             contents.push(table.csv());
-            agree += table
-                .directions
-                .iter()
-                .filter(|(agrees, _)| *agrees)
-                .count();
-            all += table.directions.len();
+            for claim in &table.claims {
+                claims.push(claim.cells(name).to_vec());
+                if !claim.agrees {
+                    fail.push(claim.text.clone());
+                }
+            }
         }
     }
-    let last = format!("\n{agree} of {all} directions agree with the paper's.\n");
+    contents.push(csv(claims.iter()));
+    let all = claims.len() - 1;
+    let last = format!(
+        "\n{} of {all} claims agree with the paper.\n",
+        all - fail.len()
+    );
     print(&last)?;
     text.push_str(&last);
     contents.push(text);
@@ -71,6 +83,14 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
         (file.write_all(content.as_bytes()))
             .map_err(|error| Failure::writing(file.name(), &error))?;
         file.finish()?;
+    }
+    if options.strict && !fail.is_empty() {
+        return Err(Failure::Failed(format!(
+            "{} of {all} claims of {} do not agree: {}",
+            fail.len(),
+            paper.name,
+            fail.join("; ")
+        )));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
-//! Experiments of papers, done again: each is a list of traces, policies, machines and memories that comes to a table with the published
-//! figures beside ours, and a sentence for each direction that they should share.
+//! Experiments of papers, done again. Each experiment replays traces under policies, on machines and in memories, and returns a table: the published figures beside
+//! ours, and each claim of the paper with whether our figures agree with it.
 
+mod claim;
 mod generated;
 pub(crate) mod navarro2002;
 mod recorded;
@@ -11,7 +12,8 @@ mod table;
 use std::path::PathBuf;
 
 use crate::failure::Failure;
-pub(crate) use table::{Table, wrapped};
+pub(crate) use claim::Claim;
+pub(crate) use table::{Table, csv, wrapped};
 
 /// How much is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::claim::Claim;
+
 /// A table, with what its figures should show and whether they do.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
@@ -15,8 +17,8 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<String>>,
     /// What stands behind each row for people, where it has one: a bar.
     bars: Vec<String>,
-    /// Directions, and whether the figures go there.
-    pub(crate) directions: Vec<(bool, String)>,
+    /// The paper's claims, and whether the figures agree with each.
+    pub(crate) claims: Vec<Claim>,
 }
 
 impl Table {
@@ -40,9 +42,9 @@ impl Table {
         self.bars.push(bar);
     }
 
-    /// Says what should be seen, and whether it is.
-    pub(crate) fn direction(&mut self, agrees: bool, text: impl Into<String>) {
-        self.directions.push((agrees, text.into()));
+    /// Adds a claim of the paper and whether the figures agree with it. Magnitudes and a reason can be added to what this returns.
+    pub(crate) fn direction(&mut self, agrees: bool, text: impl Into<String>) -> &mut Claim {
+        self.claims.push_mut(Claim::new(agrees, text))
     }
 
     /// For people: the first column to the left, the others to the right.
@@ -72,22 +74,26 @@ impl Table {
             let _ = writeln!(out, "{}", format!("{text}  {bar}").trim_end());
         }
         out.push('\n');
-        for (agrees, direction) in &self.directions {
-            let verdict = if *agrees { "agrees" } else { "does not agree" };
-            let _ = writeln!(out, "  {verdict}: {direction}");
+        for claim in &self.claims {
+            claim.write(&mut out);
         }
         out
     }
 
     /// For programs: a row of heads, then the figures.
     pub(crate) fn csv(&self) -> String {
-        let mut out = String::new();
-        for line in std::iter::once(&self.columns).chain(&self.rows) {
-            let cells: Vec<String> = line.iter().map(|cell| quoted(cell)).collect();
-            let _ = writeln!(out, "{}", cells.join(","));
-        }
-        out
+        csv(std::iter::once(&self.columns).chain(&self.rows))
     }
+}
+
+/// Lines of cells as CSV.
+pub(crate) fn csv<'a>(lines: impl Iterator<Item = &'a Vec<String>>) -> String {
+    let mut out = String::new();
+    for line in lines {
+        let cells: Vec<String> = line.iter().map(|cell| quoted(cell)).collect();
+        let _ = writeln!(out, "{}", cells.join(","));
+    }
+    out
 }
 
 fn quoted(cell: &str) -> String {
@@ -125,7 +131,7 @@ mod tests {
         table.direction(false, "down");
         assert_eq!(
             table.text(),
-            "A title\n-------\nTwo words.\n\n  name  here\n  a, b    12  mm\n\n  agrees: up\n  does not agree: down\n"
+            "A title\n-------\nTwo words.\n\n  name  here\n  a, b    12  mm\n\n  agrees: up\n  does not agree: down\n    reason: the reason is not known\n"
         );
         assert_eq!(table.csv(), "name,here\n\"a, b\",12\n");
     }

@@ -115,10 +115,12 @@ fn costs(setting: &Setting) -> Result<Table, Failure> {
             percent(all.spares_of(base)),
             promotions.to_string(),
         ]);
-        table.direction(
-            slowdown < 10.0,
-            format!("{name} loses less than ten percent: {}", percent(slowdown)),
-        );
+        table
+            .direction(
+                slowdown < 10.0,
+                format!("{name} loses less than ten percent"),
+            )
+            .words(slides, percent(slowdown));
     }
     Ok(table)
 }
@@ -173,12 +175,14 @@ fn demotion(setting: &Setting) -> Result<Table, Failure> {
         times(fewer),
         times(cycles[1] / cycles[0].max(1.0)),
     ]);
-    table.direction(
-        fewer >= 10.0 && cycles[1] > cycles[0],
-        format!(
-            "demotion saves an order of magnitude of writes: {}",
-            times(fewer)
-        ),
-    );
+    table
+        .direction(
+            fewer >= 10.0 && cycles[1] > cycles[0],
+            "demotion at the first store is an order of magnitude faster",
+        )
+        .number(20.0, cycles[1] / cycles[0].max(1.0), times)
+        .because(
+            "the slides time all that the system does; here, writes to the disk are nearly all",
+        );
     Ok(table)
 }

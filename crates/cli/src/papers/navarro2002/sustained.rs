@@ -101,17 +101,30 @@ fn table(setting: &Setting, small: &Small, at: &[Vec<CellResult>]) -> Table {
         after.extend([free.to_string(), "-".to_owned(), "-".to_owned()]);
     }
     table.row(after);
-    table.direction(
-        had[1] > had[0],
-        format!("the daemon restores contiguity that cache alone loses: {} extents after the last run against {}", had[1], had[0]),
-    );
-    table.direction(
-        last[1] > last[0],
-        format!(
-            "the benefit is sustained with the daemon: {} in the last run against {}",
-            times(last[1]),
-            times(last[0])
-        ),
-    );
+    table
+        .direction(
+            had[1] > had[0],
+            "the daemon restores contiguity that cache alone loses",
+        )
+        .words(
+            "a curve",
+            format!(
+                "{} extents after the last run, with cache {}",
+                had[1], had[0]
+            ),
+        );
+    table
+        .direction(
+            last[1] > last[0],
+            "the benefit is sustained with the daemon",
+        )
+        .words(
+            "a curve",
+            format!(
+                "{} in the last run, with cache {}",
+                times(last[1]),
+                times(last[0])
+            ),
+        );
     table
 }
