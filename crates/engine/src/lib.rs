@@ -35,7 +35,7 @@ mod trail;
 mod translation;
 
 pub use broadleaf_memory::frames::{Buddyinfo, Pagetypeinfo, Start};
-pub use broadleaf_memory::system::{Costs, Files};
+pub use broadleaf_memory::system::{Costs, Files, Place};
 pub use limited::Limits;
 pub use offline::{Choice, ChosenPiece, ChosenRange, Region};
 pub use plan::{Plan, PlanError};

@@ -39,6 +39,7 @@ pub struct Plan {
     layouts: Layouts,
     most_bytes: Option<u64>,
     interim: Vec<u64>,
+    frames: bool,
 }
 
 /// Why a plan cannot be carried out.
@@ -149,6 +150,16 @@ impl Plan {
         &self.interim
     }
 
+    /// Adds to the outcome which frame each resident page has at the end. Only replays in limited memory have frames.
+    pub fn with_frames(mut self) -> Self {
+        self.frames = true;
+        self
+    }
+
+    pub(crate) const fn wants_frames(&self) -> bool {
+        self.frames
+    }
+
     fn of(policies: Vec<Box<dyn Policy>>, machines: Vec<Machine>) -> Result<Self, PlanError> {
         if policies.is_empty() || machines.is_empty() {
             return Err(PlanError::Empty);
@@ -179,6 +190,7 @@ impl Plan {
             layouts: Layouts::default(),
             most_bytes: None,
             interim: Vec::new(),
+            frames: false,
         })
     }
 

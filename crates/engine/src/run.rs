@@ -10,6 +10,7 @@ use crate::passes::{Passes, Replayed};
 use crate::pool::Pool;
 use crate::team::Team;
 use crate::{Plan, Source, limited, result};
+use broadleaf_memory::system::Place;
 use broadleaf_metrics::{CellResult, TraceSummary};
 use broadleaf_policy::Policy;
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,6 +115,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// What was chosen for policies that know the trace beforehand, in the order of their results.
     pub choices: Vec<Choice>,
+    /// For each result the frame of each resident page at the end, where the plan wants that ([`Plan::with_frames`]).
+    pub frames: Vec<Vec<(Place, u64)>>,
 }
 
 /// Replays a trace under every policy and machine of a plan.

@@ -19,6 +19,7 @@ mod parse;
 mod policies;
 mod refusal;
 mod view;
+mod without;
 mod written;
 
 pub use catalogue::{Entry, all_examples, base_pages, catalogue, entry, examples};
@@ -33,5 +34,6 @@ pub use parameter::{Kind, Parameter, Value};
 pub use parse::parse;
 pub use refusal::{Refusal, Refusals};
 pub use view::View;
+pub use without::Without;
 
 pub(crate) use parameter::listed;

@@ -1,5 +1,7 @@
 //! What a policy asks of its host beyond being asked at faults and first stores.
 
+use crate::Without;
+
 /// What a policy asks of its host beyond being asked at faults and first stores. The default is what a policy of Zhu's needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
@@ -50,6 +52,13 @@ pub struct Needs {
     pub obeys_collapse: bool,
     /// What the page daemon keeps in mind when memory is short.
     pub daemon: PageDaemon,
+    /// Whether frames are chosen for contiguity alone, although free frames are zeroed ahead of time (Navarro 2002, on mesa).
+    pub ignores_zeroed: bool,
+    /// Whether hash digests say which base pages of a dirty superpage changed, so that only those are written back (Navarro 2002, on paging out dirty
+    /// superpages).
+    pub digests: bool,
+    /// Mechanisms that an experiment turned off.
+    pub without: Without,
     /// Whether the policy looks at what only a host that keeps frames can fill in of a [`crate::View`].
     pub sees_frames: bool,
     /// What it goes by that nobody knows who only looks, from time to time, at which pages are resident.

@@ -91,7 +91,7 @@ pub(crate) struct Memory {
     #[arg(long, value_name = "N/s", default_value = "1e9/s", value_parser = rate, requires = "memory")]
     pub(crate) rate: u64,
 
-    /// What things cost, in cycles, where it is not what they cost otherwise: disk=30000,fault=900 [default: fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,demotion=18000,migration=3000,prefetch=100,capacity=2470]
+    /// What things cost, in cycles, where it is not what they cost otherwise: disk=30000,fault=900 [default: fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,promotion-page=0,demotion=18000,migration=3000,digest-kib=2000,prefetch=100,capacity=2470]
     ///
     /// A fault beside what follows; zeroing a KiB, and copying one; a page read from the disk or written there; a promotion beside zeroing, copying and
     /// reading; a demotion; moving a page out of the way beside copying it; charging a TLB miss, for policies that ask for that. What is not named keeps its default, which is a round figure of a

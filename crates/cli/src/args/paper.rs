@@ -40,6 +40,10 @@ pub(crate) struct Paper {
     #[arg(long, value_name = "CYCLES", value_parser = cycles)]
     pub(crate) cycles_per_access: Option<f64>,
 
+    /// Turn a mechanism of the paper's system off, to see which claims need it (`broadleaf explain navarro` names them)
+    #[arg(long, value_name = "MECHANISM")]
+    pub(crate) without: Option<String>,
+
     /// Exit with status 1 if a claim of the paper does not agree
     #[arg(long)]
     pub(crate) strict: bool,

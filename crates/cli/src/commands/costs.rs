@@ -11,14 +11,16 @@ const MOST: u64 = 1_000_000_000;
 type Field = fn(&mut Costs) -> &mut u64;
 
 /// What has a cost, by the name that it is given by.
-const NAMES: [(&str, Field); 9] = [
+const NAMES: [(&str, Field); 11] = [
     ("fault", |costs| &mut costs.fault),
     ("zero-kib", |costs| &mut costs.zero_kib),
     ("copy-kib", |costs| &mut costs.copy_kib),
     ("disk", |costs| &mut costs.disk),
     ("promotion", |costs| &mut costs.promotion),
+    ("promotion-page", |costs| &mut costs.promotion_page),
     ("demotion", |costs| &mut costs.demotion),
     ("migration", |costs| &mut costs.migration),
+    ("digest-kib", |costs| &mut costs.digest_kib),
     ("prefetch", |costs| &mut costs.prefetch),
     ("capacity", |costs| &mut costs.capacity),
 ];
@@ -48,7 +50,7 @@ pub(crate) fn costs(text: &str) -> Result<Costs, String> {
 }
 
 /// What an error says of the names.
-const NAMED: &str = "what has one is fault, zero-kib, copy-kib, disk, promotion, demotion, migration, prefetch and capacity";
+const NAMED: &str = "what has one is fault, zero-kib, copy-kib, disk, promotion, promotion-page, demotion, migration, digest-kib, prefetch and capacity";
 
 /// Costs by name.
 pub(crate) fn by_name(costs: &Costs) -> BTreeMap<String, u64> {
@@ -72,15 +74,17 @@ mod tests {
 
     #[test]
     fn what_is_written_is_what_is_meant() {
-        let all = "fault=1,zero-kib=2,copy-kib=3,disk=4,promotion=5,demotion=6,migration=7,prefetch=8,capacity=9";
+        let all = "fault=1,zero-kib=2,copy-kib=3,disk=4,promotion=5,promotion-page=10,demotion=6,migration=7,digest-kib=11,prefetch=8,capacity=9";
         let wanted = Costs {
             fault: 1,
             zero_kib: 2,
             copy_kib: 3,
             disk: 4,
             promotion: 5,
+            promotion_page: 10,
             demotion: 6,
             migration: 7,
+            digest_kib: 11,
             prefetch: 8,
             capacity: 9,
         };

@@ -19,6 +19,7 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     let setting = Setting {
         scale,
         cycles_per_access: (options.cycles_per_access).unwrap_or(paper.cycles_per_access),
+        without: mechanism(paper, options.without.as_deref())?,
         folder: options.output.clone(),
     };
     let experiments = || {
@@ -51,7 +52,7 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
             Access::Everyone,
         )?);
     }
-    let mut text = head(paper, scale, setting.cycles_per_access);
+    let mut text = head(paper, &setting);
     print(&text)?;
     let mut contents = Vec::new();
     let mut claims = vec![Claim::COLUMNS.map(str::to_owned).to_vec()];
@@ -109,12 +110,26 @@ fn find(name: &str) -> Result<&'static Paper, Failure> {
     })
 }
 
-fn head(paper: &Paper, scale: Scale, cycles_per_access: f64) -> String {
+/// The mechanism that is turned off, if the paper's system has it.
+fn mechanism(paper: &Paper, without: Option<&str>) -> Result<Option<String>, Failure> {
+    let (Some(mechanism), switches) = (without, paper.switches) else {
+        return Ok(None);
+    };
+    let Some(policy) = switches else {
+        let why = format!("no mechanism of {} can be turned off", paper.name);
+        return Err(Failure::Wrong(why));
+    };
+    // Refused, with those that there are, where there is none of that name.
+    names::policy(&format!("{policy}(without={mechanism})"))?;
+    Ok(Some(mechanism.to_owned()))
+}
+
+fn head(paper: &Paper, setting: &Setting) -> String {
     let mut out = format!("{}\n\n", paper.title);
     for line in crate::papers::wrapped(paper.remarks, 100) {
         let _ = writeln!(out, "{line}");
     }
-    let how = match scale {
+    let how = match setting.scale {
         Scale::Tiny => "tiny, as for tests",
         Scale::Quick => {
             "quick: memory and programs an eighth of the paper's, or less; --full for its sizes"
@@ -123,7 +138,11 @@ fn head(paper: &Paper, scale: Scale, cycles_per_access: f64) -> String {
     };
     let _ = writeln!(
         out,
-        "\nScale: {how}. Cycles per access: {cycles_per_access}."
+        "\nScale: {how}. Cycles per access: {}.",
+        setting.cycles_per_access
     );
+    if let Some(mechanism) = &setting.without {
+        let _ = writeln!(out, "Turned off: {mechanism}.");
+    }
     out
 }

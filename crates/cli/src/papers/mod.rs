@@ -33,8 +33,25 @@ pub(crate) struct Setting {
     pub(crate) scale: Scale,
     /// What an access takes that misses no TLB, in cycles: all that is not modelled.
     pub(crate) cycles_per_access: f64,
+    /// The mechanism of the paper's system that is turned off, if one is.
+    pub(crate) without: Option<String>,
     /// Where recordings of real programs are kept.
     pub(crate) folder: Option<PathBuf>,
+}
+
+impl Setting {
+    /// The name of a policy with these parameters, and without the mechanism that is turned off.
+    pub(crate) fn policy(&self, name: &str, parameters: &[&str]) -> String {
+        let without = self.without.as_ref();
+        let without = without.map(|mechanism| format!("without={mechanism}"));
+        let given = parameters.iter().map(|parameter| (*parameter).to_owned());
+        let given: Vec<String> = given.chain(without).collect();
+        if given.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name}({})", given.join(","))
+        }
+    }
 }
 
 /// One experiment.
@@ -57,6 +74,8 @@ pub(crate) struct Paper {
     pub(crate) remarks: &'static str,
     /// What an access takes that misses no TLB, in cycles, unless one says so.
     pub(crate) cycles_per_access: f64,
+    /// The policy whose parameter `without` turns the mechanisms of the paper's system off, one at a time; none where there is no such.
+    pub(crate) switches: Option<&'static str>,
     /// In the order in which they are printed.
     pub(crate) experiments: &'static [Experiment],
 }

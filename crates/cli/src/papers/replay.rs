@@ -43,7 +43,8 @@ impl Replay<'_> {
         let plan = Plan::within(policies?, vec![names::machine(self.machine)?], self.limits)
             .map_err(Failure::failed)?
             .on_threads(available_threads())
-            .with_interim_results(self.interim);
+            .with_interim_results(self.interim)
+            .with_frames();
         let bar = Progress::new(self.doing, Work::Accesses(accesses));
         let mut show = |state: broadleaf_engine::Progress| {
             bar.set(0, state.accesses);

@@ -7,7 +7,7 @@ use super::replay::Replayed;
 use crate::result::{notes, of_memory};
 use crate::stream::Stream;
 use crate::{Outcome, Plan};
-use broadleaf_memory::system::Sample;
+use broadleaf_memory::system::{Place, Sample};
 use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, Tlbmcpi, TraceSummary, Walks};
 use broadleaf_policy::NOMINAL_RATE;
 use std::collections::BTreeMap;
@@ -49,6 +49,7 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
         interim,
         notes: notes(&stream).into_iter().chain(idle).collect(),
         choices: told.collect(),
+        frames: frames(&cast, &best, plan),
     }
 }
 
@@ -86,6 +87,13 @@ fn grouped(number: u64) -> String {
     let groups = digits.as_bytes().rchunks(3).rev();
     let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
     groups.join(",")
+}
+
+/// The frame of each resident page, of each cell that was asked for; nothing where the plan does not want them.
+fn frames(cast: &Cast<'_>, best: &[usize], plan: &Plan) -> Vec<Vec<(Place, u64)>> {
+    let asked = best.iter().filter(|_| plan.wants_frames());
+    let of = |number: &usize| cast.cells[*number].system.frames_of_pages().collect();
+    asked.map(of).collect()
 }
 
 /// How many times the cycles of the first policy on the same machine that had foresight each of these cells took.

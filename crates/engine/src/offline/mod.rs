@@ -70,7 +70,7 @@ impl Setting {
     /// What making a piece of that level one page takes, where filling one base page of it takes so much.
     fn price(&self, level: usize, page_cycles: u64) -> u64 {
         (self.sizes.pages(level))
-            .saturating_mul(page_cycles)
+            .saturating_mul(page_cycles.saturating_add(self.costs.promotion_page))
             .saturating_add(self.costs.promotion)
     }
 }

@@ -20,6 +20,8 @@ pub struct Buddy {
     pub(super) zeroed: Runs,
     /// What its blocks are kept for, where they are kept for anything.
     pub(super) blocks: Option<Pageblocks>,
+    /// Whether extents that become free are merged with their buddies.
+    pub(super) merges: bool,
 }
 
 /// Why frames were not taken back. Nothing has changed then.
@@ -79,6 +81,7 @@ impl Buddy {
             lists: Lists::new(most_order),
             zeroed: Runs::default(),
             blocks: None,
+            merges: true,
         }
     }
 
@@ -94,6 +97,11 @@ impl Buddy {
     pub fn mobility_of(&self, frame: u64) -> Mobility {
         let blocks = self.blocks.as_ref();
         blocks.map_or(Mobility::Movable, |blocks| blocks.of(frame))
+    }
+
+    /// Merges no extent that becomes free from now on. Experiments show with it what merging is worth.
+    pub fn stop_merging(&mut self) {
+        self.merges = false;
     }
 
     /// How many frames the pool has, free or not.
@@ -228,7 +236,7 @@ impl Buddy {
     /// Puts an extent of which no frame is free on the lists, merged with its buddies.
     pub(super) fn merge(&mut self, mut free: Free) {
         self.free_frames += 1 << free.order;
-        while free.order < self.most_order {
+        while self.merges && free.order < self.most_order {
             let size = 1 << free.order;
             let Some(buddy) = self.lists.at(free.first ^ size, free.order) else {
                 break;

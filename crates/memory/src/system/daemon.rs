@@ -44,6 +44,7 @@ impl System<'_> {
             return;
         }
         match self.needs.daemon {
+            PageDaemon::ForContiguity if self.needs.without.clearing => {}
             PageDaemon::ForContiguity => self.clear_extent(order),
             // A system that never copies pages together does not compact for reservations either.
             PageDaemon::OldestFirst if self.needs.copies == Copies::Never => {}
@@ -227,7 +228,8 @@ impl System<'_> {
         self.empty_frame(frame, mappers);
         // A free frame still holds the page: whoever wants it back before somebody else takes the frame finds it there. What is in the swap
         // has to be read from there.
-        if self.buddy.is_free(frame) && matches!(page.0, File::OnDisk(_)) {
+        let found_again = !self.needs.without.cache_hits;
+        if found_again && self.buddy.is_free(frame) && matches!(page.0, File::OnDisk(_)) {
             self.cache.insert(frame, page);
             self.cached.insert(page, frame);
         }

@@ -144,7 +144,10 @@ impl<'a> System<'a> {
                 wired += frames.end - frames.start;
             }
         }
-        let buddy = spec.start.buddy.clone();
+        let mut buddy = spec.start.buddy.clone();
+        if needs.without.coalescing {
+            buddy.stop_merging();
+        }
         let low = (buddy.frames() / 128).clamp(4, 1 << 16);
         Self {
             policy,

@@ -41,11 +41,32 @@ impl System<'_> {
 
     /// Breaks the reservation whose turn it is, if there is one.
     pub(super) fn preempt_any(&mut self) -> bool {
-        let victim = self.reservations.victim_at_least(0);
+        let victim = self.victim(0);
         if let Some(victim) = victim {
             self.preempt(victim);
         }
         victim.is_some()
+    }
+
+    /// The reservation that is broken for a piece of that level (Navarro 2002, on reservation lists), unless an experiment turned that order off.
+    fn victim(&self, level: usize) -> Option<ReservationId> {
+        let without = self.needs.without;
+        let levels = level..self.reservations.sizes().levels();
+        let on = |level| {
+            let mut list = self.reservations.on(level);
+            if without.least_recent_victim {
+                list.next_back()
+            } else {
+                list.next()
+            }
+        };
+        if without.smallest_list {
+            levels.rev().find_map(on)
+        } else if without.least_recent_victim {
+            levels.into_iter().find_map(on)
+        } else {
+            self.reservations.victim_at_least(level)
+        }
     }
 
     /// An extent for a page of that level: free, or preempted from reservations that hold one, or had by as much effort as is allowed.
@@ -60,10 +81,10 @@ impl System<'_> {
             if let Some(first) = self.take_free(order) {
                 return Some(first);
             }
-            if self.needs.placement != Placement::Reserved {
+            if self.needs.placement != Placement::Reserved || self.needs.without.preemption {
                 break;
             }
-            let Some(victim) = self.reservations.victim_at_least(level) else {
+            let Some(victim) = self.victim(level) else {
                 break;
             };
             self.preempt(victim);
@@ -87,7 +108,7 @@ impl System<'_> {
 
     /// A free extent. What the cache held in it is lost, and what has to be zeroed of it is known.
     pub(super) fn take_free(&mut self, order: u8) -> Option<Frame> {
-        let choice = if self.needs.zeroed_ahead > 0 {
+        let choice = if self.needs.zeroed_ahead > 0 && !self.needs.ignores_zeroed {
             Choice::Zeroed
         } else {
             Choice::Lowest
@@ -132,7 +153,9 @@ impl System<'_> {
         self.counters.reservations_broken += 1;
         let reservation = self.reservations.get(id);
         let key = reservation.key();
-        let level = reservation.population().largest_free_level().unwrap_or(0);
+        let largest = reservation.population().largest_free_level();
+        let kept = largest.filter(|_| !self.needs.without.partial_preemption);
+        let level = kept.unwrap_or(0);
         let made = self.reserved_at.remove(&key).unwrap_or(self.now);
         let broken = self.reservations.break_up(id, level);
         self.settle(broken, made);
@@ -163,7 +186,12 @@ impl System<'_> {
         at: Place,
         file: Option<FilePage>,
     ) -> Option<ReservationId> {
-        for level in (1..self.sizes.levels()).rev() {
+        let largest = if self.needs.without.large_reservations {
+            self.sizes.largest().min(1)
+        } else {
+            self.sizes.largest()
+        };
+        for level in (1..=largest).rev() {
             let piece = self.piece(at, level);
             let before = at.page - piece.first.page;
             let first = file.and_then(|(file, page)| Some((file, page.checked_sub(before)?)));

@@ -243,7 +243,7 @@ impl System<'_> {
     /// The pages of a piece are one from now on: they all have their places.
     fn raise(&mut self, piece: Piece) {
         self.counters.promotions += 1;
-        self.fault_cycles += self.costs.promotion;
+        self.fault_cycles += self.costs.promotion(self.pages(piece.level));
         let mut added = 0;
         for (at, number) in self.places(piece).zip(0..) {
             let pte = self.tables.get(at);
@@ -264,13 +264,25 @@ impl System<'_> {
     }
 
     /// A page has one bit that says whether it was stored to. Where it maps pages of a file, all of them have to be written back once one was
-    /// (Navarro 2002, on paging out dirty superpages).
+    /// (Navarro 2002, on paging out dirty superpages). Digests say which base pages changed, where the policy has them.
     pub(super) fn all_unsaved(&mut self, piece: Piece) {
+        if self.needs.digests {
+            self.take_digests(piece);
+            return;
+        }
         for at in self.places(piece) {
             let pte = self.tables.get(at);
             if pte.is_shared_file() {
                 self.tables.set(at, pte.with(Pte::UNSAVED));
             }
+        }
+    }
+
+    /// Hashes all base pages of a superpage that is stored to for the first time: before the store, and when it is written back. Idle time is enough.
+    fn take_digests(&mut self, piece: Piece) {
+        let pages = self.pages(piece.level);
+        if self.tables.counts(piece.first, pages).dirty <= 1 {
+            self.counters.daemon_cycles += self.costs.digest(self.base, 2 * pages);
         }
     }
 }

@@ -161,7 +161,13 @@ impl System<'_> {
         }
         if !self.is_kept(at, frame) {
             self.frames.unmap(frame, at);
-            self.frames.put(frame, List::Inactive);
+            // Clean pages of a file become inactive as soon as it is closed (Navarro 2002, on changes to the page daemon).
+            let list = if self.needs.without.closing {
+                List::Active
+            } else {
+                List::Inactive
+            };
+            self.frames.put(frame, list);
             return;
         }
         // Its frame is the reservation's, so the page moves to another; where there is none, a file's leaves memory, and for shared memory the

@@ -57,6 +57,12 @@ impl Sample {
 }
 
 impl System<'_> {
+    /// The frame of each resident page, by address space and page.
+    pub fn frames_of_pages(&self) -> impl Iterator<Item = (super::Place, u64)> + '_ {
+        let resident = self.tables.iter().filter(|(_, pte)| pte.has_frame());
+        resident.map(|(at, pte)| (at, pte.frame().0))
+    }
+
     /// How memory stands now.
     pub fn sample(&self) -> Sample {
         let Contiguity {

@@ -56,10 +56,14 @@ pub struct Costs {
     pub disk: u64,
     /// What a promotion costs beside zeroing, copying and reading.
     pub promotion: u64,
+    /// What a promotion costs for each base page beside that: where hardware wants the entry of each written again.
+    pub promotion_page: u64,
     /// What a demotion costs.
     pub demotion: u64,
     /// Moving a page out of the way, beside copying it.
     pub migration: u64,
+    /// Hashing a byte, times 1024, where a policy tells by digests which pages changed.
+    pub digest_kib: u64,
     /// Bringing prefetch charges up to date at a TLB miss, where a policy asks for them.
     pub prefetch: u64,
     /// The same for capacity charges.
@@ -68,7 +72,7 @@ pub struct Costs {
 
 impl Default for Costs {
     /// Round figures of a processor of 3 GHz with a solid-state disk: a minor fault takes 0.5 microseconds beside zeroing, memory is zeroed at
-    /// 10 and copied at 5 GB/s, a page comes from the disk in 100 microseconds, and breaking a superpage takes 6 (docs/book/src/memory.md). Charges take what they
+    /// 10, copied at 5 and hashed at 1.5 GB/s, a page comes from the disk in 100 microseconds, and breaking a superpage takes 6 (docs/book/src/memory.md). Charges take what they
     /// took Romer (1995, section 8.1).
     fn default() -> Self {
         Self {
@@ -77,8 +81,10 @@ impl Default for Costs {
             copy_kib: 600,
             disk: 300_000,
             promotion: 3000,
+            promotion_page: 0,
             demotion: 18_000,
             migration: 3000,
+            digest_kib: 2000,
             prefetch: 100,
             capacity: 2470,
         }
@@ -88,6 +94,14 @@ impl Default for Costs {
 impl Costs {
     pub(crate) fn zero(&self, base: PageSize, pages: u64) -> u64 {
         pages * (base.bytes() >> 10) * self.zero_kib
+    }
+
+    pub(crate) fn promotion(&self, pages: u64) -> u64 {
+        self.promotion + pages * self.promotion_page
+    }
+
+    pub(crate) fn digest(&self, base: PageSize, pages: u64) -> u64 {
+        pages * (base.bytes() >> 10) * self.digest_kib
     }
 
     pub(crate) fn copy(&self, base: PageSize, pages: u64) -> u64 {

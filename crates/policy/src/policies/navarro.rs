@@ -2,9 +2,38 @@
 
 use super::filled::{filled, stored_to};
 use crate::parameter::Given;
-use crate::{Entry, Needs, PageDaemon, Parameter, Point, Policy, Refusal, Sizes, Verdict, View};
+use crate::{
+    Entry, Needs, Order, PageDaemon, Parameter, Point, Policy, Refusal, Scan, Sizes, Verdict, View,
+    Without,
+};
 use alloc::boxed::Box;
 use alloc::string::String;
+
+/// What `without` may say: a mechanism that is turned off. The explanation of [`ENTRY`] says what happens then.
+const SWITCHES: &[&str] = &[
+    NOTHING,
+    "least-recent-victim",
+    "preemption",
+    "smallest-list",
+    "partial-preemption",
+    "coalescing",
+    "small-superpages",
+    "full-population",
+    "speculative-demotion",
+    "re-promotion",
+    "wired-clustering",
+    "cache-hits",
+    "large-reservations",
+    "closing",
+    "clearing",
+    "promotion",
+];
+
+/// Nothing is turned off.
+const NOTHING: &str = "nothing";
+
+/// How often free frames are zeroed ahead of time, in accesses.
+const ZEROING: u64 = 50_000;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "navarro",
@@ -15,7 +44,15 @@ pub(crate) const ENTRY: Entry = Entry {
                   pieces come back as they are dirty throughout. When memory is short, superpages are broken as the page daemon clears their reference bits, to find out \
                   which parts of them are in use, and the page daemon takes those pages that complete an extent somebody asked for in vain. \
                   A piece becomes a superpage again, size by size, when all of its pages were referenced since. \
-                  Of wired pages only those are modelled that page tables take: they stand together.",
+                  Of wired pages only those are modelled that page tables take: they stand together. \
+                  The parameter `without` is a switch for experiments. It turns one mechanism off: \
+                  `least-recent-victim`: the most recently allocated reservation is preempted; `preemption`: extents never preempt reservations; \
+                  `smallest-list`: the list of the largest free pieces comes first; `partial-preemption`: preemption dissolves the whole reservation; \
+                  `coalescing`: the buddy allocator does not merge; `small-superpages`: pieces below 4 MiB are never promoted; \
+                  `full-population`: promotion happens at the first page; `speculative-demotion`: short memory breaks no superpage; \
+                  `re-promotion`: what short memory broke is not promoted again; `wired-clustering`: page tables stand anywhere; \
+                  `cache-hits`: pages in free frames are not found again; `large-reservations`: only the smallest size is reserved; \
+                  `closing`: pages of closed files stay active; `clearing`: the daemon clears no extent; `promotion`: nothing is promoted.",
     source: "Navarro, Iyer, Druschel, Cox 2002 (OSDI), sections 4.1 to 4.9, 5.1 (the page daemon) and 6 (the experiments that the options are for)",
     parameters: &[
         Parameter::sizes(
@@ -25,9 +62,10 @@ pub(crate) const ENTRY: Entry = Entry {
         ),
         Parameter::word(
             "dirty",
-            &["demote", "ignore"],
+            &["demote", "ignore", "digest"],
             "demote",
-            "Whether the first store breaks a clean superpage, and pieces have to agree in being dirty; or neither.",
+            "Whether the first store breaks a clean superpage, and pieces have to agree in being dirty; or neither; or neither, and hash digests say which \
+             base pages changed.",
         ),
         Parameter::word(
             "daemon",
@@ -35,22 +73,63 @@ pub(crate) const ENTRY: Entry = Entry {
             "contiguity",
             "Whether the page daemon works for extents that are missed, and wired pages stand together; or pages leave in the order of their last use.",
         ),
+        Parameter::number(
+            "zeroed",
+            "frames",
+            (0, 1_000_000),
+            0,
+            "How many free frames are zeroed ahead of time in a million accesses. Superpages do not favour them; base pages alone (`sizes=none`) do.",
+        ),
+        Parameter::word(
+            "without",
+            SWITCHES,
+            NOTHING,
+            "Switch for experiments: the mechanism that is turned off.",
+        ),
     ],
     examples: &["navarro", "navarro(dirty=ignore)", "navarro(daemon=cache)"],
     by_default: false,
-    build: |given| {
-        Box::new(Navarro {
-            demotes: given.word("dirty") == "demote",
-            given,
-        })
-    },
+    build: |given| Box::new(Navarro { given }),
 };
 
 struct Navarro {
     given: Given,
-    /// Whether being dirty matters.
-    demotes: bool,
 }
+
+impl Navarro {
+    fn is_without(&self, mechanism: &str) -> bool {
+        self.given.word("without") == mechanism
+    }
+
+    /// Whether superpages are broken at their first store, and pieces have to agree in being dirty.
+    fn demotes(&self) -> bool {
+        self.given.word("dirty") == "demote"
+    }
+
+    /// The verdict on a piece that may be promoted.
+    fn grown(&self, point: Point, view: &View) -> Verdict {
+        if self.is_without("promotion") {
+            return Verdict::Pass;
+        }
+        if self.is_without("full-population") {
+            return match view.reservation_to_decide_on(point) {
+                Ok(_) => Verdict::Promote,
+                Err(verdict) => verdict,
+            };
+        }
+        match filled(point, view, self.demotes()) {
+            Verdict::Promote
+                if self.is_without("small-superpages") && view.bytes() < LARGEST_SMALL =>
+            {
+                Verdict::Pass
+            }
+            verdict => verdict,
+        }
+    }
+}
+
+/// The least size of the superpages that remain where small ones are turned off.
+const LARGEST_SMALL: u64 = 4 << 20;
 
 impl Policy for Navarro {
     fn name(&self) -> String {
@@ -58,15 +137,41 @@ impl Policy for Navarro {
     }
 
     fn needs(&self) -> Needs {
+        let contiguity = self.given.word("daemon") == "contiguity";
+        let sizes = self.given.sizes("sizes");
+        let zeroed_ahead = self.given.number("zeroed");
+        let turn = Scan {
+            period: ZEROING,
+            pages: 1,
+            promotions: 0,
+            order: Order::AsTheyStand,
+        };
         Needs {
             files_stay: true,
-            sizes: self.given.sizes("sizes"),
-            asked_when_short: true,
-            asked_when_used_again: true,
-            wires_together: self.given.word("daemon") == "contiguity",
-            daemon: match self.given.word("daemon") {
-                "contiguity" => PageDaemon::ForContiguity,
-                _ => PageDaemon::OldestFirst,
+            sizes,
+            every_size: self.is_without("small-superpages"),
+            asked_when_short: !self.is_without("speculative-demotion"),
+            asked_when_used_again: !self.is_without("re-promotion"),
+            wires_together: contiguity && !self.is_without("wired-clustering"),
+            daemon: if contiguity {
+                PageDaemon::ForContiguity
+            } else {
+                PageDaemon::OldestFirst
+            },
+            scan: (zeroed_ahead > 0).then_some(turn),
+            zeroed_ahead,
+            ignores_zeroed: !sizes.is_none(),
+            digests: self.given.word("dirty") == "digest",
+            without: Without {
+                least_recent_victim: self.is_without("least-recent-victim"),
+                preemption: self.is_without("preemption"),
+                smallest_list: self.is_without("smallest-list"),
+                partial_preemption: self.is_without("partial-preemption"),
+                coalescing: self.is_without("coalescing"),
+                cache_hits: self.is_without("cache-hits"),
+                large_reservations: self.is_without("large-reservations"),
+                closing: self.is_without("closing"),
+                clearing: self.is_without("clearing"),
             },
             ..Needs::default()
         }
@@ -74,14 +179,14 @@ impl Policy for Navarro {
 
     fn decide(&self, point: Point, view: &View) -> Verdict {
         match point {
-            Point::Fault | Point::FirstStore => filled(point, view, self.demotes),
-            Point::StoreToCleanSuperpage if self.demotes => stored_to(view),
+            Point::Fault | Point::FirstStore => self.grown(point, view),
+            Point::StoreToCleanSuperpage if self.demotes() => stored_to(view),
             Point::Short => Verdict::demote_if(view.promoted),
             // What was broken to see which of its pages are used becomes one again, step by step, when they all were.
             Point::UsedAgain if !view.promoted && view.referenced < view.pages => {
                 Verdict::Stay(Refusal::RarelyReferenced)
             }
-            Point::UsedAgain => filled(point, view, self.demotes),
+            Point::UsedAgain => self.grown(point, view),
             _ => Verdict::Pass,
         }
     }
@@ -200,5 +305,46 @@ mod tests {
             needs("navarro(daemon=cache)").daemon,
             PageDaemon::OldestFirst
         );
+    }
+
+    #[test]
+    fn each_switch_turns_one_mechanism_off() {
+        let usual = needs("navarro");
+        let mut seen = alloc::vec::Vec::new();
+        for switch in &super::SWITCHES[1..] {
+            let name = alloc::format!("navarro(without={switch})");
+            let told = needs(&name);
+            let full = View {
+                populated: 64,
+                pages: 64,
+                base_bytes: 8192,
+                ..RESERVED
+            };
+            let first = View {
+                populated: 1,
+                ..full
+            };
+            let verdicts = [full, first].map(|view| decide(&name, Point::Fault, view));
+            assert!(!seen.contains(&(told, verdicts)), "{switch}");
+            seen.push((told, verdicts));
+            let decides = ["promotion", "full-population", "small-superpages"];
+            assert!(told != usual || decides.contains(switch), "{switch}");
+        }
+        let full = View {
+            populated: 512,
+            pages: 512,
+            base_bytes: 8192,
+            ..RESERVED
+        };
+        let small = "navarro(without=small-superpages)";
+        assert_eq!(decide(small, Point::Fault, full), Verdict::Promote);
+        assert!(needs(small).every_size);
+    }
+
+    #[test]
+    fn zeroed_frames_are_favoured_by_base_pages_alone() {
+        let of = |name| needs(name).ignores_zeroed;
+        assert!(of("navarro(zeroed=100)") && !of("navarro(sizes=none,zeroed=100)"));
+        assert!(needs("navarro").scan.is_none());
     }
 }

@@ -99,7 +99,7 @@ fn costs(setting: &Setting) -> Result<Table, Failure> {
         let replay = Replay {
             doing: name,
             machine: MACHINE,
-            policies: &[BASE, "navarro"],
+            policies: &[BASE, &setting.policy("navarro", &[])],
             limits: limits(scale),
             interim: Vec::new(),
         };

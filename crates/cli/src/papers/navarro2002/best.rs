@@ -10,13 +10,16 @@ use crate::papers::replay::{Replay, Took, took};
 use crate::papers::{Scale, Setting, Table};
 
 /// Base pages, each size by itself, and all.
-const POLICIES: [&str; 5] = [
-    BASE,
-    "navarro(sizes=64k)",
-    "navarro(sizes=512k)",
-    "navarro(sizes=4m)",
-    "navarro",
-];
+fn policies(setting: &Setting) -> [String; 5] {
+    let navarro = |parameters: &[&str]| setting.policy("navarro", parameters);
+    [
+        BASE.to_owned(),
+        navarro(&["sizes=64k"]),
+        navarro(&["sizes=512k"]),
+        navarro(&["sizes=4m"]),
+        navarro(&[]),
+    ]
+}
 
 /// What a program took under each of them, and how many accesses it made.
 pub(super) struct Row {
@@ -72,31 +75,42 @@ fn web(scale: Scale) -> Saying {
 }
 
 pub(super) fn row(setting: &Setting, name: &str, trace: Generated) -> Result<Row, Failure> {
+    let policies = policies(setting);
     let replay = Replay {
         doing: name,
         machine: MACHINE,
-        policies: &POLICIES,
+        policies: &policies.each_ref().map(String::as_str),
         limits: plenty(),
         interim: Vec::new(),
     };
     of_outcome(setting, name, &replay.generated(trace)?)
 }
 
-/// A replay of any trace.
-pub(super) fn replay(name: &str) -> Replay<'_> {
-    Replay {
+/// Replays any trace of so many accesses.
+pub(super) fn replay<S: broadleaf_engine::Source>(
+    setting: &Setting,
+    name: &str,
+    trace: &mut S,
+    accesses: u64,
+) -> Result<Row, Failure>
+where
+    S::Error: std::fmt::Display,
+{
+    let policies = policies(setting);
+    let replay = Replay {
         doing: name,
         machine: MACHINE,
-        policies: &POLICIES,
+        policies: &policies.each_ref().map(String::as_str),
         limits: broadleaf_engine::Limits {
             files: broadleaf_engine::Files::InMemory,
             ..memory(4 << 30, super::setting::IN_ORDER)
         },
         interim: Vec::new(),
-    }
+    };
+    of_outcome(setting, name, &replay.of(trace, accesses)?)
 }
 
-pub(super) fn of_outcome(
+fn of_outcome(
     setting: &Setting,
     name: &str,
     outcome: &broadleaf_engine::Outcome,

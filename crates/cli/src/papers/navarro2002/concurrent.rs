@@ -34,10 +34,9 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     let small = Small::at(scale);
     let sizes = small.extent_name;
     // Only of the size that is sought, so that each request is for one extent of it.
-    let policies = [
-        format!("navarro(sizes={sizes},daemon=cache)"),
-        format!("navarro(sizes={sizes},daemon=contiguity)"),
-    ];
+    let sizes = format!("sizes={sizes}");
+    let policies = ["daemon=cache", "daemon=contiguity"]
+        .map(|daemon| setting.policy("navarro", &[&sizes, daemon]));
     let replay = Replay {
         doing: "concurrent",
         machine: MACHINE,

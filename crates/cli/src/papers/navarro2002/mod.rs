@@ -3,6 +3,7 @@
 mod adversaries;
 mod best;
 mod concurrent;
+mod mechanisms;
 mod programs;
 mod real;
 mod setting;
@@ -19,10 +20,16 @@ pub(crate) const PAPER: Paper = Paper {
               included. No other cache is modelled, so a program whose references miss those too gains less in truth. Counts are exact. Programs are \
               the kernels of those of the paper, as references; --full adds recordings of real ones.",
     cycles_per_access: 1.5,
+    switches: Some("navarro"),
     experiments: &[
         Experiment {
             tables: &["best-case", "page-sizes"],
             run: best::run,
+            only_full: false,
+        },
+        Experiment {
+            tables: &["mechanisms"],
+            run: mechanisms::run,
             only_full: false,
         },
         Experiment {

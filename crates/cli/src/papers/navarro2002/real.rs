@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::best::{Row, of_outcome, replay};
+use super::best::{Row, replay};
 use super::{none, percent, times};
 use crate::failure::{Failure, reason};
 use crate::papers::recorded::{is_here, recording};
@@ -64,14 +64,14 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     );
     let mut slowest = f64::MAX;
     for real in REAL.iter().filter(|real| is_here(real.program)) {
-        let (row, accesses) = one(setting, real, work.path())?;
+        let row = one(setting, real, work.path())?;
         let (base, all) = (row.took[0], row.took[4]);
         slowest = slowest.min(all.speedup_over(base));
         table.row([
             row.name,
             real.stands_for.to_owned(),
             none(),
-            broadleaf_report::number::grouped(accesses),
+            broadleaf_report::number::grouped(row.accesses),
             percent(all.spares_of(base)),
             times(all.speedup_over(base)),
         ]);
@@ -80,13 +80,11 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     Ok(vec![table])
 }
 
-fn one(setting: &Setting, real: &Real, work: &Path) -> Result<(Row, u64), Failure> {
+fn one(setting: &Setting, real: &Real, work: &Path) -> Result<Row, Failure> {
     let arguments = real.arguments.iter().map(OsString::from);
     let command = [real.program.into()].into_iter().chain(arguments);
     let (mut trace, accesses) = recording(setting, real.program, command, work)?;
-    let outcome = replay(real.program).of(&mut trace, accesses)?;
-    let row = of_outcome(setting, real.program, &outcome)?;
-    Ok((row, outcome.trace.accesses))
+    replay(setting, real.program, &mut trace, accesses)
 }
 
 /// What the programs work on.

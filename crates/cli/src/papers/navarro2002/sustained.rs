@@ -10,7 +10,6 @@ use crate::papers::replay::{Replay, took};
 use crate::papers::{Scale, Setting, Table};
 use broadleaf_metrics::CellResult;
 
-const POLICIES: [&str; 3] = [BASE, "navarro(daemon=cache)", "navarro(daemon=contiguity)"];
 /// How often the program runs.
 const RUNS: u32 = 4;
 
@@ -28,10 +27,12 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
                 .chain([switch(1), Web::idles()]),
         )
     });
+    let [cache, daemon] =
+        ["daemon=cache", "daemon=contiguity"].map(|daemon| setting.policy("navarro", &[daemon]));
     let replay = Replay {
         doing: "sustained",
         machine: MACHINE,
-        policies: &POLICIES,
+        policies: &[BASE, &cache, &daemon],
         limits: memory(small.memory, ANYWHERE),
         interim: (0..=u64::from(RUNS))
             .map(|number| fragments + number * one)

@@ -1,0 +1,145 @@
+//! Traces that show the page daemon, its lists and the cache, and what becomes of superpages when memory is short.
+
+use super::{fills, stores};
+use crate::papers::generated::{
+    Said, Saying, begin, end, file, map, map_file, run as switch, sweep, unmap,
+};
+use crate::papers::navarro2002::setting::{MIB, PAGE};
+
+const GIANT: u64 = 4 * MIB;
+const LARGE: u64 = MIB / 2;
+/// Base pages each at twice its size from the next, mapped by themselves: too small for a reservation.
+const APART: u64 = 2 * PAGE;
+const A: u64 = 1 << 32;
+const B: u64 = 1 << 36;
+const FILES: u64 = 1 << 38;
+/// Bytes of a file: one superpage of the smallest size.
+const FILE: u64 = 64 << 10;
+
+/// Maps so many base pages that cannot become superpages.
+fn map_apart(start: u64, pages: u64) -> impl Iterator<Item = Said> + Send {
+    (0..pages).map(move |page| map(start + page * APART, PAGE))
+}
+
+/// Opens a file, reads it and closes it.
+fn read(number: u64) -> impl Iterator<Item = Said> + Send {
+    let start = FILES + number * 2 * FILE;
+    [map_file(start, FILE, number as u32)]
+        .into_iter()
+        .chain(sweep(start, FILE, 64, 0))
+        .chain([unmap(start, FILE)])
+}
+
+fn files(count: u64) -> impl Iterator<Item = Said> + Send {
+    (0..count).map(|number| file(number as u32, FILE))
+}
+
+/// A superpage of which an eighth is used, and a working set that fits beside that eighth and not beside all of it.
+pub(super) fn partly_used() -> Saying {
+    const PAGES: u64 = 600;
+    let rounds = (0..30).flat_map(|_| fills(A, LARGE).chain(stores(B, PAGES, APART)));
+    Box::new(
+        begin(1, "partly used")
+            .chain([map(A, GIANT)])
+            .chain(map_apart(B, PAGES))
+            .chain(fills(A, GIANT))
+            .chain(rounds),
+    )
+}
+
+/// A superpage that short memory breaks; when the memory is there again, all of its pages are used again and again.
+pub(super) fn used_again() -> Saying {
+    const PAGES: u64 = 450;
+    let again = (0..40).flat_map(|_| sweep(A, GIANT, 64, 0));
+    Box::new(
+        begin(1, "used again")
+            .chain([map(A, GIANT)])
+            .chain(fills(A, GIANT))
+            .chain(begin(2, "other"))
+            .chain(map_apart(B, PAGES))
+            .chain(stores(B, PAGES, APART))
+            .chain([end(), switch(1)])
+            .chain(again),
+    )
+}
+
+/// Page tables come between the pages of a program that ends; then another wants superpages.
+pub(super) fn page_tables() -> Saying {
+    const PAGES: u64 = 60;
+    let rounds = (0..40).flat_map(|round| {
+        let filler = B + round * PAGES * APART;
+        let mapped = A + round * 4 * GIANT;
+        [switch(1)]
+            .into_iter()
+            .chain(map_apart(filler, PAGES))
+            .chain(stores(filler, PAGES, APART))
+            // The same page of a file each time: all that the mapping takes is a page table.
+            .chain([switch(2), map_file(mapped, PAGE, 1)])
+            .chain(sweep(mapped, PAGE, 1, 0))
+    });
+    let wanted = (0..30).flat_map(|number| {
+        let start = A + number * 2 * LARGE;
+        [map(start, LARGE)].into_iter().chain(fills(start, LARGE))
+    });
+    Box::new(
+        begin(1, "filler")
+            .chain(begin(2, "mapper"))
+            .chain([file(1, PAGE)])
+            .chain(rounds)
+            .chain([switch(1), end()])
+            .chain(begin(3, "large"))
+            .chain(wanted),
+    )
+}
+
+/// Files fill memory and are read again each time after an extent was asked for in vain.
+pub(super) fn read_again() -> Saying {
+    const COUNT: u64 = 112;
+    let all = || (0..COUNT).flat_map(read);
+    let rounds = (0..10).flat_map(move |_| {
+        [map(A, LARGE)]
+            .into_iter()
+            .chain(stores(A, 2, PAGE))
+            .chain([unmap(A, LARGE)])
+            .chain(all())
+    });
+    Box::new(
+        begin(1, "reader")
+            .chain(files(COUNT))
+            .chain(all())
+            .chain(rounds),
+    )
+}
+
+/// A working set that is used now and then, and many files that are read once.
+pub(super) fn files_closed() -> Saying {
+    const PAGES: u64 = 400;
+    const EACH: u64 = 200;
+    const ROUNDS: u64 = 5;
+    let rounds = (0..ROUNDS).flat_map(|round| {
+        stores(B, PAGES, APART).chain((round * EACH..(round + 1) * EACH).flat_map(read))
+    });
+    Box::new(
+        begin(1, "reader")
+            .chain(files(ROUNDS * EACH))
+            .chain(map_apart(B, PAGES))
+            .chain(rounds)
+            .chain(stores(B, PAGES, APART)),
+    )
+}
+
+/// Closed files fill memory, and a program wants superpages one after the other.
+pub(super) fn extents_sought() -> Saying {
+    const COUNT: u64 = 112;
+    let wanted = (0..10).flat_map(|number| {
+        let start = A + number * 2 * LARGE;
+        [map(start, LARGE)].into_iter().chain(fills(start, LARGE))
+    });
+    Box::new(
+        begin(1, "reader")
+            .chain(files(COUNT))
+            .chain((0..COUNT).flat_map(read))
+            .chain(begin(2, "seeker"))
+            .chain(wanted),
+    )
+}
