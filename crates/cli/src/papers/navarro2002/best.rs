@@ -184,6 +184,27 @@ fn best_case(rows: &[Row], stands_for: impl Fn(&str) -> &'static str) -> Table {
     table
         .direction(slowest > 0.97, "no program is much slower with superpages")
         .words("no more than a little", times(slowest));
+    let little = rows
+        .iter()
+        .filter(|row| row.took[4].spares_of(row.took[0]) > 80.0)
+        .min_by(|a, b| a.speedup(4).total_cmp(&b.speedup(4)));
+    table
+        .direction(
+            little.is_some_and(|row| row.speedup(4) < 1.1),
+            "large reductions of TLB misses may gain little time",
+        )
+        .words(
+            "little gain",
+            little.map_or_else(none, |row| {
+                let spared = row.took[4].spares_of(row.took[0]);
+                format!(
+                    "{} spares {} and gains {}",
+                    row.name,
+                    percent(spared),
+                    times(row.speedup(4))
+                )
+            }),
+        );
     let of = |name: &str| rows.iter().find(|row| row.name == name);
     if let (Some(web), Some(matrix)) = (of("web"), of("matrix")) {
         table

@@ -6,7 +6,9 @@ mod concurrent;
 mod mechanisms;
 mod programs;
 mod real;
+mod remarks;
 mod setting;
+mod stand_ins;
 mod sustained;
 mod web;
 
@@ -25,6 +27,11 @@ pub(crate) const PAPER: Paper = Paper {
         Experiment {
             tables: &["best-case", "page-sizes"],
             run: best::run,
+            only_full: false,
+        },
+        Experiment {
+            tables: &["mesa", "page-coloring", "too-small", "very-large"],
+            run: remarks::run,
             only_full: false,
         },
         Experiment {

@@ -3,6 +3,7 @@
 use broadleaf_trace::synth::SplitMix64;
 
 use super::setting::{MIB, PAGE};
+use super::stand_ins::{CONNECT4, LINKER, POVRAY};
 use crate::papers::Scale;
 use crate::papers::generated::{Saying, begin, end, map, sweep, touch};
 
@@ -13,12 +14,14 @@ pub(super) struct Program {
     /// What it stands for.
     pub(super) stands_for: &'static str,
     /// Bytes of each array.
-    arrays: fn(Scale) -> Vec<u64>,
-    kernel: fn(Scale, &[u64]) -> Saying,
+    pub(super) arrays: fn(Scale) -> Vec<u64>,
+    pub(super) kernel: fn(Scale, &[u64]) -> Saying,
 }
 
 /// All of them, in the order of the tables.
-pub(super) const PROGRAMS: &[Program] = &[FFT, MATRIX, IMAGE, MCF, VPR, SP, TREE];
+pub(super) const PROGRAMS: &[Program] = &[
+    FFT, MATRIX, IMAGE, MCF, VPR, SP, TREE, POVRAY, LINKER, CONNECT4,
+];
 
 /// Where arrays begin: each at a multiple of the largest page, as section 9.12 of the rules has it for large mappings.
 fn places(arrays: &[u64]) -> Vec<u64> {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Command;
 
 use super::best::{Row, replay};
 use super::{none, percent, times};
@@ -35,6 +36,23 @@ const REAL: &[Real] = &[
         arguments: &["-k", "-T1", "-2", "input"],
     },
     Real {
+        program: "povray",
+        stands_for: "POV-Ray",
+        arguments: &["+Iinput.pov", "+W120", "+H90", "-D", "+Oout.png"],
+    },
+    // The C library as one object.
+    Real {
+        program: "ld",
+        stands_for: "Linker",
+        arguments: &["-r", "-o", "out.o", "--whole-archive", "input.a"],
+    },
+    // Compiled from `connect4.c` below.
+    Real {
+        program: "./connect4",
+        stands_for: "C4",
+        arguments: &[],
+    },
+    Real {
         program: "python3",
         stands_for: "perlbmk (CINT2000)",
         arguments: &[
@@ -63,7 +81,12 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
         ],
     );
     let mut slowest = f64::MAX;
-    for real in REAL.iter().filter(|real| is_here(real.program)) {
+    let here = |real: &&Real| match real.program {
+        "./connect4" => compiled(work.path()),
+        "ld" => is_here("ld") && library(work.path()),
+        program => is_here(program),
+    };
+    for real in REAL.iter().filter(here) {
         let row = one(setting, real, work.path())?;
         let (base, all) = (row.took[0], row.took[4]);
         slowest = slowest.min(all.speedup_over(base));
@@ -83,8 +106,37 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
 fn one(setting: &Setting, real: &Real, work: &Path) -> Result<Row, Failure> {
     let arguments = real.arguments.iter().map(OsString::from);
     let command = [real.program.into()].into_iter().chain(arguments);
-    let (mut trace, accesses) = recording(setting, real.program, command, work)?;
-    replay(setting, real.program, &mut trace, accesses)
+    let name = real.program.trim_start_matches("./");
+    let (mut trace, accesses) = recording(setting, name, command, work)?;
+    replay(setting, name, &mut trace, accesses)
+}
+
+/// The solver of Connect-4.
+const CONNECT4: &str = include_str!("connect4.c");
+
+/// Compiles the solver of Connect-4. Where there is no compiler, it is said that it is left out.
+fn compiled(folder: &Path) -> bool {
+    let command = || {
+        Command::new("cc")
+            .args(["-O2", "-o", "connect4", "connect4.c"])
+            .current_dir(folder)
+            .status()
+    };
+    is_here("cc") && command().is_ok_and(|status| status.success())
+}
+
+/// Puts the archive of the C library where the linker looks for it. Where there is none, it is said that the linker is left out.
+fn library(folder: &Path) -> bool {
+    let found = Command::new("cc").arg("-print-file-name=libc.a").output();
+    let path = found
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok());
+    let copied =
+        path.is_some_and(|path| std::fs::copy(path.trim(), folder.join("input.a")).is_ok());
+    if !copied {
+        eprintln!("broadleaf: there is no archive of the C library: ld is left out");
+    }
+    copied
 }
 
 /// What the programs work on.
@@ -105,6 +157,23 @@ fn inputs(folder: &Path) -> std::io::Result<()> {
     }
     sql.push_str("SELECT sum(length(b)) FROM t WHERE a % 3 = 0;\n");
     std::fs::write(folder.join("input.c"), code)?;
+    std::fs::write(folder.join("input.pov"), scene())?;
+    std::fs::write(folder.join("connect4.c"), CONNECT4)?;
     std::fs::write(folder.join("input.sql"), sql)?;
     std::fs::write(folder.join("input"), text)
+}
+
+/// A few thousand balls in a row of rows, with a light.
+fn scene() -> String {
+    let mut scene = "camera { location <0, 20, -40> look_at <0, 0, 20> }\nlight_source { <50, 80, -50> rgb 1 }\n".to_owned();
+    for number in 0..4000 {
+        let (x, z) = (number % 63 - 31, number / 63);
+        let _ = writeln!(
+            scene,
+            "sphere {{ <{x}, {}, {z}>, 0.45 pigment {{ rgb <0.{}, 0.5, 0.7> }} }}",
+            number * 7 % 5,
+            number % 10
+        );
+    }
+    scene
 }

@@ -47,14 +47,17 @@ pub(super) fn partly_used() -> Saying {
     )
 }
 
-/// A superpage that short memory breaks; when the memory is there again, all of its pages are used again and again.
+/// A superpage that short memory breaks, while closed files are there to be taken; when the memory is there again, all of its pages are used again.
 pub(super) fn used_again() -> Saying {
-    const PAGES: u64 = 450;
-    let again = (0..40).flat_map(|_| sweep(A, GIANT, 64, 0));
+    const PAGES: u64 = 330;
+    const COUNT: u64 = 38;
+    let again = (0..3).flat_map(|_| sweep(A, GIANT, 64, 0));
     Box::new(
         begin(1, "used again")
             .chain([map(A, GIANT)])
             .chain(fills(A, GIANT))
+            .chain(files(COUNT))
+            .chain((0..COUNT).flat_map(read))
             .chain(begin(2, "other"))
             .chain(map_apart(B, PAGES))
             .chain(stores(B, PAGES, APART))
@@ -92,9 +95,11 @@ pub(super) fn page_tables() -> Saying {
     )
 }
 
+/// So many files leave less than an extent of 512 KiB of 8 MiB.
+const COUNT: u64 = 114;
+
 /// Files fill memory and are read again each time after an extent was asked for in vain.
 pub(super) fn read_again() -> Saying {
-    const COUNT: u64 = 112;
     let all = || (0..COUNT).flat_map(read);
     let rounds = (0..10).flat_map(move |_| {
         [map(A, LARGE)]
@@ -106,6 +111,9 @@ pub(super) fn read_again() -> Saying {
     Box::new(
         begin(1, "reader")
             .chain(files(COUNT))
+            // One page stays in use, so that page tables keep their frames.
+            .chain(map_apart(B, 1))
+            .chain(stores(B, 1, APART))
             .chain(all())
             .chain(rounds),
     )
@@ -128,12 +136,14 @@ pub(super) fn files_closed() -> Saying {
     )
 }
 
-/// Closed files fill memory, and a program wants superpages one after the other.
+/// Closed files fill memory. A program uses one page of an object, for which there is no extent, and then all of another.
 pub(super) fn extents_sought() -> Saying {
-    const COUNT: u64 = 112;
     let wanted = (0..10).flat_map(|number| {
-        let start = A + number * 2 * LARGE;
-        [map(start, LARGE)].into_iter().chain(fills(start, LARGE))
+        let (first, second) = (A + number * 4 * LARGE, A + (number * 4 + 2) * LARGE);
+        [map(first, LARGE), map(second, LARGE)]
+            .into_iter()
+            .chain(stores(first, 1, PAGE))
+            .chain(fills(second, LARGE))
     });
     Box::new(
         begin(1, "reader")

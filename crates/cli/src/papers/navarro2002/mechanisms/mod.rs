@@ -150,7 +150,7 @@ const MECHANISMS: &[Mechanism] = &[
         claim: "what was broken is promoted again as its pages are referenced",
         trace: daemons::used_again,
         memory: 8 * MIB,
-        measure: MISSES,
+        measure: PAGES_4M,
     },
     Mechanism {
         name: "wired-clustering",
