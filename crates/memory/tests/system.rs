@@ -5,7 +5,7 @@ mod common;
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::system::{Files, OutOfMemory, Spec};
 use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Rights};
-use broadleaf_policy::{Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Scan};
+use broadleaf_policy::{Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Scan, Without};
 use broadleaf_units::{FileId, PageNumber, PageSize, SpaceId};
 use common::scripted::Scripted;
 use common::*;
@@ -34,6 +34,22 @@ impl Random {
 /// Where superpages are broken, if the policy does that.
 const BROKEN_AT: &[Point] = &[Point::StoreToCleanSuperpage, Point::Short, Point::Freed];
 
+/// Mechanisms that an experiment turned off: mostly none.
+fn any_switches(random: &mut Random) -> Without {
+    let mut off = || random.chance(10);
+    Without {
+        least_recent_victim: off(),
+        preemption: off(),
+        smallest_list: off(),
+        partial_preemption: off(),
+        coalescing: off(),
+        cache_hits: off(),
+        large_reservations: off(),
+        closing: off(),
+        clearing: off(),
+    }
+}
+
 /// A policy that promotes from a part of a piece on, and does anything that a host can be asked for.
 fn any_policy(random: &mut Random) -> Scripted {
     let orders = [Order::AsTheyStand, Order::ByRank, Order::Fair];
@@ -59,6 +75,9 @@ fn any_policy(random: &mut Random) -> Scripted {
             zero_page: random.chance(40),
             zeroed_ahead: random.below(2) * 50_000,
             daemon: [PageDaemon::OldestFirst, PageDaemon::ForContiguity][random.below(2) as usize],
+            ignores_zeroed: random.chance(20),
+            digests: random.chance(20),
+            without: any_switches(random),
             ..Needs::default()
         },
         promotes_at: Point::ALL,

@@ -73,7 +73,7 @@ fn mesa(setting: &Setting) -> Result<Table, Failure> {
         "mesa",
         MACHINE,
         &[base, &all],
-        memory(32 * MIB, IN_ORDER),
+        memory(8 * MIB, IN_ORDER),
         move || draws(scale),
     )?;
     let mut table = Table::new(
@@ -153,7 +153,7 @@ fn coloring(setting: &Setting) -> Result<Table, Failure> {
     let outcome = replay(
         "colours",
         MACHINE,
-        &[BASE, &all],
+        &["navarro(sizes=none)", &all],
         memory(64 * MIB, IN_ORDER),
         scattered,
     )?;
@@ -174,7 +174,7 @@ fn coloring(setting: &Setting) -> Result<Table, Failure> {
         .iter()
         .map(|frames| conflicts(frames))
         .collect();
-    for (name, conflicts) in [BASE, "navarro"].iter().zip(&found) {
+    for (name, conflicts) in ["base pages", "superpages"].iter().zip(&found) {
         table.row([
             (*name).to_owned(),
             conflicts.to_string(),
@@ -287,17 +287,12 @@ fn too_small(setting: &Setting) -> Result<Table, Failure> {
 /// A byte in each page of 4 KiB.
 fn one_byte(bytes: u64) -> Saying {
     let pages = (0..bytes >> 12).map(|page| touch(AT + (page << 12), 0, 1));
-    Box::new(
-        begin(1, "one byte")
-            .chain([map(AT, bytes)])
-            .chain(pages)
-            .chain([end()]),
-    )
+    Box::new(begin(1, "one byte").chain([map(AT, bytes)]).chain(pages))
 }
 
 fn very_large(setting: &Setting) -> Result<Table, Failure> {
     let (machine, small, bytes) = match setting.scale {
-        Scale::Tiny => ("romer1995", "sizes=8k", 16 * MIB),
+        Scale::Tiny => (MACHINE, "sizes=64k", 16 * MIB),
         Scale::Quick | Scale::Full => ("skylake-1g", "sizes=2m", 1 << 30),
     };
     let policies = [
@@ -324,8 +319,11 @@ fn very_large(setting: &Setting) -> Result<Table, Failure> {
     let mut slowdowns = Vec::new();
     for (name, result) in ["none", small, "all"].iter().zip(&outcome.results) {
         let slowdown = 100.0 * (took(result, setting).cycles / base.cycles - 1.0);
-        let sizes = result.memory.as_ref().map(|memory| &memory.page_sizes);
-        let largest = sizes.and_then(|sizes| sizes.keys().next_back());
+        let sizes = result.memory.iter().flat_map(|memory| &memory.page_sizes);
+        let largest = sizes
+            .filter(|(_, count)| **count > 0)
+            .map(|(bytes, _)| bytes)
+            .max();
         slowdowns.push(slowdown);
         table.row([
             (*name).to_owned(),
