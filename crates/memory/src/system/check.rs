@@ -64,7 +64,7 @@ impl System<'_> {
                 let piece = self.piece(at, pte.level());
                 let first = self.tables.get(piece.first);
                 assert_eq!(first.level(), pte.level(), "a superpage in part");
-                if pte.is_shared_file() && pte.has(Pte::UNSAVED) {
+                if !self.needs.digests && pte.is_shared_file() && pte.has(Pte::UNSAVED) {
                     let clean = |at| {
                         let other = self.tables.get(at);
                         other.is_shared_file() && !other.has(Pte::UNSAVED)
