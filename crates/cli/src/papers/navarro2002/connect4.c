@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WIDTH = 7, HEIGHT = 6, ENTRIES = 1 << 18, DEPTH = 10 };
+enum { WIDTH = 7, HEIGHT = 6, ENTRIES = 1 << 18, DEPTH = 13 };
 
 struct entry {
     uint64_t key;
