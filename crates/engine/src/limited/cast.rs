@@ -2,6 +2,7 @@
 
 use super::cell::Cell;
 use super::choices::{Choices, cycles, few_of};
+use super::follow::{self, Follower};
 use super::limits::Limits;
 use crate::Plan;
 use crate::run::Foresight;
@@ -39,11 +40,11 @@ impl<'a> Cast<'a> {
                 Known::Cheapest(_) => {
                     let choices = choices.of(policy, machine);
                     for other in choices.iter().skip(1) {
-                        let foreseen = Some(Foreseen::Pieces(other));
+                        let foreseen = Some(Foreseen::Schedule(other));
                         others.push(Cell::new(policy, machine, &spec, foreseen));
                         stand_ins.push(cells.len());
                     }
-                    choices.first().map(Foreseen::Pieces)
+                    choices.first().map(Foreseen::Schedule)
                 }
             };
             cells.push(Cell::new(policy, machine, &spec, foreseen));
@@ -56,7 +57,31 @@ impl<'a> Cast<'a> {
             }
         }
         cells.extend(others);
+        if plan
+            .policies()
+            .iter()
+            .any(|policy| few_of(policy.as_ref()).is_some())
+        {
+            cells = cells.into_iter().map(Cell::logging).collect();
+        }
         Ok(Self { cells, stand_ins })
+    }
+
+    /// Of followers, and of the policy to which faults are compared.
+    ///
+    /// # Errors
+    /// Where memory cannot be as the limits say.
+    pub(super) fn following(
+        followers: &'a [Follower<'a>],
+        plan: &'a Plan,
+        limits: &Limits,
+    ) -> Result<Self, String> {
+        let mut cells = follow::cells(followers, plan, limits)?;
+        for machine in plan.machines() {
+            let spec = limits.spec_on(machine, plan.baseline(), plan.layouts())?;
+            cells.push(Cell::new(plan.baseline(), machine, &spec, None));
+        }
+        Ok(Self::of(cells))
     }
 
     /// Of cells that nobody is to stand in for.

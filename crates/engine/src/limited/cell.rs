@@ -5,18 +5,24 @@ use super::steps::{Step, Steps};
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
 use crate::stream::Stream;
-use broadleaf_memory::system::{Foreseen, Place, Sample, Spec, System, SystemTotals as Totals};
+use broadleaf_memory::system::{
+    Foreseen, Place, Resized, Sample, Spec, System, SystemTotals as Totals,
+};
 use broadleaf_memory::{AddressSpaces, Change, Pages, Shootdown};
 use broadleaf_policy::Policy;
 use broadleaf_translation::charges::Candidate;
 use broadleaf_translation::{Evicted, Lookup, Machine, SpaceTag, Tlb};
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// How many samples of memory are kept, at most.
 const MOST_SAMPLES: usize = 128;
 /// How many accesses lie between the first samples, at least.
 const FIRST_INTERVAL: u64 = 1 << 10;
+
+/// The most changes of superpages that are written down.
+const MOST_CHANGES: usize = 1 << 22;
 
 /// One policy on one machine.
 pub(crate) struct Cell<'a> {
@@ -36,8 +42,12 @@ pub(crate) struct Cell<'a> {
     pub(crate) walks: Vec<u64>,
     /// What writes down what happens, where superpages are to be chosen. No TLB is looked at then.
     recorder: Option<Box<Recorder>>,
+    /// The changes of superpages that the trace imposed, by their numbers in the log.
+    imposed: Vec<Range<usize>>,
+    /// The promotions that were made at misses.
+    at_misses: u64,
     /// What misses are charged to, for a policy that asks.
-    pub(crate) charged: Option<Box<Charged>>,
+    pub(crate) charged: Option<Box<Charged<'a>>>,
     /// When memory was used up: the accesses before the one that found none.
     pub(crate) ended: Option<u64>,
     /// The totals at that time, before mappings change further.
@@ -75,6 +85,12 @@ impl<'a> Cell<'a> {
             &spec.costs,
             machine.costs.of(spec.base).unwrap_or(0),
         );
+        let charged = match foreseen {
+            Some(Foreseen::Schedule(schedule)) if !schedule.is_empty() => {
+                Some(Charged::scheduled(schedule))
+            }
+            _ => charged,
+        };
         Self {
             policy,
             machine,
@@ -88,6 +104,8 @@ impl<'a> Cell<'a> {
             translated,
             walks: vec![0; spec.sizes.levels()],
             recorder: None,
+            imposed: Vec::new(),
+            at_misses: 0,
             charged: charged.map(Box::new),
             ended: None,
             totals_when_ended: None,
@@ -103,6 +121,25 @@ impl<'a> Cell<'a> {
     pub(super) fn recording(mut self, recorder: Recorder) -> Self {
         self.recorder = Some(Box::new(recorder));
         self
+    }
+
+    /// Writes down which pieces become superpages when, and which superpages are broken.
+    pub(super) fn logging(mut self) -> Self {
+        self.system.log_changes(MOST_CHANGES);
+        self
+    }
+
+    /// The changes of superpages that the policy made, not the trace, and how many of them were promotions at misses; `None` where there were too many to write down.
+    pub(super) fn own_changes(&self) -> Option<(Vec<Resized>, u64)> {
+        let changes = self.system.changes()?;
+        let imposed = |at: usize| {
+            let after = self.imposed.partition_point(|range| range.end <= at);
+            self.imposed
+                .get(after)
+                .is_some_and(|range| range.contains(&at))
+        };
+        let own = (0..).zip(changes).filter(|(at, _)| !imposed(*at));
+        Some((own.map(|(_, change)| *change).collect(), self.at_misses))
     }
 
     /// What was written down, if it was.
@@ -211,12 +248,17 @@ impl<'a> Cell<'a> {
         let level = self.touch(page, time, store, stream)?;
         if let Some(recorder) = &mut self.recorder {
             let page = self.system.base_page(page);
-            let space = self.tag.0;
-            recorder.refer(Place { space, page });
+            let at = Place {
+                space: self.tag.0,
+                page,
+            };
+            recorder.pass(time);
+            recorder.look_for_a_chance(&self.system, &stream.spaces, at);
+            recorder.refer(at);
             return Some(());
         }
         if self.charged.is_some() {
-            self.translate_charging(page, level, stream);
+            self.translate_charging(page, level, time, stream);
             return Some(());
         }
         let tag = self.tag.1;
@@ -232,7 +274,7 @@ impl<'a> Cell<'a> {
     }
 
     /// The lookup, where misses are charged: the policy is told of a miss after it was counted and before the entry is loaded.
-    fn translate_charging(&mut self, page: PageNumber, level: usize, stream: &Stream) {
+    fn translate_charging(&mut self, page: PageNumber, level: usize, time: u64, stream: &Stream) {
         let Some(mut charged) = self.charged.take() else {
             return;
         };
@@ -250,6 +292,8 @@ impl<'a> Cell<'a> {
                 self.walks[level] += 1;
                 let active = charged.is_active(|| self.walk_cycles(), self.instructions);
                 charged.miss(tag, at, level, active);
+                self.system.set_time(time);
+                self.foresee(&mut charged, at, level, time);
                 let changed =
                     !charged.due.is_empty() && self.ask_those_due(&mut charged, at, stream);
                 if changed {
@@ -275,7 +319,7 @@ impl<'a> Cell<'a> {
     /// Asks the policy of what was charged: smaller candidates first, then those at lower addresses, then those of lower spaces. Each promotion changes
     /// what larger ones were charged before they are asked of. The translations of what became one page leave the TLB, and the new one comes in. Answers
     /// whether any translation changed.
-    fn ask_those_due(&mut self, charged: &mut Charged, missing: u64, stream: &Stream) -> bool {
+    fn ask_those_due(&mut self, charged: &mut Charged<'_>, missing: u64, stream: &Stream) -> bool {
         let mut due = std::mem::take(&mut charged.due);
         due.sort_by(|one, other| {
             let place = |candidate: &Candidate| (candidate.level, candidate.first);
@@ -300,6 +344,7 @@ impl<'a> Cell<'a> {
             if !(self.system).ask_at_miss(&stream.spaces, at, candidate.level, &view) {
                 continue;
             }
+            self.at_misses += 1;
             self.shoot_down_charged(charged);
             let first = self.system.units_of(candidate.first);
             let units = self.system.size(candidate.level).bytes() >> PageSize::SIZE_4K.shift();
@@ -315,8 +360,29 @@ impl<'a> Cell<'a> {
         changed
     }
 
+    /// A page missed: the pieces that a schedule promotes now are due, those around the page and those whose time begins.
+    fn foresee(&self, charged: &mut Charged<'_>, page: u64, level: usize, time: u64) {
+        let Some(schedule) = charged.schedule else {
+            return;
+        };
+        for level in level + 1..self.walks.len() {
+            let first = page & !(self.system.pages_of(level) - 1);
+            let space = self.tag.0;
+            if schedule.promotes(Place { space, page: first }, level, time) {
+                let tag = self.tag.1;
+                charged.due.push(Candidate { tag, first, level });
+            }
+        }
+        for (Place { space, page }, level) in schedule.beginning_at(time) {
+            if let Some(tag) = self.tags.get(&space).copied() {
+                let first = page;
+                charged.due.push(Candidate { tag, first, level });
+            }
+        }
+    }
+
     /// Brings the translation of a page of that level into the TLB, where it is not.
-    fn load(&mut self, charged: &mut Charged, tag: SpaceTag, page: PageNumber, level: usize) {
+    fn load(&mut self, charged: &mut Charged<'_>, tag: SpaceTag, page: PageNumber, level: usize) {
         let size = self.translated[level];
         (self.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
         charged.loaded(tag, self.system.base_page(page), level);
@@ -395,6 +461,7 @@ impl<'a> Cell<'a> {
     fn change(&mut self, at: Place, time: u64, store: bool, stream: &Stream) -> Option<usize> {
         self.system.set_time(time);
         if let Some(recorder) = &mut self.recorder {
+            recorder.pass(time);
             recorder.fault(&self.system, &stream.spaces, at);
         }
         let level = self.system.reference(&stream.spaces, at, store);
@@ -414,14 +481,14 @@ impl<'a> Cell<'a> {
         self.charged = charged;
     }
 
-    fn shoot_down_charged(&mut self, charged: &mut Charged) {
+    fn shoot_down_charged(&mut self, charged: &mut Charged<'_>) {
         if self.system.has_shootdowns() {
             self.carry_out(Some(charged));
         }
     }
 
     /// Takes out of the TLB what it has to forget.
-    fn carry_out(&mut self, mut charged: Option<&mut Charged>) {
+    fn carry_out(&mut self, mut charged: Option<&mut Charged<'_>>) {
         let shootdowns: Vec<Shootdown> = self.system.shootdowns().collect();
         for shootdown in shootdowns {
             match shootdown {
@@ -501,11 +568,20 @@ impl<'a> Cell<'a> {
     }
 
     /// Does what an event asks.
-    pub(crate) fn apply(&mut self, change: &Change) {
+    pub(crate) fn apply(&mut self, change: &Change, stream: &Stream) {
         if self.ended.is_some() {
             return;
         }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.pass(stream.now());
+        }
+        let logged = |cell: &Self| cell.system.changes().map_or(0, <[Resized]>::len);
+        let before = logged(self);
         self.system.apply(change);
+        let after = logged(self);
+        if after > before {
+            self.imposed.push(before..after);
+        }
         self.shoot_down();
         // What pages were charged for does not go with them to another place.
         let (Change::Release(extent) | Change::Relocate { from: extent, .. }) = change else {
@@ -557,7 +633,7 @@ impl<'a> Cell<'a> {
 }
 
 /// A translation gave way to another.
-fn evicted(charged: &mut Charged, system: &System<'_>, gone: Evicted) {
+fn evicted(charged: &mut Charged<'_>, system: &System<'_>, gone: Evicted) {
     if let Some(level) = system.level_of(gone.size) {
         charged.evicted(gone.tag, system.base_page(gone.page), level);
     }

@@ -1,7 +1,7 @@
 //! TLB misses, what they are charged to, and the promotions that the policy makes of that (Romer 1995, sections 3 and 7).
 
 use broadleaf_memory::population::Sizes;
-use broadleaf_memory::system::Costs;
+use broadleaf_memory::system::{Costs, Schedule};
 use broadleaf_policy::{Needs, View};
 use broadleaf_translation::SpaceTag;
 use broadleaf_translation::charges::{
@@ -10,7 +10,9 @@ use broadleaf_translation::charges::{
 use broadleaf_units::PageSize;
 
 /// What a policy's candidates were charged, and what the bookkeeping took.
-pub(crate) struct Charged {
+pub(crate) struct Charged<'a> {
+    /// The promotions that are known beforehand, in place of charges.
+    pub(crate) schedule: Option<&'a Schedule>,
     misses: Option<MissCounts>,
     prefetch: Option<PrefetchCharges>,
     capacity: Option<CapacityCharges>,
@@ -26,7 +28,7 @@ pub(crate) struct Charged {
     pub(crate) miss_cycles: u64,
 }
 
-impl Charged {
+impl<'a> Charged<'a> {
     /// For a policy that needs it: nothing charged yet, and an empty TLB. What is charged for capacity takes it for one of so many entries, any of which holds any page.
     pub(crate) fn new(
         needs: &Needs,
@@ -45,6 +47,7 @@ impl Charged {
             .collect();
         let ladder = Ladder::new(&orders).ok()?;
         Some(Self {
+            schedule: None,
             misses: charges.misses.then(|| MissCounts::new(ladder)),
             prefetch: (charges.prefetch).then(|| prefetch(ladder, sizes, base, needs.deferral)),
             capacity: (charges.capacity).then(|| CapacityCharges::new(ladder, entries)),
@@ -55,6 +58,21 @@ impl Charged {
             due: Vec::new(),
             miss_cycles,
         })
+    }
+
+    /// For a policy that knows beforehand what it promotes at misses: nothing is charged, and nothing is paid.
+    pub(crate) const fn scheduled(schedule: &'a Schedule) -> Self {
+        Self {
+            schedule: Some(schedule),
+            misses: None,
+            prefetch: None,
+            capacity: None,
+            each: 0,
+            cycles: 0,
+            idle_below: 0,
+            due: Vec::new(),
+            miss_cycles: 0,
+        }
     }
 
     /// Whether misses are charged: whether walks have taken enough cycles of the instructions so far. They are added up only for a policy that waits.

@@ -1,25 +1,25 @@
-//! What policies with foresight are told: which pieces are worth being superpages from the beginning.
+//! The schedules of policies with foresight: which pieces are worth being superpages, and when.
 
 use super::Passes;
 use super::cast::Cast;
 use super::cell::{Cell, entries};
-use crate::offline::{self, Choice, Chosen, Decision, Recorder, Setting};
+use crate::offline::{self, Choice, Decision, Recorder, Setting};
 use crate::{Error, Source};
-use broadleaf_memory::system::Spec;
+use broadleaf_memory::system::{Schedule, Spec};
 use broadleaf_policy::{Cycles, Foresight, Policy, Search};
 use broadleaf_translation::Machine;
 use std::collections::BTreeMap;
 
 /// What was chosen for each policy that chooses, on each machine, by their names.
 #[derive(Debug, Default)]
-pub(super) struct Choices(BTreeMap<(String, String), Decision>);
+pub(super) struct Choices(BTreeMap<(String, String), (Decision, Vec<Schedule>)>);
 
 impl Choices {
     /// The best choice by what is known, then others that may be better on the machine itself.
-    pub(super) fn of(&self, policy: &dyn Policy, machine: &Machine) -> &[Chosen] {
+    pub(super) fn of(&self, policy: &dyn Policy, machine: &Machine) -> &[Schedule] {
         let key = (policy.name(), machine.name.clone());
-        let decision = self.0.get(&key);
-        decision.map_or(&[], |decision| &decision.choices)
+        let chosen = self.0.get(&key);
+        chosen.map_or(&[], |(_, schedules)| schedules)
     }
 
     /// The choice of that number, for others.
@@ -30,7 +30,7 @@ impl Choices {
         number: usize,
     ) -> Option<Choice> {
         let key = (policy.name(), machine.name.clone());
-        let decision = self.0.get(&key)?;
+        let (decision, _) = self.0.get(&key)?;
         Some(decision.told(number, key.0, key.1))
     }
 }
@@ -99,7 +99,9 @@ pub(super) fn choose<S: Source>(
         let chosen = offline::choose(kept, setting, &mut progress);
         let chosen = chosen.continue_value().ok_or(Error::Stopped)?;
         let key = (policy.name(), machine.name.clone());
-        choices.0.insert(key, chosen);
+        let schedules = (0..chosen.choices.len()).filter_map(|number| chosen.schedule(number));
+        let schedules = schedules.collect();
+        choices.0.insert(key, (chosen, schedules));
         passes.state.trial = None;
     }
     Ok(choices)

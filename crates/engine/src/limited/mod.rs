@@ -9,6 +9,7 @@ mod cell;
 mod charged;
 mod choices;
 mod earlier;
+mod follow;
 mod limits;
 mod replay;
 mod result;
@@ -70,7 +71,17 @@ pub(crate) fn run<S: Source>(
     let choices = choices::choose(&mut passes)?;
     let cast = || Cast::new(plan, limits, foresight, &choices);
     let replayed = passes.replay(cast)?;
-    Ok(result::outcome(replayed, &choices, plan))
+    let best = replayed.cast.best(plan);
+    let followers = follow::followers(plan, &replayed.cast.cells, &best);
+    let mut outcome = result::outcome(replayed, &best, &choices, plan);
+    if !followers.is_empty() {
+        passes.state.passes = passes.state.passes.max(passes.state.pass + 1);
+        let cast = || Cast::following(&followers, plan, limits);
+        let replayed = passes.replay(cast)?;
+        result::follow(&mut outcome, replayed, &followers, plan);
+    }
+    result::compare_with_offline(&mut outcome, plan, limits);
+    Ok(outcome)
 }
 
 /// What the passes over traces share.

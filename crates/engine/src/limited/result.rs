@@ -2,24 +2,30 @@
 
 use super::cast::Cast;
 use super::cell::Cell;
-use super::choices::{Choices, cycles, few_of};
+use super::choices::{Choices, few_of};
+use super::follow::Follower;
+use super::limits::Limits;
 use super::replay::Replayed;
 use crate::result::{notes, of_memory};
 use crate::stream::Stream;
 use crate::{Outcome, Plan};
 use broadleaf_memory::system::{Place, Sample};
 use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, Tlbmcpi, TraceSummary, Walks};
-use broadleaf_policy::NOMINAL_RATE;
+use broadleaf_policy::{Cycles, NOMINAL_RATE};
 use std::collections::BTreeMap;
 
-/// What a replay found.
-pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) -> Outcome {
+/// What a replay found; `best` is the cell of each pair of the plan.
+pub(super) fn outcome(
+    replayed: Replayed<'_>,
+    best: &[usize],
+    choices: &Choices,
+    plan: &Plan,
+) -> Outcome {
     let Replayed {
         cast,
         stream,
         mut interim,
     } = replayed;
-    let best = cast.best(plan);
     let told = (plan.pairs().enumerate()).filter_map(|(pair, (policy, machine))| {
         choices.told(policy, machine, cast.stands_in(pair, best[pair]))
     });
@@ -31,12 +37,7 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
         &stream,
         plan,
     );
-    let mut results = results(&cast.cells, &stream, plan);
-    for (cell, times) in distances(&cast, &best) {
-        if let Some(memory) = &mut results[cell].memory {
-            memory.times_offline = Some(times);
-        }
-    }
+    let results = results(&cast.cells, &stream, plan);
     interim.resize(plan.interim().len(), results.clone());
     let interim = interim.into_iter().map(&asked).collect();
     let results = asked(results);
@@ -49,7 +50,7 @@ pub(super) fn outcome(replayed: Replayed<'_>, choices: &Choices, plan: &Plan) ->
         interim,
         notes: notes(&stream).into_iter().chain(idle).collect(),
         choices: told.collect(),
-        frames: frames(&cast, &best, plan),
+        frames: frames(&cast, best, plan),
     }
 }
 
@@ -96,17 +97,93 @@ fn frames(cast: &Cast<'_>, best: &[usize], plan: &Plan) -> Vec<Vec<(Place, u64)>
     asked.map(of).collect()
 }
 
-/// How many times the cycles of the first policy on the same machine that had foresight each of these cells took.
-fn distances(cast: &Cast<'_>, best: &[usize]) -> Vec<(usize, f64)> {
-    let cells = || best.iter().map(|number| (*number, &cast.cells[*number]));
-    let distance = |(number, cell): (usize, &Cell<'_>)| {
-        let mut same = cells().filter(|(_, other)| other.machine.name == cell.machine.name);
-        let (offline, which) = same.find_map(|(_, other)| Some((other, few_of(other.policy)?)))?;
-        let least = cycles(offline, which);
-        let known = least > 0 && offline.ended.is_none() && cell.ended.is_none();
-        known.then(|| (number, cycles(cell, which) as f64 / least as f64))
+/// Puts in the results of policies that followed another one, where that took fewer cycles.
+pub(super) fn follow(
+    outcome: &mut Outcome,
+    replayed: Replayed<'_>,
+    followers: &[Follower<'_>],
+    plan: &Plan,
+) {
+    let last = results(&replayed.cast.cells, &replayed.stream, plan);
+    let pairs: Vec<_> = plan.pairs().collect();
+    for (cell, follower) in followers.iter().enumerate() {
+        let Some(which) = few_of(pairs[follower.pair].0) else {
+            continue;
+        };
+        let before = cycles_of(&outcome.results[follower.pair], which);
+        let after = cycles_of(&last[cell], which);
+        let better = match (before, after) {
+            (Some(before), Some(after)) => after < before,
+            (before, after) => before.is_none() && after.is_some(),
+        };
+        if !better {
+            continue;
+        }
+        outcome.results[follower.pair] = last[cell].clone();
+        for (number, interim) in outcome.interim.iter_mut().enumerate() {
+            let found = replayed.interim.get(number).unwrap_or(&last);
+            interim[follower.pair] = found[cell].clone();
+        }
+        let (policy, machine) = pairs[follower.pair];
+        outcome.notes.push(format!(
+            "{} on {} makes the promotions of {}, which take fewer cycles than its own choice",
+            policy.name(),
+            machine.name,
+            follower.other.name()
+        ));
+    }
+}
+
+/// Says how many times the cycles of the first policy with foresight on the same machine each policy takes, and where that policy is no bound.
+pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &Limits) {
+    let pairs: Vec<_> = plan.pairs().collect();
+    let with_foresight = (pairs.iter()).find_map(|(policy, _)| Some((policy, few_of(*policy)?)));
+    let Some((offline, which)) = with_foresight else {
+        return;
     };
-    cells().filter_map(distance).collect()
+    let name = offline.name();
+    let mut below = Vec::new();
+    for (pair, (policy, machine)) in pairs.iter().enumerate() {
+        let same = |result: &&CellResult| result.policy == name && result.machine == machine.name;
+        let least = (outcome.results.iter().find(same)).and_then(|result| cycles_of(result, which));
+        let own = cycles_of(&outcome.results[pair], which);
+        let (Some(least), Some(own)) = (least.filter(|least| *least > 0), own) else {
+            continue;
+        };
+        let times = own as f64 / least as f64;
+        if own < least {
+            below.push(format!(
+                "{} on {} ({times:.2})",
+                policy.name(),
+                machine.name
+            ));
+        }
+        if let Some(memory) = &mut outcome.results[pair].memory {
+            memory.times_offline = Some(times);
+        }
+    }
+    if !below.is_empty() {
+        outcome.notes.push(format!(
+            "{name} is no bound here: fewer cycles are taken by {}",
+            below.join(", ")
+        ));
+    }
+    if limits.memory < Limits::none().memory {
+        outcome.notes.push(format!(
+            "memory is limited: {name} is a bound for the policies compared here, and for no others"
+        ));
+    }
+}
+
+/// Those of a result's cycles that a policy with foresight has few of; `None` where memory was used up.
+fn cycles_of(result: &CellResult, which: Cycles) -> Option<u64> {
+    let memory = result.memory.as_ref()?;
+    let others = match which {
+        Cycles::All => memory.fault_cycles + memory.daemon_cycles,
+        Cycles::Tlb => memory.promotion_cycles,
+    };
+    let known = memory.out_of_memory_after.is_none();
+    known.then(|| result.walk_cycles + memory.bookkeeping_cycles + others)
 }
 
 /// What each cell comes to, if the trace ends here.

@@ -1,16 +1,17 @@
-//! Which pieces pay, by what a trial found.
+//! Offers: lives of pieces that are worth their price by the last trial.
 
-use super::trial::{Found, Noted, Piece, Spared};
+use super::lives::{LifeId, Lives};
+use super::trial::{Found, Piece, Spared};
 use super::{Chosen, Setting};
 use broadleaf_memory::system::Place;
-use broadleaf_policy::Cycles;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A piece that pays.
+/// A life of a piece that is worth its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
     pub(super) piece: Piece,
+    pub(super) life: LifeId,
     /// What it costs by itself.
     pub(super) price: i128,
     /// What is to be paid for it, where those that it takes the place of are paid for already.
@@ -30,8 +31,8 @@ impl Offer {
             || best.net > 0 && self.spared * best.net * of >= best.spared * self.net * part
     }
 
-    /// The best first: those that cost nothing more, by what they gain; then by what is spared for what is paid. Of equal ones the smaller, then the
-    /// one of the lower space, then the one at the lower address.
+    /// The best first: those that cost nothing more, by what they gain; then by what is spared for what is paid. Of equal ones the smaller piece, then the
+    /// one of the lower space, then the one at the lower address, then the earlier life.
     fn order(&self, other: &Self) -> Ordering {
         let by_worth = match (self.net <= 0, other.net <= 0) {
             (true, true) => other.gain().cmp(&self.gain()),
@@ -39,7 +40,7 @@ impl Offer {
             (false, true) => Ordering::Greater,
             (false, false) => (other.spared * self.net).cmp(&(self.spared * other.net)),
         };
-        let place = |offer: &Self| (offer.piece.1, offer.piece.0);
+        let place = |offer: &Self| (offer.piece.1, offer.piece.0, offer.life);
         by_worth.then_with(|| place(self).cmp(&place(other)))
     }
 }
@@ -48,92 +49,100 @@ impl Offer {
 const NEAR_OWN: (i128, i128) = (1, 4);
 const NEAR: (i128, i128) = (3, 4);
 
-/// What is paid for the chosen.
-pub(super) type Paid = BTreeMap<Place, i128>;
+/// The prices of the chosen lives.
+pub(super) type Paid = BTreeMap<LifeId, i128>;
 
-/// All pieces that pay, where some are chosen already.
-fn offers(found: &Found, setting: &Setting, chosen: &Chosen, paid: &Paid) -> Vec<Offer> {
-    let miss = i128::from(setting.walk_cycles.first().copied().unwrap_or(0));
-    let offers = found.noted.iter().map(|(piece, noted)| {
-        let price = price(setting, piece.1, noted);
-        let parts = inside(setting, chosen, *piece);
-        let replaced: i128 = parts.filter_map(|part| paid.get(&part)).sum();
-        Offer {
-            piece: *piece,
-            price,
-            net: price - replaced,
-            spared: i128::from(noted.spared) * miss,
-        }
-    });
-    offers.filter(|offer| offer.gain() > 0).collect()
-}
-
-/// Those of the chosen that lie in a piece.
-fn inside<'a>(
-    setting: &Setting,
-    chosen: &'a Chosen,
-    (first, level): Piece,
-) -> impl Iterator<Item = Place> + use<'a> {
-    let page = first.page + setting.sizes.pages(level);
-    let range = first..Place { page, ..first };
-    chosen.range(range).map(|(part, _)| *part)
-}
-
-/// What a piece costs, as often as it becomes a superpage, and what faults it spares.
-pub(super) fn price(setting: &Setting, level: usize, noted: &Noted) -> i128 {
-    let lives = i128::from(noted.lives.max(1));
-    let each = i128::from(setting.price(level, noted.page_cycles));
-    match setting.search.cycles {
-        Cycles::Tlb => lives * each,
-        Cycles::All => {
-            let fault = i128::from(setting.costs.fault);
-            lives * (each + fault)
-                - i128::from(noted.faults) * (i128::from(noted.page_cycles) + fault)
-        }
-    }
-}
-
-/// Chosen pieces, with those in the place of which they come left out.
-pub(super) fn add(setting: &Setting, chosen: &mut Chosen, paid: &mut Paid, offer: &Offer) {
-    let (first, level) = offer.piece;
-    let parts: Vec<Place> = inside(setting, chosen, offer.piece).collect();
-    for part in parts {
-        chosen.remove(&part);
-        paid.remove(&part);
-    }
-    chosen.insert(first, level);
-    paid.insert(first, offer.price);
-}
-
-/// What is to be added, the best first: the best one alone; or with it those that are nearly as good and overlap neither it nor one another.
-pub(super) fn accept(
+/// All lives that are worth their price beside the chosen ones.
+fn offers(
     found: &Found,
+    lives: &Lives,
     setting: &Setting,
     chosen: &Chosen,
     paid: &Paid,
-    barred: &BTreeSet<Piece>,
+) -> Vec<Offer> {
+    let miss = i128::from(setting.walk_cycles.first().copied().unwrap_or(0));
+    let offers = found.spared.iter().map(|(life, spared)| {
+        let price = lives.price(setting, *life);
+        let parts = replaced(lives, setting, chosen, *life);
+        let replaced: i128 = parts.filter_map(|(.., part)| paid.get(&part)).sum();
+        Offer {
+            piece: lives.get(*life).piece,
+            life: *life,
+            price,
+            net: price - replaced,
+            spared: i128::from(*spared) * miss,
+        }
+    });
+    offers
+        .filter(|offer| offer.gain() > 0 && !paid.contains_key(&offer.life))
+        .collect()
+}
+
+/// The chosen lives that another takes the place of: those of smaller pieces in it that end with it.
+fn replaced<'a>(
+    lives: &'a Lives,
+    setting: &Setting,
+    chosen: &'a Chosen,
+    life: LifeId,
+) -> impl Iterator<Item = (Place, usize, LifeId)> + use<'a> {
+    let life = lives.get(life);
+    let (first, level) = life.piece;
+    let page = first.page + setting.sizes.pages(level);
+    let range = (first, 0, 0)..(Place { page, ..first }, 0, 0);
+    let ends_with = move |part: LifeId| lives.get(part).span.to == life.span.to;
+    chosen
+        .range(range)
+        .copied()
+        .filter(move |(_, of, part)| *of < level && ends_with(*part))
+}
+
+/// Adds a life to the chosen ones, in place of those that it replaces.
+pub(super) fn add(
+    lives: &Lives,
+    setting: &Setting,
+    chosen: &mut Chosen,
+    paid: &mut Paid,
+    offer: &Offer,
+) {
+    let parts: Vec<_> = replaced(lives, setting, chosen, offer.life).collect();
+    for part in parts {
+        chosen.remove(&part);
+        paid.remove(&part.2);
+    }
+    chosen.insert((offer.piece.0, offer.piece.1, offer.life));
+    paid.insert(offer.life, offer.price);
+}
+
+/// The offers to add, the best first: the best one alone; or with it those that are nearly as good and whose pieces do not overlap. Lives of one piece never overlap.
+pub(super) fn accept(
+    found: &Found,
+    lives: &Lives,
+    setting: &Setting,
+    (chosen, paid): (&Chosen, &Paid),
+    barred: &BTreeSet<LifeId>,
     charges: Spared,
 ) -> Vec<Offer> {
     let near = match charges {
         Spared::Own => NEAR_OWN,
         Spared::All => NEAR,
     };
-    let mut offers = offers(found, setting, chosen, paid);
-    offers.retain(|offer| !barred.contains(&offer.piece));
+    let mut offers = offers(found, lives, setting, chosen, paid);
+    offers.retain(|offer| !barred.contains(&offer.life));
     offers.sort_by(Offer::order);
     let Some(best) = offers.first().copied() else {
         return offers;
     };
-    let mut taken: BTreeMap<Place, Place> = BTreeMap::new();
+    let mut taken: BTreeMap<Place, (Place, usize)> = BTreeMap::new();
     offers.retain(|offer| {
         let (first, level) = offer.piece;
         let page = first.page + setting.sizes.pages(level);
         let end = Place { page, ..first };
         let before = taken.range(..end).next_back();
-        let alone = before.is_none_or(|(_, taken)| *taken <= first);
+        let alone =
+            before.is_none_or(|(at, (to, of))| *to <= first || (*at, *of) == (first, level));
         let good = *offer == best || !setting.search.one_by_one && offer.is_near(&best, near);
         if alone && good {
-            taken.insert(first, end);
+            taken.insert(first, (end, level));
         }
         alone && good
     });

@@ -1,11 +1,13 @@
 //! Chooses by trial: what pays is added until nothing pays.
 
+use super::bulk::{bulks, earning};
 use super::course::Kept;
+use super::lives::{LifeId, Lives};
 use super::numbers::Numbers;
 use super::regions::Regions;
 use super::search::Search;
-use super::told::{ChosenRange, runs};
-use super::trial::{Found, Noted, Piece, Spared, in_base_pages, trial};
+use super::told::{ChosenRange, by_piece, runs};
+use super::trial::{Found, Spared, in_base_pages, trial};
 use super::{Chosen, Setting};
 use broadleaf_translation::charges::Ladder;
 use std::collections::BTreeMap;
@@ -22,8 +24,9 @@ pub(crate) struct Decision {
     pub(super) trials: u32,
     /// What each spares by range, where that is told.
     pub(super) ranges: Vec<Vec<ChosenRange>>,
-    /// What was noted of each piece where there are no superpages.
-    pub(super) noted: BTreeMap<Piece, Noted>,
+    /// The misses that each life would spare by itself.
+    pub(super) spared: BTreeMap<LifeId, u64>,
+    pub(super) lives: Lives,
     pub(super) numbers: Numbers,
     pub(super) regions: Regions,
     pub(super) setting: Setting,
@@ -38,23 +41,28 @@ pub(crate) fn choose(
     let orders: Vec<u8> = (0..setting.sizes.levels())
         .map(|level| setting.sizes.order(level))
         .collect();
-    let mut search = Search::new(&setting);
     let mut trials = 0;
-    // Where there is one size there is nothing to choose.
+    // With one size there is nothing to choose.
     let ladder = Ladder::new(&orders).ok();
+    let lives = ladder.map_or_else(Lives::default, |ladder| Lives::of(&kept, &ladder));
+    let mut search = Search::new(&setting, &lives);
     let mut nothing = match ladder {
         Some(_) => Found::default(),
         None => in_base_pages(&kept, &setting),
     };
     if let Some(ladder) = ladder {
-        while let Some(next) = search.next() {
+        let mut tried = |chosen: &Chosen, charges| {
             trials += 1;
             progress(trials)?;
-            let found = trial(&kept, &setting, &next, ladder, search.charges);
+            let found = trial(&kept, &lives, &setting, chosen, ladder, charges);
             if trials == 1 {
                 nothing.clone_from(&found);
             }
-            search.learn(next, found);
+            ControlFlow::Continue(found)
+        };
+        follow(&mut search, &mut tried)?;
+        if !setting.search.one_by_one {
+            look_for_joint_gains(&mut search, &kept, &lives, &setting, &mut tried)?;
         }
     }
     let cost = if ladder.is_some() {
@@ -73,17 +81,12 @@ pub(crate) fn choose(
         let mut walks = |chosen: &Chosen| {
             told += 1;
             progress(told)?;
-            let found = trial(&kept, &setting, chosen, ladder, Spared::Own);
+            let found = trial(&kept, &lives, &setting, chosen, ladder, Spared::Own);
             ControlFlow::Continue(found.walks.iter().sum())
         };
         for chosen in &choices {
-            ranges.push(by_range(
-                chosen,
-                &setting,
-                &kept.regions,
-                &nothing,
-                &mut walks,
-            )?);
+            let about = (&setting, &kept.regions);
+            ranges.push(by_range(chosen, about, &nothing, &mut walks)?);
         }
     }
     ControlFlow::Continue(Decision {
@@ -92,32 +95,74 @@ pub(crate) fn choose(
         without: nothing.cost,
         trials,
         ranges,
-        noted: nothing.noted,
+        spared: nothing.spared,
+        lives,
         numbers: kept.numbers,
         regions: kept.regions,
         setting,
     })
 }
 
+/// Tries a choice.
+type Try<'a> = dyn FnMut(&Chosen, Spared) -> ControlFlow<(), Found> + 'a;
+
+/// Goes on with a search until nothing more is worth its price.
+fn follow(search: &mut Search<'_>, tried: &mut Try<'_>) -> ControlFlow<()> {
+    while let Some(next) = search.next() {
+        let found = tried(&next, search.charges)?;
+        search.learn(next, found);
+    }
+    ControlFlow::Continue(())
+}
+
+/// Tries pieces that may be worth something only together, and leaves out of them what does not earn its price. The search goes on from what is better than its best.
+fn look_for_joint_gains(
+    search: &mut Search<'_>,
+    kept: &Kept,
+    lives: &Lives,
+    setting: &Setting,
+    tried: &mut Try<'_>,
+) -> ControlFlow<()> {
+    for bulk in bulks(lives, kept, setting, search.cost) {
+        let all = tried(&bulk, Spared::Own)?;
+        let fewer = earning(&bulk, &all, lives, setting, false);
+        let mut better = search.take(&bulk, all);
+        if fewer.len() < bulk.len() && !fewer.is_empty() {
+            let found = tried(&fewer, Spared::Own)?;
+            better |= search.take(&fewer, found);
+        }
+        if better {
+            search.charges = Spared::Own;
+            follow(search, tried)?;
+        }
+    }
+    let fewer = earning(&search.best, &search.found, lives, setting, true);
+    if fewer.len() < search.best.len() {
+        let found = tried(&fewer, Spared::Own)?;
+        search.take(&fewer, found);
+    }
+    ControlFlow::Continue(())
+}
+
 /// What chosen pieces spare by range, each as if there were no other: what `walks` there are then, against those where there is nothing.
 fn by_range(
     chosen: &Chosen,
-    setting: &Setting,
-    regions: &Regions,
+    (setting, regions): (&Setting, &Regions),
     nothing: &Found,
     walks: &mut dyn FnMut(&Chosen) -> ControlFlow<(), u64>,
 ) -> ControlFlow<(), Vec<ChosenRange>> {
     let miss = setting.walk_cycles.first().copied().unwrap_or(0);
     let all: u64 = nothing.walks.iter().sum();
     let mut ranges = Vec::new();
-    for pieces in runs(chosen, setting, regions) {
-        let own: Chosen = (chosen.iter().skip(pieces.start).take(pieces.len()))
-            .map(|(first, level)| (*first, *level))
+    let by_piece = by_piece(chosen);
+    for pieces in runs(&by_piece, setting, regions) {
+        let own: Chosen = (by_piece.iter().skip(pieces.start).take(pieces.len()))
+            .flat_map(|((first, level), own)| own.iter().map(|life| (*first, *level, *life)))
             .collect();
-        let piece = own.iter().next().map(|(first, level)| (*first, *level));
-        let noted = piece.and_then(|piece| nothing.noted.get(&piece));
-        let walks_spared = match noted {
-            Some(noted) if own.len() == 1 => noted.spared,
+        let alone = own.first().filter(|_| own.len() == 1);
+        let spared = alone.and_then(|(.., life)| nothing.spared.get(life));
+        let walks_spared = match spared {
+            Some(spared) => *spared,
             _ => all.saturating_sub(walks(&own)?),
         };
         ranges.push(ChosenRange {
@@ -181,36 +226,46 @@ mod tests {
         decision.continue_value().expect("it comes to an end")
     }
 
-    fn fault(page: u32, covered: u32) -> [Item; 2] {
+    fn fault(time: u64, page: u32, covered: u32) -> [Item; 2] {
         let appraisal = Appraisal {
             covered,
             ..Appraisal::default()
         };
         [
-            Item::Event(Event::Fault(page, appraisal)),
+            Item::Event(time, Event::Fault(page, appraisal)),
             Item::Missed(page),
         ]
     }
 
     #[test]
-    fn what_keeps_others_from_being_made_is_tried_once() {
-        // The last two pages can be a superpage from the start, all four only at the last fault, which there is not where the last two are one. They lose half of it, and then only the last two can be one.
+    fn a_piece_is_chosen_in_the_lives_that_pay() {
+        // All four pages can be a superpage from the last fault on. Then the last two go, and later only they can be one.
         let faults = [(0, 0), (1, 0), (2, 2), (3, 6)];
         let mut items: Vec<Item> = (faults.iter())
-            .flat_map(|(page, covered)| fault(*page, *covered))
+            .flat_map(|(page, covered)| fault(0, *page, *covered))
             .collect();
         items.extend((0..400).map(|time| Item::Missed(time % 4)));
-        items.push(Item::Event(Event::Gone(at(2), 2)));
-        items.extend([fault(2, 2), fault(3, 2)].into_iter().flatten());
+        items.push(Item::Event(1, Event::Gone(at(2), 2)));
+        items.extend([fault(1, 2, 2), fault(1, 3, 2)].into_iter().flatten());
+        let both = items.clone();
         items.extend((0..150).map(|time| Item::Missed([2, 3, 0][time % 3])));
-        let decision = chosen(&items, setting(&[0, 1, 2], Cycles::Tlb));
-        assert_eq!(decision.choices[0], Chosen::from([(at(0), 2)]));
-        assert!(decision.cycles[0] < decision.without);
+        let pieces = |items: &[Item]| {
+            let decision = chosen(items, setting(&[0, 1, 2], Cycles::Tlb));
+            assert!(decision.cycles[0] < decision.without);
+            let chosen = decision.choices[0].iter();
+            let pieces = chosen.map(|(first, level, life)| {
+                (first.page, *level, decision.lives.get(*life).span.from)
+            });
+            pieces.collect::<Vec<_>>()
+        };
+        assert_eq!(pieces(&items), [(0, 2, 0), (2, 1, 1)]);
+        // It need not be promoted again.
+        assert_eq!(pieces(&both), [(0, 2, 0)]);
     }
 
     #[test]
     fn where_there_is_one_size_it_costs_what_it_costs() {
-        let mut items: Vec<Item> = (0..3).flat_map(|page| fault(page, 0)).collect();
+        let mut items: Vec<Item> = (0..3).flat_map(|page| fault(0, page, 0)).collect();
         items.extend([Item::Used(1), Item::Missed(0)]);
         for (cycles, expected) in [
             (Cycles::Tlb, 4 * 30),

@@ -11,8 +11,8 @@ pub(super) enum Item {
     Used(u32),
     /// A page was used that would have missed.
     Missed(u32),
-    /// Something that is rare.
-    Event(Event),
+    /// Something that is rare, with the accesses before it.
+    Event(u64, Event),
 }
 
 /// What is rare.
@@ -20,6 +20,8 @@ pub(super) enum Item {
 pub(super) enum Event {
     /// A page that is about to be used is not resident.
     Fault(u32, Appraisal),
+    /// A page is about to be used that is resident: pieces around it may be promoted again, since a break has ended.
+    Chance(u32, Appraisal),
     /// Translations of a range left the TLB.
     ShotDown(Place, u64),
     /// A range is no more.
@@ -30,7 +32,7 @@ pub(super) enum Event {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Course {
     bytes: Vec<u8>,
-    events: Vec<Event>,
+    events: Vec<(u64, Event)>,
     last: u32,
 }
 
@@ -42,15 +44,15 @@ const EVENT: u64 = 2;
 impl Course {
     /// How many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        self.bytes.len() + self.events.len() * size_of::<Event>()
+        self.bytes.len() + self.events.len() * size_of::<(u64, Event)>()
     }
 
     pub(super) fn add(&mut self, item: Item) {
         match item {
             Item::Used(number) => self.page(number, USED),
             Item::Missed(number) => self.page(number, MISSED),
-            Item::Event(event) => {
-                self.events.push(event);
+            Item::Event(time, event) => {
+                self.events.push((time, event));
                 self.write(EVENT);
             }
         }
@@ -71,6 +73,11 @@ impl Course {
         self.bytes.push(value as u8);
     }
 
+    /// The rare events, in order, each with the accesses before it.
+    pub(super) fn events(&self) -> impl Iterator<Item = &(u64, Event)> {
+        self.events.iter()
+    }
+
     /// What happened, in order.
     pub(super) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let mut bytes = self.bytes.iter();
@@ -87,7 +94,9 @@ impl Course {
                 }
             }
             if value & 3 == EVENT {
-                return events.next().map(|event| Item::Event(*event));
+                return events
+                    .next()
+                    .map(|(time, event)| Item::Event(*time, *event));
             }
             let step = value >> 2;
             let step = (step >> 1) as i64 ^ -((step & 1) as i64);
@@ -125,8 +134,8 @@ mod tests {
             .map(|_| {
                 let number = (rng.below(1 << 32) >> rng.below(32)) as u32;
                 match rng.below(5) {
-                    0 => Item::Event(Event::Gone(place, number.into())),
-                    1 => Item::Event(Event::Fault(number, Appraisal::default())),
+                    0 => Item::Event(7, Event::Gone(place, number.into())),
+                    1 => Item::Event(8, Event::Fault(number, Appraisal::default())),
                     2 => Item::Missed(number),
                     _ => Item::Used(number),
                 }

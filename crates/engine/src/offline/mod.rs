@@ -1,4 +1,4 @@
-//! Which pieces are worth being superpages from the beginning, for someone who knows the whole trace: OFFLINE of Romer 1995, section 7.1.
+//! OFFLINE of Romer 1995, section 7.1: the superpages that are worth their price to a policy that knows the whole trace, and when each begins.
 //!
 //! A replay in base pages writes down what matters ([`recorder`]); that is tried with some superpages, which says what it costs and what each other piece would spare ([`trial`]);
 //! of these the ones that pay are added ([`accept`], [`search`]), and so on until nothing pays ([`choose`]).
@@ -8,8 +8,11 @@
 //! estimate, and so is the choice; what is reported of it is replayed on the machine itself.
 
 mod accept;
+mod broken;
+mod bulk;
 mod choose;
 mod course;
+mod lives;
 mod numbers;
 mod recency;
 mod recorder;
@@ -29,10 +32,11 @@ use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Place};
 use broadleaf_policy::{Cycles, Search};
 use broadleaf_units::PageSize;
-use std::collections::BTreeMap;
+use lives::LifeId;
+use std::collections::BTreeSet;
 
-/// Pieces that are to be superpages: where each begins, and its level.
-pub(crate) type Chosen = BTreeMap<Place, usize>;
+/// Chosen lives of pieces: the first page of each piece, its level, and the life.
+pub(crate) type Chosen = BTreeSet<(Place, usize, LifeId)>;
 
 /// What there is to choose for.
 #[derive(Clone, Debug)]
@@ -64,6 +68,18 @@ impl Setting {
         match self.search.cycles {
             Cycles::All => self.costs.demotion,
             Cycles::Tlb => 0,
+        }
+    }
+
+    /// What one promotion costs of the cycles that are to be few, less the `faults` that it spares.
+    fn net_price(&self, level: usize, page_cycles: u64, faults: u64) -> i128 {
+        let each = i128::from(self.price(level, page_cycles));
+        match self.search.cycles {
+            Cycles::Tlb => each,
+            Cycles::All => {
+                let fault = i128::from(self.costs.fault);
+                each + fault - i128::from(faults) * (i128::from(page_cycles) + fault)
+            }
         }
     }
 

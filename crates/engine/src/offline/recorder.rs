@@ -14,6 +14,7 @@
 //! A translation that is taken out is told of in its place in that order. If pages were one superpage with it, by whatever choice, theirs went too, and so they did where they become one superpage with a page
 //! that is fetched from and not loaded: what hits where all pages are base pages may miss then. So each page that could have been part of the same superpage is told of as soon as it is used again.
 
+use super::broken::Breaks;
 use super::course::{Course, Event, Item, Kept};
 use super::numbers::Numbers;
 use super::recency::Recency;
@@ -56,6 +57,9 @@ pub(crate) struct Recorder {
     most: usize,
     full: bool,
     regions: Regions,
+    breaks: Breaks,
+    /// The accesses so far.
+    now: u64,
 }
 
 /// The course of a trace takes more memory than it may.
@@ -83,7 +87,15 @@ impl Recorder {
             most,
             full: false,
             regions: Regions::default(),
+            breaks: Breaks::new(largest),
+            now: 0,
         }
+    }
+
+    /// So many accesses were made.
+    #[inline]
+    pub(crate) const fn pass(&mut self, now: u64) {
+        self.now = now;
     }
 
     /// A page is about to be referenced.
@@ -102,7 +114,33 @@ impl Recorder {
     pub(super) fn faulted(&mut self, at: Place, appraisal: Appraisal) {
         let number = self.numbers.of(at);
         self.event(Event::Fault(number, appraisal));
+        self.breaks.had(at);
         self.unused = true;
+    }
+
+    /// A resident page is about to be referenced by data: broken pieces around the page may become superpages again at a miss.
+    #[inline]
+    pub(crate) fn look_for_a_chance(
+        &mut self,
+        system: &System<'_>,
+        spaces: &AddressSpaces,
+        at: Place,
+    ) {
+        if !self.full && self.breaks.is_chance(at) && !self.holds(at) {
+            self.chance(at, system.appraise(spaces, at));
+        }
+    }
+
+    /// Whether a page is among those used last, so that its next use hits.
+    pub(super) fn holds(&mut self, at: Place) -> bool {
+        let number = self.numbers.of(at);
+        self.recency.holds(number)
+    }
+
+    pub(super) fn chance(&mut self, at: Place, appraisal: Appraisal) {
+        let number = self.numbers.of(at);
+        self.event(Event::Chance(number, appraisal));
+        self.breaks.had(at);
     }
 
     /// A page is referenced.
@@ -164,6 +202,7 @@ impl Recorder {
             return;
         }
         self.event(event(first, pages));
+        self.breaks.add(first, pages);
         let removed: Vec<u32> = self.numbers.among(first, pages).collect();
         for number in removed {
             self.recency.remove(number);
@@ -187,7 +226,7 @@ impl Recorder {
     fn event(&mut self, event: Event) {
         self.tell();
         self.newest = None;
-        self.add(Item::Event(event));
+        self.add(Item::Event(self.now, event));
     }
 
     /// Tells of all uses that were put off, and of the misses among them once more, in the order of last use.

@@ -1,37 +1,43 @@
-//! What to try next, by what was found so far.
+//! The order of trials: what is tried next, by what the trials so far found.
 
 use super::accept::{Offer, Paid, accept, add};
-use super::trial::{Found, Piece, Spared};
+use super::lives::{LifeId, Lives};
+use super::trial::{Found, Spared};
 use super::{Chosen, Setting};
 use std::collections::BTreeSet;
 
-/// How much of what several pieces were to gain together they have to, if they are not to be added: pieces that spare the same misses are looked at one after the other.
+/// The part of their promised gain that several lives must have together. Otherwise half of them are tried, since lives that spare the same misses are worth little together.
 const ENOUGH: (i128, i128) = (7, 8);
+/// Several lives are added at a time in at most so many trials. More would find little, and trials are what OFFLINE's time goes into.
+const MOST_TRIALS: u32 = 64;
 
-/// A search for the superpages that are worth it.
+/// A search for the superpages that are worth their price.
 pub(super) struct Search<'a> {
     setting: &'a Setting,
-    /// The best so far, what was paid for it, and what it comes to; `u64::MAX` before the first trial.
+    lives: &'a Lives,
+    /// The best choice so far, what was paid for it, and its cost; `u64::MAX` before the first trial.
     pub(super) best: Chosen,
-    paid: Paid,
+    pub(super) paid: Paid,
     pub(super) cost: u64,
-    /// The first that was better than none, and what it comes to.
+    /// The first choice that was better than none, and its cost.
     pub(super) first: Option<(Chosen, u64)>,
-    /// What is to be added to it next.
+    /// The offers that are added next.
     offers: Vec<Offer>,
-    /// What did not become a superpage when it was tried, or spared nothing.
-    barred: BTreeSet<Piece>,
+    /// Lives that did not come about when they were tried, or spared nothing.
+    barred: BTreeSet<LifeId>,
     /// What the trial of the best found.
-    found: Found,
-    /// What trials count. What pieces spare their own pages leads most of the way, unless each step is to be the best.
+    pub(super) found: Found,
+    /// The misses that trials count. What pieces spare their own pages leads most of the way, unless each step is to be the best.
     pub(super) charges: Spared,
+    trials: u32,
 }
 
 impl<'a> Search<'a> {
-    /// That has tried nothing yet.
-    pub(super) fn new(setting: &'a Setting) -> Self {
+    /// A search before its first trial.
+    pub(super) fn new(setting: &'a Setting, lives: &'a Lives) -> Self {
         Self {
             setting,
+            lives,
             best: Chosen::new(),
             paid: Paid::new(),
             cost: u64::MAX,
@@ -40,16 +46,21 @@ impl<'a> Search<'a> {
             barred: BTreeSet::new(),
             found: Found::default(),
             charges: Spared::All,
+            trials: 0,
         }
     }
 
-    /// What to try next.
+    /// The choice to try next.
     pub(super) fn next(&mut self) -> Option<Chosen> {
         if self.cost == u64::MAX {
             return Some(Chosen::new());
         }
+        self.trials += 1;
+        if self.trials > MOST_TRIALS && !self.setting.search.one_by_one {
+            return None;
+        }
         if self.offers.is_empty() && self.charges == Spared::Own {
-            // Once more, to count all.
+            // Once more, to count all misses that are spared.
             self.charges = Spared::All;
             return Some(self.best.clone());
         }
@@ -59,40 +70,38 @@ impl<'a> Search<'a> {
     fn extended(&self) -> (Chosen, Paid) {
         let (mut chosen, mut paid) = (self.best.clone(), self.paid.clone());
         for offer in &self.offers {
-            add(self.setting, &mut chosen, &mut paid, offer);
+            add(self.lives, self.setting, &mut chosen, &mut paid, offer);
         }
         (chosen, paid)
     }
 
-    /// What came of what was tried.
+    /// Learns what the trial of a choice found.
     pub(super) fn learn(&mut self, tried: Chosen, found: Found) {
         if found.cost == self.cost && tried == self.best {
             self.found = found;
             self.look_around();
             return;
         }
-        let missing = |(first, level): (&_, &usize)| {
-            (!found.made.contains(first)).then_some((*first, *level))
-        };
-        let absent: Vec<Piece> = tried.iter().filter_map(missing).collect();
-        // What was chosen before may be absent because of what is tried, which is not its fault.
-        let refused: Vec<Piece> = (self.offers.iter().map(|offer| offer.piece))
-            .filter(|piece| absent.contains(piece))
+        let absent: BTreeSet<LifeId> = (tried.iter().map(|(.., life)| *life))
+            .filter(|life| !found.made.contains_key(life))
+            .collect();
+        // A life that was chosen before may be absent because of what is tried, and is not barred.
+        let refused: Vec<LifeId> = (self.offers.iter().map(|offer| offer.life))
+            .filter(|life| absent.contains(life))
             .collect();
         let gained = i128::from(self.cost) - i128::from(found.cost);
         let promised: i128 = self.offers.iter().map(Offer::gain).sum();
         let enough = gained > 0 && gained * ENOUGH.1 >= promised * ENOUGH.0;
         match &self.offers[..] {
             [_, _, ..] if !enough && refused.is_empty() => {
-                // Together they spare less than each by itself: half of them, the better ones, may spare more.
+                // Together they spare less than each by itself: the better half may spare more.
                 let before = self.offers.len();
                 self.offers.truncate(before / 2);
                 return;
             }
             _ if gained <= 0 => {
-                // What did not become a superpage will not, and what spared nothing by itself is no good offer.
-                let alone = self.offers.iter().map(|offer| offer.piece).take(1);
-                let useless: Vec<Piece> = match refused.is_empty() {
+                let alone = self.offers.iter().map(|offer| offer.life).take(1);
+                let useless: Vec<LifeId> = match refused.is_empty() {
                     true => alone.collect(),
                     false => refused,
                 };
@@ -104,10 +113,8 @@ impl<'a> Search<'a> {
         }
         let (_, mut paid) = self.extended();
         let mut best = tried;
-        for (first, _) in &absent {
-            best.remove(first);
-            paid.remove(first);
-        }
+        best.retain(|(.., life)| !absent.contains(life));
+        paid.retain(|life, _| !absent.contains(life));
         self.barred.extend(absent);
         if self.first.is_none() && !best.is_empty() {
             self.first = Some((best.clone(), found.cost));
@@ -119,14 +126,31 @@ impl<'a> Search<'a> {
         self.look_around();
     }
 
-    /// Looks what pays beside the best.
+    /// Takes a choice that was found in another way, where it costs less than the best. Answers whether it does.
+    pub(super) fn take(&mut self, tried: &Chosen, found: Found) -> bool {
+        if found.cost >= self.cost {
+            return false;
+        }
+        let made = |life: LifeId| found.made.contains_key(&life);
+        self.best = tried.iter().copied().filter(|at| made(at.2)).collect();
+        let lives = self.best.iter().map(|(.., life)| *life);
+        let price = |life| (life, self.lives.price(self.setting, life));
+        self.paid = lives.map(price).collect();
+        self.cost = found.cost;
+        self.found = found;
+        self.barred.clear();
+        self.trials = 0;
+        self.look_around();
+        true
+    }
+
+    /// Looks for offers beside the best.
     fn look_around(&mut self) {
-        let (setting, found) = (self.setting, &self.found);
         self.offers = accept(
-            found,
-            setting,
-            &self.best,
-            &self.paid,
+            &self.found,
+            self.lives,
+            self.setting,
+            (&self.best, &self.paid),
             &self.barred,
             self.charges,
         );

@@ -1,13 +1,15 @@
 //! What was chosen, as it is told.
 
-use super::accept::price;
 use super::choose::Decision;
+use super::lives::LifeId;
 use super::regions::Regions;
+use super::trial::Piece;
 use super::{Chosen, Setting};
 use broadleaf_memory::Pages;
-use broadleaf_memory::system::Place;
+use broadleaf_memory::system::{Place, Schedule};
 use broadleaf_trace as trace;
 use broadleaf_units::{PageSize, SpaceId};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// What was chosen for a policy with foresight, on a machine.
@@ -92,35 +94,62 @@ impl Decision {
     }
 
     fn pieces(&self, chosen: &Chosen) -> Vec<ChosenPiece> {
-        let pieces = chosen.iter();
-        pieces.map(|(at, level)| self.piece(*at, *level)).collect()
+        let pieces = by_piece(chosen);
+        let pieces = pieces.iter();
+        pieces
+            .map(|(piece, lives)| self.piece(*piece, lives))
+            .collect()
     }
 
-    fn piece(&self, at: Place, level: usize) -> ChosenPiece {
+    fn piece(&self, (at, level): Piece, lives: &[LifeId]) -> ChosenPiece {
         let Setting { base, sizes, .. } = self.setting;
-        let noted = self.noted.get(&(at, level)).copied().unwrap_or_default();
         let used = self.numbers.among(at, sizes.pages(level)).count() as u64;
         let miss = self.setting.walk_cycles.first().copied().unwrap_or(0);
+        let spared = lives.iter().filter_map(|life| self.spared.get(life));
+        let walks_spared: u64 = spared.sum();
         ChosenPiece {
             space: at.space,
             address: at.page << base.shift(),
             size: PageSize::from_shift(base.shift() + sizes.order(level)).unwrap_or(base),
             used_bytes: used << base.shift(),
-            faults: noted.faults,
-            promotions: noted.lives.max(1),
-            walks_spared: noted.spared,
-            walk_cycles_spared: noted.spared * miss,
-            price: price(&self.setting, level, &noted),
+            faults: lives.iter().map(|life| self.lives.get(*life).faults).sum(),
+            promotions: lives.len() as u64,
+            walks_spared,
+            walk_cycles_spared: walks_spared * miss,
+            price: lives
+                .iter()
+                .map(|life| self.lives.price(&self.setting, *life))
+                .sum(),
             region: region(&self.regions, &self.setting, at, level),
         }
     }
+
+    /// When the pieces of the choice of that number are to become superpages.
+    pub(crate) fn schedule(&self, number: usize) -> Option<Schedule> {
+        let chosen = self.choices.get(number)?.iter();
+        let spans = chosen.map(|(first, level, life)| (*first, *level, self.lives.get(*life).span));
+        Some(Schedule::new(spans, []))
+    }
+}
+
+/// The chosen lives of each piece.
+pub(super) fn by_piece(chosen: &Chosen) -> BTreeMap<Piece, Vec<LifeId>> {
+    let mut pieces: BTreeMap<Piece, Vec<LifeId>> = BTreeMap::new();
+    for (first, level, life) in chosen {
+        pieces.entry((*first, *level)).or_default().push(*life);
+    }
+    pieces
 }
 
 /// Runs of chosen pieces of one size that stand one behind the other in one mapping, by the pieces' numbers.
-pub(super) fn runs(chosen: &Chosen, setting: &Setting, regions: &Regions) -> Vec<Range<usize>> {
+pub(super) fn runs(
+    pieces: &BTreeMap<Piece, Vec<LifeId>>,
+    setting: &Setting,
+    regions: &Regions,
+) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut before = None;
-    for (number, (first, level)) in chosen.iter().enumerate() {
+    for (number, (first, level)) in pieces.keys().enumerate() {
         let found = region(regions, setting, *first, *level);
         let page = first.page + setting.sizes.pages(*level);
         let continues = before.as_ref() == Some(&(*first, *level, found.clone()));

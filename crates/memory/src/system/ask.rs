@@ -1,18 +1,18 @@
 //! What a policy is shown.
 
-use super::{Piece, Place, System};
+use super::{Piece, Place, Schedule, System};
 use crate::AddressSpaces;
 use broadleaf_policy::{Coverage, Point, Refusal, Verdict, View};
 use broadleaf_units::{BlockNumber, PageSize, SpaceId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What is known of a trace before it begins.
 #[derive(Clone, Copy, Debug)]
 pub enum Foreseen<'a> {
     /// Blocks of 2 MiB that another policy promotes. A piece of another size is as the block that holds it.
     Blocks(&'a BTreeSet<(SpaceId, BlockNumber)>),
-    /// Pieces that are to be superpages: where each begins, and its level.
-    Pieces(&'a BTreeMap<Place, usize>),
+    /// When which pieces become superpages, and which superpages are broken.
+    Schedule(&'a Schedule),
 }
 
 impl System<'_> {
@@ -115,7 +115,14 @@ impl System<'_> {
                 let block = BlockNumber(self.units(piece.first.page, 1).start >> shift);
                 blocks.contains(&(piece.first.space, block))
             }
-            Some(Foreseen::Pieces(pieces)) => pieces.get(&piece.first) == Some(&piece.level),
+            Some(Foreseen::Schedule(schedule)) => {
+                let Piece { first, level } = piece;
+                if self.tables.get(first).level() >= level {
+                    schedule.demotes(first, level, self.now)
+                } else {
+                    schedule.promotes(first, level, self.now)
+                }
+            }
         }
     }
 

@@ -24,6 +24,7 @@ mod reference;
 mod release;
 mod sample;
 mod scan;
+mod schedule;
 mod sparse;
 mod spec;
 mod table;
@@ -33,6 +34,7 @@ pub use appraise::Appraisal;
 pub use ask::Foreseen;
 pub use counters::SystemCounters;
 pub use sample::{Sample, Totals as SystemTotals};
+pub use schedule::{Resized, Schedule, Span};
 pub use spec::{Costs, Files, Spec};
 pub use table::Place;
 
@@ -127,6 +129,7 @@ pub struct System<'a> {
     /// Cycles of the fault that is being handled.
     fault_cycles: u64,
     foreseen: Option<Foreseen<'a>>,
+    log: schedule::Log,
 }
 
 impl<'a> System<'a> {
@@ -194,6 +197,7 @@ impl<'a> System<'a> {
             pinned: None,
             fault_cycles: 0,
             foreseen,
+            log: schedule::Log::default(),
         }
     }
 

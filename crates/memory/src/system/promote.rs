@@ -243,6 +243,7 @@ impl System<'_> {
     /// The pages of a piece are one from now on: they all have their places.
     fn raise(&mut self, piece: Piece) {
         self.counters.promotions += 1;
+        self.note_change(piece.first, piece.level, true);
         self.fault_cycles += self.costs.promotion(self.pages(piece.level));
         let mut added = 0;
         for (at, number) in self.places(piece).zip(0..) {

@@ -1,4 +1,4 @@
-//! `offline`: what someone promotes who knows the whole trace.
+//! `offline`: the promotions that are worth their price to a policy that knows the whole trace.
 
 use crate::parameter::Given;
 use crate::{
@@ -11,11 +11,12 @@ use alloc::string::String;
 pub(crate) const ENTRY: Entry = Entry {
     name: "offline",
     syntax: "offline(...)",
-    summary: "promote from the beginning what the whole trace shows to be worth it: how far others are from the best",
-    explanation: "The trace is looked through first: which pieces would have spared how many misses if they had been superpages from the beginning, and what that would have cost. Those that \
-                  are worth it are chosen, the misses that are left are looked at again, and so on until nothing is worth its price. A chosen piece becomes a superpage at the first fault in it at which one \
-                  mapping holds all of it. It needs the future, so no kernel can do it: it shows what is to be had, and how much of that another policy gets. The choice is a good one and not \
-                  proved to be the best, which is not to be found for more than a few pages.",
+    summary: "promote what the whole trace shows to be worth its price: how far others are from the best",
+    explanation: "The policy looks through the trace first. Each piece has lives: a life begins when one mapping covers the piece, and ends when the program takes part of the piece away. \
+                  The policy counts the misses that a superpage would spare in each life, and compares them with the price of a promotion. It chooses the lives that are worth the price, counts the \
+                  misses that are left, and goes on until no life is worth its price. It also tries all used pieces of one size together, since some are worth something only together. So a promotion may \
+                  begin late, and a broken piece need not be promoted again. Where a policy of the same comparison takes fewer cycles, offline makes the promotions of that policy: it is never worse \
+                  than a policy that it is compared with. No kernel knows the future. The choice is good, and not proved to be the best. In limited memory it is a bound only for the policies compared.",
     source: "Romer 1995, section 7.1 (OFFLINE)",
     parameters: &[
         Parameter::word(
@@ -71,7 +72,7 @@ impl Policy for Offline {
     }
 
     fn decide(&self, point: Point, view: &View) -> Verdict {
-        if point != Point::Fault || view.promoted {
+        if !matches!(point, Point::Fault | Point::Miss) || view.promoted {
             return Verdict::Pass;
         }
         match view.coverage.refusal() {

@@ -1,12 +1,12 @@
 //! Single cases, by hand.
 
-use super::super::Chosen;
 use super::super::course::{Course, Event, Item, Kept};
+use super::super::lives::Lives;
 use super::super::numbers::Numbers;
 use super::super::recorder::Recorder;
 use super::super::regions::Regions;
 use super::super::trial::{Spared, trial};
-use super::{at, setting};
+use super::{at, chosen, setting};
 use broadleaf_memory::system::Appraisal;
 use broadleaf_translation::charges::Ladder;
 
@@ -19,11 +19,11 @@ fn faults(faults: &[(u64, u32)], event: Option<Event>) -> Kept {
             covered: *covered,
             ..Appraisal::default()
         };
-        course.add(Item::Event(Event::Fault(number, appraisal)));
+        course.add(Item::Event(0, Event::Fault(number, appraisal)));
         course.add(Item::Missed(number));
     }
     if let Some(event) = event {
-        course.add(Item::Event(event));
+        course.add(Item::Event(1, event));
     }
     Kept {
         numbers,
@@ -36,9 +36,10 @@ fn faults(faults: &[(u64, u32)], event: Option<Event>) -> Kept {
 fn a_superpage_takes_the_place_of_those_in_it() {
     let setting = setting(&[0, 1, 3], 8);
     let kept = faults(&[(2, 2), (0, 4), (5, 4), (7, 4)], None);
-    let chosen = Chosen::from([(at(0, 2), 1), (at(0, 0), 2)]);
     let ladder = Ladder::new(&[0, 1, 3]).unwrap();
-    let found = trial(&kept, &setting, &chosen, ladder, Spared::All);
+    let lives = Lives::of(&kept, &ladder);
+    let chosen = chosen(&lives, &[(at(0, 2), 1), (at(0, 0), 2)]);
+    let found = trial(&kept, &lives, &setting, &chosen, ladder, Spared::All);
     // One fault and one promotion for each.
     let each = setting.costs.fault + setting.costs.promotion;
     assert_eq!((found.walks, found.cost), (vec![0, 1, 1], 2 * (each + 30)));
@@ -47,11 +48,12 @@ fn a_superpage_takes_the_place_of_those_in_it() {
 #[test]
 fn breaking_a_superpage_has_its_price() {
     let setting = setting(&[0, 3], 8);
-    let chosen = Chosen::from([(at(0, 8), 1)]);
     let ladder = Ladder::new(&[0, 3]).unwrap();
     let cost = |event| {
         let kept = faults(&[(9, 2)], event);
-        trial(&kept, &setting, &chosen, ladder, Spared::All).cost
+        let lives = Lives::of(&kept, &ladder);
+        let chosen = chosen(&lives, &[(at(0, 8), 1)]);
+        trial(&kept, &lives, &setting, &chosen, ladder, Spared::All).cost
     };
     let unbroken = cost(None);
     for (event, broken) in [

@@ -1,10 +1,11 @@
 //! What happens to some pages at random, for a recorder and as it is.
 
+use super::super::Setting;
 use super::super::course::{Course, Event, Item, Kept};
 use super::super::numbers::Numbers;
 use super::super::recorder::Recorder;
 use super::super::regions::Regions;
-use super::super::{Chosen, Setting};
+use super::super::trial::Piece;
 use super::{at, setting};
 use broadleaf_memory::system::{Appraisal, Place};
 use broadleaf_oracle::random::Rng;
@@ -26,6 +27,7 @@ fn orders(rng: &mut Rng) -> Vec<u8> {
 pub(super) struct Script {
     rng: Rng,
     pub(super) ladder: Ladder,
+    now: u64,
     entries: u64,
     span: u64,
     spaces: u32,
@@ -47,6 +49,7 @@ impl Script {
         let largest = orders[orders.len() - 1];
         let script = Self {
             ladder: Ladder::new(&orders).unwrap(),
+            now: 0,
             entries,
             span: 1 + rng.below(4 * entries + 8),
             spaces: 1 + rng.below(3) as u32,
@@ -61,19 +64,19 @@ impl Script {
         (script, setting(&orders, entries as usize))
     }
 
-    pub(super) fn chosen(&mut self) -> Chosen {
-        let mut chosen = Chosen::new();
+    pub(super) fn chosen(&mut self) -> Vec<Piece> {
+        let mut chosen: Vec<Piece> = Vec::new();
         for _ in 0..self.rng.below(8) {
             let level = 1 + self.rng.below(self.ladder.largest() as u64) as usize;
             let page = self.ladder.first_of(level, self.rng.below(self.span));
             let place = at(self.rng.below(self.spaces.into()) as u32, page);
-            let overlaps = |(other, of): (&Place, &usize)| {
+            let overlaps = |(other, of): &Piece| {
                 other.space == place.space
                     && other.page < page + self.ladder.pages(level)
                     && page < other.page + self.ladder.pages(*of)
             };
             if !chosen.iter().any(overlaps) {
-                chosen.insert(place, level);
+                chosen.push((place, level));
             }
         }
         chosen
@@ -92,10 +95,12 @@ impl Script {
         };
         let (first, end) = (at(space, page), page.saturating_add(pages));
         self.recorder.shot_down(first, pages);
-        self.course.add(Item::Event(Event::ShotDown(first, pages)));
+        self.course
+            .add(Item::Event(self.now, Event::ShotDown(first, pages)));
         if self.rng.one_in(2) {
             self.recorder.gone(first, pages);
-            self.course.add(Item::Event(Event::Gone(first, pages)));
+            self.course
+                .add(Item::Event(self.now, Event::Gone(first, pages)));
             let inside = |at: &Place| at.space == first.space && (page..end).contains(&at.page);
             self.resident.retain(|at| !inside(at));
         }
@@ -113,7 +118,7 @@ impl Script {
         page
     }
 
-    fn fault(&mut self, place: Place, number: u32) {
+    fn appraise(&mut self, place: Place) -> Appraisal {
         let mapped = *(self.mapped.entry(place.space)).or_insert(self.span / 2 + 1);
         let mut appraisal = Appraisal {
             page_cycles: 100,
@@ -127,13 +132,20 @@ impl Script {
             appraisal.covered |= u32::from(end <= mapped) << level;
             appraisal.empty |= u32::from(empty) << level;
         }
+        appraisal
+    }
+
+    fn fault(&mut self, place: Place, number: u32) {
+        let appraisal = self.appraise(place);
         self.resident.insert(place);
         self.recorder.faulted(place, appraisal);
         self.course
-            .add(Item::Event(Event::Fault(number, appraisal)));
+            .add(Item::Event(self.now, Event::Fault(number, appraisal)));
     }
 
     fn step(&mut self, rare: u64) {
+        self.now += 1;
+        self.recorder.pass(self.now);
         let space = match self.rng.one_in(8) {
             true => self.rng.below(self.spaces.into()) as u32,
             false => 0,
@@ -152,6 +164,13 @@ impl Script {
             if self.rng.one_in(5) {
                 return self.recorder.fetch(place);
             }
+        }
+        if self.rng.one_in(9) && !self.recorder.holds(place) {
+            // Pieces have a chance at any miss, whether one was broken there or not.
+            let appraisal = self.appraise(place);
+            self.recorder.chance(place, appraisal);
+            self.course
+                .add(Item::Event(self.now, Event::Chance(number, appraisal)));
         }
         self.recorder.refer(place);
         self.course.add(Item::Missed(number));

@@ -1,11 +1,12 @@
-//! What is taken away under some superpages: which break, and what pieces are said to have spared until then.
+//! Breaks in a trial: what becomes of superpages when the trace takes pages or translations away.
 
+use super::super::lives::ended;
 use super::{Piece, Trial};
 use broadleaf_memory::system::Place;
 use std::collections::BTreeSet;
 
 impl Trial<'_> {
-    /// Translations of so many pages left the TLB, and where they are gone, so did the pages.
+    /// Translations of so many pages leave the TLB, and the pages go with them where they are `gone`.
     pub(super) fn removed(&mut self, first: Place, pages: u64, gone: bool) {
         let end = first.page.saturating_add(pages);
         let before = self.around(first);
@@ -19,68 +20,65 @@ impl Trial<'_> {
             if whole && !gone {
                 continue;
             }
-            // What is left of it are base pages.
-            self.active.remove(&at);
-            if !whole {
-                self.found.cost += self.setting.demotion();
-            }
-            self.retarget(at, level, |number| number);
-            if let Some(candidate) = self.candidate((at, level)) {
-                self.prefetch.demote(candidate);
-                if let Some(capacity) = &mut self.capacity {
-                    capacity.demote(candidate);
-                }
-            }
+            self.break_up((at, level), first.page..end, gone);
         }
         let numbers: Vec<u32> = self.kept.numbers.among(first, pages).collect();
         for number in numbers {
             self.recency.remove(self.unit_of[number as usize]);
         }
-        self.break_at_the_ends(first, end);
+        for piece in ended(&self.open, &self.ladder, first, pages, gone) {
+            self.settle(piece);
+        }
         let tag = self.tag(first.space);
-        if !gone {
+        if gone {
+            self.prefetch.forget(tag, first.page, pages);
+            if let Some(capacity) = &mut self.capacity {
+                capacity.forget(tag, first.page, pages);
+            }
+        } else {
             self.prefetch.shoot_down(tag, first.page, pages);
             if let Some(capacity) = &mut self.capacity {
                 capacity.shoot_down(tag, first.page, pages);
             }
-            return;
-        }
-        let range = (first, 0)..(starting, 0);
-        let ending: Vec<Piece> = (self.found.noted.range(range))
-            .map(|(piece, _)| *piece)
-            .filter(|(at, level)| at.page + self.ladder.pages(*level) <= end)
-            .collect();
-        for piece in ending {
-            self.settle(piece);
-        }
-        self.prefetch.forget(tag, first.page, pages);
-        if let Some(capacity) = &mut self.capacity {
-            capacity.forget(tag, first.page, pages);
         }
     }
 
-    /// Pieces that lie partly in a range of which something is taken away would be base pages from then on, until one of them faults again.
-    fn break_at_the_ends(&mut self, first: Place, end: u64) {
-        for level in 1..=self.ladder.largest() {
-            for page in [first.page, end.saturating_sub(1)] {
-                let at = self.piece(Place { page, ..first }, level);
-                let inside = at.page >= first.page
-                    && at.page.saturating_add(self.ladder.pages(level)) <= end;
-                if !inside {
-                    self.settle((at, level));
-                }
+    /// A superpage is broken by the policy's sizes: the parts that the range does not cross stay superpages (decision 0002, rule 16).
+    fn break_up(&mut self, (at, level): Piece, range: std::ops::Range<u64>, gone: bool) {
+        let removed = self.active.remove(&at);
+        let life = removed.and_then(|(_, unit)| self.units[unit as usize].life);
+        self.retarget(at, level, |number| number);
+        if let Some(candidate) = self.candidate((at, level)) {
+            self.prefetch.demote(candidate);
+            if let Some(capacity) = &mut self.capacity {
+                capacity.demote(candidate);
             }
         }
+        let mut broken = vec![(at, level)];
+        while let Some((at, level)) = broken.pop() {
+            let end = at.page.saturating_add(self.ladder.pages(level));
+            let outside = end <= range.start || range.end <= at.page;
+            let inside = range.start <= at.page && end <= range.end;
+            if level == 0 || inside && gone {
+                continue;
+            }
+            if outside || inside {
+                self.activate((at, level), life);
+                continue;
+            }
+            self.found.cost += self.setting.demotion();
+            let each = self.ladder.pages(level - 1);
+            let parts = (at.page..end).step_by(each as usize);
+            broken.extend(parts.map(|page| (Place { page, ..at }, level - 1)));
+        }
     }
 
-    /// What a piece was charged so far is spared; it has to be covered anew to be charged more.
+    /// The charges of a piece until now are misses that it would have spared. More are counted when it is covered again.
     pub(super) fn settle(&mut self, piece: Piece) {
-        let charge = self.charge(piece);
-        if let Some(noted) = self.found.noted.get_mut(&piece)
-            && noted.covered
-        {
-            noted.spared += charge.saturating_sub(noted.since);
-            noted.covered = false;
-        }
+        let Some(open) = self.open.remove(&piece) else {
+            return;
+        };
+        let charge = self.charge(piece).saturating_sub(open.since);
+        *self.found.spared.entry(open.life).or_default() += charge;
     }
 }

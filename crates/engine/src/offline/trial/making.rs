@@ -1,74 +1,87 @@
-//! Faults under some superpages, and what becomes one at them.
+//! Promotions in a trial: what becomes a superpage at a fault or a chance.
 
-use super::{Piece, Trial};
+use super::{Open, Piece, Trial};
+use crate::offline::lives::LifeId;
 use broadleaf_memory::system::{Appraisal, Place};
 
 impl Trial<'_> {
-    /// A page faults: a chosen piece that it lies in becomes a superpage if it can, and every other that could is noted.
+    /// A page faults, if it lies in no superpage.
     pub(super) fn fault(&mut self, number: u32, appraisal: &Appraisal) {
         let at = self.kept.numbers.place(number);
-        let covered = |level: usize| appraisal.covered >> level & 1 != 0;
-        let mut inside = self.around(at).map(|(_, level)| level);
-        if inside.is_none() {
-            let asked = (1..=self.ladder.largest()).rev().find(|level| {
-                covered(*level) && self.chosen.get(&self.piece(at, *level)) == Some(level)
-            });
-            match asked {
-                Some(level) => {
-                    self.found.cost += self.setting.fault(0);
-                    self.found.cost += self.setting.price(level, appraisal.page_cycles);
-                    self.make((self.piece(at, level), level));
-                }
-                None => self.found.cost += self.setting.fault(appraisal.page_cycles),
-            }
-            inside = asked;
-        }
-        for level in inside.unwrap_or(0) + 1..=self.ladder.largest() {
-            if !covered(level) {
-                continue;
-            }
-            let piece = (self.piece(at, level), level);
-            let charge = self.charge(piece);
-            let noted = self.found.noted.entry(piece).or_default();
-            noted.faults += 1;
-            noted.lives += u64::from(appraisal.empty >> level & 1);
-            noted.page_cycles = appraisal.page_cycles;
-            if !noted.covered {
-                noted.covered = true;
-                noted.since = charge;
-            }
+        let faults = self.around(at).is_none();
+        let promoted = self.chance(number, appraisal);
+        if faults {
+            let filled = if promoted { 0 } else { appraisal.page_cycles };
+            self.found.cost += self.setting.fault(filled);
         }
     }
 
-    fn make(&mut self, (first, level): Piece) {
-        let unit = self.units.len() as u32;
-        let made = self.unit(first, level);
-        self.units.push(made);
-        self.retarget(first, level, |_| unit);
+    /// A chosen piece around a page becomes a superpage if it can. Every larger piece that could is noted. Answers whether one became a superpage.
+    pub(super) fn chance(&mut self, number: u32, appraisal: &Appraisal) -> bool {
+        let at = self.kept.numbers.place(number);
+        let covered = |level: usize| appraisal.covered >> level & 1 != 0;
+        let inside = self.around(at).map_or(0, |(_, level)| level);
+        let mut made = None;
+        for level in (inside + 1..=self.ladder.largest()).rev() {
+            let piece = (self.piece(at, level), level);
+            if covered(level)
+                && let Some(life) = self.lives.at(piece, self.now)
+                && self.chosen.contains(&(piece.0, level, life))
+            {
+                self.make(piece, life);
+                self.found.cost += self.setting.price(level, appraisal.page_cycles);
+                made = Some(level);
+                break;
+            }
+        }
+        for level in made.unwrap_or(inside) + 1..=self.ladder.largest() {
+            let piece = (self.piece(at, level), level);
+            let Some(life) = self.lives.at(piece, self.now) else {
+                continue;
+            };
+            if !covered(level) {
+                continue;
+            }
+            let since = self.charge(piece);
+            self.open.entry(piece).or_insert(Open { life, since });
+        }
+        made.is_some()
+    }
+
+    fn make(&mut self, (first, level): Piece, life: LifeId) {
         let end = Place {
             page: first.page + self.ladder.pages(level),
             ..first
         };
-        // What were smaller superpages in it are none any more.
+        // The smaller superpages in it are none any more, and neither they nor others in it can be promoted.
         let smaller: Vec<Place> = self.active.range(first..end).map(|(at, _)| *at).collect();
         for at in smaller {
             self.active.remove(&at);
         }
-        self.active.insert(first, (level, unit));
-        self.found.made.insert(first);
-        let inside = (first, 0)..(end, 0);
-        let (noted, ladder) = (&mut self.found.noted, &self.ladder);
-        let parts: Vec<Piece> = (noted.range(inside))
+        self.activate((first, level), Some(life));
+        self.found.made.entry(life).or_default();
+        let parts = self.open.range((first, 0)..(end, 0));
+        let parts: Vec<Piece> = parts
             .map(|(piece, _)| *piece)
-            .filter(|(part, of)| part.page + ladder.pages(*of) <= first.page + ladder.pages(level))
+            .filter(|(part, of)| part.page + self.ladder.pages(*of) <= end.page)
             .collect();
         for part in parts {
-            noted.remove(&part);
+            self.settle(part);
         }
-        self.prefetch
-            .shoot_down(made.tag, first.page, self.ladder.pages(level));
+        let pages = self.ladder.pages(level);
+        let tag = self.tag(first.space);
+        self.prefetch.shoot_down(tag, first.page, pages);
         if let Some(capacity) = &mut self.capacity {
-            capacity.shoot_down(made.tag, first.page, self.ladder.pages(level));
+            capacity.shoot_down(tag, first.page, pages);
         }
+    }
+
+    /// The pages of a piece are translated by one entry from now on, which is not loaded.
+    pub(super) fn activate(&mut self, (first, level): Piece, life: Option<LifeId>) {
+        let unit = self.units.len() as u32;
+        let made = self.unit(first, level, life);
+        self.units.push(made);
+        self.retarget(first, level, |_| unit);
+        self.active.insert(first, (level, unit));
     }
 }

@@ -1,35 +1,27 @@
-//! A course under some superpages: what it costs, and what more of them would spare.
+//! A course under chosen superpages: what it costs, and what other superpages would spare.
 
 mod breaking;
 mod making;
 
 use super::course::{Event, Item, Kept};
+use super::lives::{LifeId, Lives};
 use super::recency::{Recency, Used};
 use super::{Chosen, Setting};
 use broadleaf_memory::system::Place;
 use broadleaf_translation::SpaceTag;
 use broadleaf_translation::charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
 use broadleaf_units::SpaceId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A piece: where it begins, and its level.
 pub(super) type Piece = (Place, usize);
 
-/// What is known of a piece that could be a superpage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Noted {
-    /// Misses that it would have spared.
-    pub(super) spared: u64,
-    /// Faults in it where there are no superpages.
-    pub(super) faults: u64,
-    /// How often it would have become a superpage.
-    pub(super) lives: u64,
-    /// Cycles of filling a base page of it.
-    pub(super) page_cycles: u64,
-    /// What it had been charged when it could become a superpage.
+/// A piece that could be a superpage now.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    life: LifeId,
+    /// The charges of the piece when it could first become a superpage.
     since: u64,
-    /// Whether it could.
-    covered: bool,
 }
 
 /// What a course came to under some superpages.
@@ -39,10 +31,10 @@ pub(super) struct Found {
     pub(super) cost: u64,
     /// Walks, by level.
     pub(super) walks: Vec<u64>,
-    /// What is no superpage, and lies in none.
-    pub(super) noted: BTreeMap<Piece, Noted>,
-    /// The superpages that there really were, of those asked for.
-    pub(super) made: BTreeSet<Place>,
+    /// Lives in which a piece was no superpage, and lay in none, each with the misses that the superpage would have spared.
+    pub(super) spared: BTreeMap<LifeId, u64>,
+    /// The chosen lives in which a piece became a superpage, each with the misses in base pages that hit the superpage.
+    pub(super) made: BTreeMap<LifeId, u64>,
 }
 
 /// A translation.
@@ -51,6 +43,8 @@ struct Unit {
     tag: SpaceTag,
     first: u64,
     level: usize,
+    /// The chosen life that a superpage comes from.
+    life: Option<LifeId>,
 }
 
 /// Which misses a piece is said to spare.
@@ -64,6 +58,9 @@ pub(super) enum Spared {
 
 struct Trial<'a> {
     kept: &'a Kept,
+    lives: &'a Lives,
+    /// The accesses before the event that is tried.
+    now: u64,
     setting: &'a Setting,
     chosen: &'a Chosen,
     ladder: Ladder,
@@ -78,12 +75,15 @@ struct Trial<'a> {
     prefetch: PrefetchCharges,
     /// Left out where only what a piece spares its own pages is asked for.
     capacity: Option<CapacityCharges>,
+    /// Pieces that are no superpages and could be.
+    open: BTreeMap<Piece, Open>,
     found: Found,
 }
 
-/// What a course comes to where the chosen pieces are superpages from the first fault in them at which they can be.
+/// What a course comes to where pieces are superpages in their chosen lives, from the first fault or chance on.
 pub(super) fn trial(
     kept: &Kept,
+    lives: &Lives,
     setting: &Setting,
     chosen: &Chosen,
     ladder: Ladder,
@@ -91,6 +91,8 @@ pub(super) fn trial(
 ) -> Found {
     let mut trial = Trial {
         kept,
+        lives,
+        now: 0,
         setting,
         chosen,
         ladder,
@@ -101,6 +103,7 @@ pub(super) fn trial(
         recency: Recency::new(setting.entries),
         prefetch: PrefetchCharges::new(ladder),
         capacity: (charges == Spared::All).then(|| CapacityCharges::new(ladder, setting.entries)),
+        open: BTreeMap::new(),
         found: Found {
             walks: vec![0; ladder.largest() + 1],
             ..Found::default()
@@ -109,15 +112,17 @@ pub(super) fn trial(
     trial.units = (0..kept.numbers.len() as u32)
         .map(|number| {
             let at = kept.numbers.place(number);
-            trial.unit(at, 0)
+            trial.unit(at, 0, None)
         })
         .collect();
     for item in kept.course.items() {
         match item {
-            Item::Used(number) | Item::Missed(number) => trial.refer(number),
-            Item::Event(Event::Fault(number, appraisal)) => trial.fault(number, &appraisal),
-            Item::Event(Event::ShotDown(first, pages)) => trial.removed(first, pages, false),
-            Item::Event(Event::Gone(first, pages)) => trial.removed(first, pages, true),
+            Item::Used(number) => trial.refer(number, false),
+            Item::Missed(number) => trial.refer(number, true),
+            Item::Event(now, event) => {
+                trial.now = now;
+                trial.event(&event);
+            }
         }
     }
     trial.finish()
@@ -136,27 +141,39 @@ pub(super) fn in_base_pages(kept: &Kept, setting: &Setting) -> Found {
                 found.walks[0] += 1;
                 found.cost += walk_cycles;
             }
-            Item::Event(Event::Fault(_, appraisal)) => {
+            Item::Event(_, Event::Fault(_, appraisal)) => {
                 found.cost += setting.fault(appraisal.page_cycles);
             }
-            Item::Used(_) | Item::Event(_) => {}
+            Item::Used(_) | Item::Event(..) => {}
         }
     }
     found
 }
 
 impl Trial<'_> {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Fault(number, appraisal) => self.fault(*number, appraisal),
+            Event::Chance(number, appraisal) => {
+                self.chance(*number, appraisal);
+            }
+            Event::ShotDown(first, pages) => self.removed(*first, *pages, false),
+            Event::Gone(first, pages) => self.removed(*first, *pages, true),
+        }
+    }
+
     fn tag(&mut self, space: SpaceId) -> SpaceTag {
         let number = self.tags.len() % SpaceTag::COUNT;
         let new = || SpaceTag::new(number).unwrap_or_default();
         *self.tags.entry(space).or_insert_with(new)
     }
 
-    fn unit(&mut self, at: Place, level: usize) -> Unit {
+    fn unit(&mut self, at: Place, level: usize, life: Option<LifeId>) -> Unit {
         Unit {
             tag: self.tag(at.space),
             first: at.page,
             level,
+            life,
         }
     }
 
@@ -169,11 +186,19 @@ impl Trial<'_> {
     }
 
     #[inline]
-    fn refer(&mut self, number: u32) {
+    fn refer(&mut self, number: u32, missed: bool) {
         let unit = self.unit_of[number as usize];
-        let Unit { tag, first, level } = self.units[unit as usize];
+        let Unit {
+            tag,
+            first,
+            level,
+            life,
+        } = self.units[unit as usize];
         match self.recency.use_it(unit) {
             Used::Held => {
+                if missed && let Some(life) = life {
+                    *self.found.made.entry(life).or_default() += 1;
+                }
                 if let Some(capacity) = &mut self.capacity {
                     capacity.touch(tag, first, level);
                 }
@@ -225,7 +250,7 @@ impl Trial<'_> {
     }
 
     fn finish(mut self) -> Found {
-        let all: Vec<Piece> = self.found.noted.keys().copied().collect();
+        let all: Vec<Piece> = self.open.keys().copied().collect();
         for piece in all {
             self.settle(piece);
         }

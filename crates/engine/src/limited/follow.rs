@@ -1,0 +1,133 @@
+//! OFFLINE follows another policy: it makes the same promotions, at the same times, without paying for what led to them.
+//!
+//! OFFLINE's own choice is greedy. Where a compared policy takes fewer cycles all the same, OFFLINE replays the schedule of that policy's promotions, so OFFLINE is never
+//! worse than any policy that it is compared with. The schedule says when which piece is promoted or broken by choice. Placement of frames and copying are as under the followed policy.
+
+use super::cell::Cell;
+use super::choices::{cycles, few_of};
+use super::limits::Limits;
+use crate::Plan;
+use broadleaf_memory::system::{Foreseen, Schedule, Span};
+use broadleaf_policy::{Charges, Effort, Foresight, Needs, Point, Policy, Search, Verdict, View};
+
+/// A policy that makes the promotions of another one.
+pub(super) struct Follower<'a> {
+    /// The followed policy.
+    pub(super) other: &'a dyn Policy,
+    /// The name of the policy that follows.
+    name: String,
+    search: Search,
+    promotes: At,
+    pub(super) schedule: Schedule,
+    /// The number of the pair of the plan that follows.
+    pub(super) pair: usize,
+}
+
+/// When the followed policy promotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Misses,
+    OtherPoints,
+    Both,
+}
+
+impl Policy for Follower<'_> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            foresight: Foresight::Cheapest(self.search),
+            charges: Charges::NONE,
+            ..self.other.needs()
+        }
+    }
+
+    fn decide(&self, point: Point, view: &View) -> Verdict {
+        let asked = match self.promotes {
+            At::Misses => point == Point::Miss,
+            At::OtherPoints => point != Point::Miss,
+            At::Both => true,
+        };
+        match (view.foreseen, view.promoted) {
+            (true, true) => Verdict::Demote,
+            (true, false) if asked => Verdict::Promote,
+            _ => Verdict::Pass,
+        }
+    }
+
+    fn effort(&self, point: Point, view: &View) -> Effort {
+        self.other.effort(point, view)
+    }
+
+    fn rank(&self, view: &View) -> u64 {
+        self.other.rank(view)
+    }
+}
+
+/// The followers of policies that took fewer cycles than a policy with foresight on the same machine; `best` is the cell of each pair of the plan.
+pub(super) fn followers<'a>(
+    plan: &'a Plan,
+    cells: &[Cell<'_>],
+    best: &[usize],
+) -> Vec<Follower<'a>> {
+    let pairs: Vec<_> = plan.pairs().collect();
+    let mut followers = Vec::new();
+    for (pair, (policy, machine)) in pairs.iter().enumerate() {
+        let (Foresight::Cheapest(search), Some(which)) =
+            (policy.needs().foresight, few_of(*policy))
+        else {
+            continue;
+        };
+        let own = cycles(&cells[best[pair]], which);
+        let others = (0..pairs.len()).filter(|other| pairs[*other].1.name == machine.name);
+        let cheapest = others
+            .filter(|other| cycles(&cells[best[*other]], which) < own)
+            .min_by_key(|other| cycles(&cells[best[*other]], which));
+        let Some(followed) = cheapest else { continue };
+        let Some((changes, at_misses)) = cells[best[followed]].own_changes() else {
+            continue;
+        };
+        let at = |change: &broadleaf_memory::system::Resized| {
+            let span = Span {
+                from: change.time,
+                to: change.time.saturating_add(1),
+            };
+            (change.first, change.level, span)
+        };
+        let promoted = changes.iter().filter(|change| change.promoted);
+        let demoted = changes.iter().filter(|change| !change.promoted);
+        let schedule = Schedule::new(promoted.clone().map(at), demoted.map(at));
+        let promotes = match at_misses {
+            0 => At::OtherPoints,
+            some if some == promoted.count() as u64 => At::Misses,
+            _ => At::Both,
+        };
+        followers.push(Follower {
+            other: pairs[followed].0,
+            name: policy.name(),
+            search,
+            promotes,
+            schedule,
+            pair,
+        });
+    }
+    followers
+}
+
+/// The cells in which followers replay, in their order.
+pub(super) fn cells<'a>(
+    followers: &'a [Follower<'a>],
+    plan: &'a Plan,
+    limits: &Limits,
+) -> Result<Vec<Cell<'a>>, String> {
+    let pairs: Vec<_> = plan.pairs().collect();
+    let cells = followers.iter().map(|follower| {
+        let machine = pairs[follower.pair].1;
+        let spec = limits.spec_on(machine, follower, plan.layouts())?;
+        let foreseen = Some(Foreseen::Schedule(&follower.schedule));
+        Ok(Cell::new(follower, machine, &spec, foreseen))
+    });
+    cells.collect()
+}

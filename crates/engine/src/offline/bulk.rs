@@ -1,0 +1,57 @@
+//! Choices of many pieces at a time: pieces that are worth something only together.
+//!
+//! One more superpage at a time finds no joint gain: where a working set exceeds the TLB by several entries, one superpage alone spares no miss under LRU. So all pieces of one size
+//! that are used are tried together. Then the superpages are left out that do not earn their price.
+
+use super::Chosen;
+use super::Setting;
+use super::course::Kept;
+use super::lives::{LifeId, Lives};
+use super::trial::Found;
+
+/// The parts of a piece's pages that the trace must use.
+const USED: [(u64, u64); 2] = [(1, 1), (1, 2)];
+/// A superpage stays if its hits earn one part in so many of its price: what others save because of it is not counted to it.
+const EARNED: i128 = 4;
+
+/// For each size, and for each part of the pages that must be used, all lives of such pieces; where they do not cost `most` cycles by themselves.
+pub(super) fn bulks(lives: &Lives, kept: &Kept, setting: &Setting, most: u64) -> Vec<Chosen> {
+    let mut bulks: Vec<Chosen> = Vec::new();
+    for level in 1..setting.sizes.levels() {
+        let pages = setting.sizes.pages(level);
+        for (part, of) in USED {
+            let mut price = 0;
+            let mut chosen = Chosen::new();
+            for (life, about) in lives.all().filter(|(_, life)| life.piece.1 == level) {
+                let first = about.piece.0;
+                let used = kept.numbers.among(first, pages).count() as u64;
+                if used * of >= pages * part {
+                    price += lives.price(setting, life);
+                    chosen.insert((first, level, life));
+                }
+            }
+            if price < i128::from(most) && !chosen.is_empty() && bulks.last() != Some(&chosen) {
+                bulks.push(chosen);
+            }
+        }
+    }
+    bulks
+}
+
+/// The chosen lives whose hits earn the wanted part of their price.
+pub(super) fn earning(
+    chosen: &Chosen,
+    found: &Found,
+    lives: &Lives,
+    setting: &Setting,
+    strict: bool,
+) -> Chosen {
+    let miss = i128::from(setting.walk_cycles.first().copied().unwrap_or(0));
+    let factor = if strict { 1 } else { EARNED };
+    let earns = |life: LifeId| {
+        let hits = found.made.get(&life).copied().unwrap_or(0);
+        i128::from(hits) * miss * factor >= lives.price(setting, life)
+    };
+    let all = chosen.iter().copied();
+    all.filter(|(.., life)| earns(*life)).collect()
+}
