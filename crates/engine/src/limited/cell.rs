@@ -44,6 +44,8 @@ pub(crate) struct Cell<'a> {
     recorder: Option<Box<Recorder>>,
     /// The changes of superpages that the trace imposed, by their numbers in the log.
     imposed: Vec<Range<usize>>,
+    /// The references so far: all cells of a plan number them alike.
+    moment: u64,
     /// The promotions that were made at misses.
     at_misses: u64,
     /// What misses are charged to, for a policy that asks.
@@ -105,6 +107,7 @@ impl<'a> Cell<'a> {
             walks: vec![0; spec.sizes.levels()],
             recorder: None,
             imposed: Vec::new(),
+            moment: 0,
             at_misses: 0,
             charged: charged.map(Box::new),
             ended: None,
@@ -197,6 +200,8 @@ impl<'a> Cell<'a> {
             let (first, count) = self.system.base_pages(part.pages);
             for page in first..first + count {
                 let at = Place { space, page };
+                // Whether the page is resident differs among policies; the number of pages does not.
+                self.moment += 1;
                 if self.system.look(at, part.store).is_none() {
                     self.change(at, time, part.store, stream);
                     self.shoot_down();
@@ -252,13 +257,13 @@ impl<'a> Cell<'a> {
                 space: self.tag.0,
                 page,
             };
-            recorder.pass(time);
+            recorder.pass(self.moment);
             recorder.look_for_a_chance(&self.system, &stream.spaces, at);
             recorder.refer(at);
             return Some(());
         }
         if self.charged.is_some() {
-            self.translate_charging(page, level, time, stream);
+            self.translate_charging(page, level, stream);
             return Some(());
         }
         let tag = self.tag.1;
@@ -274,7 +279,7 @@ impl<'a> Cell<'a> {
     }
 
     /// The lookup, where misses are charged: the policy is told of a miss after it was counted and before the entry is loaded.
-    fn translate_charging(&mut self, page: PageNumber, level: usize, time: u64, stream: &Stream) {
+    fn translate_charging(&mut self, page: PageNumber, level: usize, stream: &Stream) {
         let Some(mut charged) = self.charged.take() else {
             return;
         };
@@ -292,8 +297,8 @@ impl<'a> Cell<'a> {
                 self.walks[level] += 1;
                 let active = charged.is_active(|| self.walk_cycles(), self.instructions);
                 charged.miss(tag, at, level, active);
-                self.system.set_time(time);
-                self.foresee(&mut charged, at, level, time);
+                self.system.set_moment(self.moment);
+                self.foresee(&mut charged, at, level);
                 let changed =
                     !charged.due.is_empty() && self.ask_those_due(&mut charged, at, stream);
                 if changed {
@@ -360,20 +365,20 @@ impl<'a> Cell<'a> {
         changed
     }
 
-    /// A page missed: the pieces that a schedule promotes now are due, those around the page and those whose time begins.
-    fn foresee(&self, charged: &mut Charged<'_>, page: u64, level: usize, time: u64) {
+    /// A page missed: the pieces that a schedule promotes now are due, those around the page and those whose span begins.
+    fn foresee(&self, charged: &mut Charged<'_>, page: u64, level: usize) {
         let Some(schedule) = charged.schedule else {
             return;
         };
         for level in level + 1..self.walks.len() {
             let first = page & !(self.system.pages_of(level) - 1);
             let space = self.tag.0;
-            if schedule.promotes(Place { space, page: first }, level, time) {
+            if schedule.promotes(Place { space, page: first }, level, self.moment) {
                 let tag = self.tag.1;
                 charged.due.push(Candidate { tag, first, level });
             }
         }
-        for (Place { space, page }, level) in schedule.beginning_at(time) {
+        for (Place { space, page }, level) in schedule.beginning_at(self.moment) {
             if let Some(tag) = self.tags.get(&space).copied() {
                 let first = page;
                 charged.due.push(Candidate { tag, first, level });
@@ -440,7 +445,9 @@ impl<'a> Cell<'a> {
         store: bool,
         stream: &Stream,
     ) -> Option<usize> {
+        self.moment += 1;
         if self.system.next_time() <= time {
+            self.system.set_moment(self.moment);
             self.system.pass(&stream.spaces, time);
         }
         let at = Place {
@@ -460,8 +467,9 @@ impl<'a> Cell<'a> {
     /// A reference changes memory. Answers the level of the page that maps it then; `None` where memory is used up.
     fn change(&mut self, at: Place, time: u64, store: bool, stream: &Stream) -> Option<usize> {
         self.system.set_time(time);
+        self.system.set_moment(self.moment);
         if let Some(recorder) = &mut self.recorder {
-            recorder.pass(time);
+            recorder.pass(self.moment);
             recorder.fault(&self.system, &stream.spaces, at);
         }
         let level = self.system.reference(&stream.spaces, at, store);
@@ -562,18 +570,20 @@ impl<'a> Cell<'a> {
         if self.ended.is_none()
             && let Some(last) = stream.now().checked_sub(1)
         {
+            self.moment += 1;
+            self.system.set_moment(self.moment);
             self.system.pass(&stream.spaces, last);
             self.shoot_down();
         }
     }
 
     /// Does what an event asks.
-    pub(crate) fn apply(&mut self, change: &Change, stream: &Stream) {
+    pub(crate) fn apply(&mut self, change: &Change) {
         if self.ended.is_some() {
             return;
         }
         if let Some(recorder) = &mut self.recorder {
-            recorder.pass(stream.now());
+            recorder.pass(self.moment + 1);
         }
         let logged = |cell: &Self| cell.system.changes().map_or(0, <[Resized]>::len);
         let before = logged(self);

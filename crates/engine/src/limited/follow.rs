@@ -91,8 +91,8 @@ pub(super) fn followers<'a>(
         };
         let at = |change: &broadleaf_memory::system::Resized| {
             let span = Span {
-                from: change.time,
-                to: change.time.saturating_add(1),
+                from: change.moment,
+                to: change.moment.saturating_add(1),
             };
             (change.first, change.level, span)
         };

@@ -255,7 +255,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             self.cast
                 .cells
                 .iter_mut()
-                .for_each(|cell| cell.apply(change, &self.stream));
+                .for_each(|cell| cell.apply(change));
         }
     }
 
@@ -319,9 +319,7 @@ impl<'a, 'p> Replay<'a, 'p> {
                 // What a child of the same number that never began has goes before what nobody else has.
                 cell.system.fork(spaces, running, *child);
             }
-            changes
-                .iter()
-                .for_each(|change| cell.apply(change, &self.stream));
+            changes.iter().for_each(|change| cell.apply(change));
             match event {
                 Event::SpaceStart { pid, .. } if self.children => cell.system.begin(running, *pid),
                 Event::Advise(range, Advice::Free) => {

@@ -11,7 +11,7 @@ pub(super) enum Item {
     Used(u32),
     /// A page was used that would have missed.
     Missed(u32),
-    /// Something that is rare, with the accesses before it.
+    /// Something that is rare, with its moment.
     Event(u64, Event),
 }
 
@@ -73,7 +73,7 @@ impl Course {
         self.bytes.push(value as u8);
     }
 
-    /// The rare events, in order, each with the accesses before it.
+    /// The rare events, in order, each with its moment.
     pub(super) fn events(&self) -> impl Iterator<Item = &(u64, Event)> {
         self.events.iter()
     }

@@ -58,7 +58,7 @@ pub(crate) struct Recorder {
     full: bool,
     regions: Regions,
     breaks: Breaks,
-    /// The accesses so far.
+    /// The moment of the next event.
     now: u64,
 }
 
@@ -92,7 +92,7 @@ impl Recorder {
         }
     }
 
-    /// So many accesses were made.
+    /// The next event happens at this moment.
     #[inline]
     pub(crate) const fn pass(&mut self, now: u64) {
         self.now = now;

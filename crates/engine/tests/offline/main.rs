@@ -2,6 +2,7 @@
 //!
 //! `BROADLEAF_CASES` sets how many random streams are tried (1,000 unless told, of which this suite takes a tenth or two).
 
+mod bound;
 mod ranges;
 
 use std::collections::BTreeMap;
@@ -130,20 +131,24 @@ fn chosen_one_by_one_it_is_what_the_oracle_chooses() {
         };
         let expected = problem.greedy();
         let recording = stream.recording(*orders.last().expect("an order"));
-        let policies = ["offline(step=one)", "offline"];
-        let outcome = replay(&recording, &policies, machine(entries, &orders), kib);
-        let [one, many] = &outcome.choices[..] else {
-            panic!("seed {seed}: two choices")
-        };
-        assert_eq!(layout(one), expected.layout, "seed {seed}");
-        let cost = u128::from(tlb_cycles(&outcome.results[0]));
+        // Each by itself: where they are compared, one may make the promotions of the other.
+        let [one, many] = ["offline(step=one)", "offline"]
+            .map(|policy| replay(&recording, &[policy], machine(entries, &orders), kib));
+        assert_eq!(layout(&one.choices[0]), expected.layout, "seed {seed}");
+        let cost = u128::from(tlb_cycles(&one.results[0]));
         assert_eq!(cost, expected.cost, "seed {seed}");
-        chosen += one.pieces.len();
-        // What was expected is what came.
-        for (choice, result) in [one, many].into_iter().zip(&outcome.results) {
-            assert_eq!(choice.cycles, tlb_cycles(result), "seed {seed}");
+        chosen += one.choices[0].pieces.len();
+        // The expected cycles are those of the replay.
+        for outcome in [&one, &many] {
+            let choice = &outcome.choices[0];
+            assert_eq!(
+                choice.cycles,
+                tlb_cycles(&outcome.results[0]),
+                "seed {seed}"
+            );
             assert!(choice.cycles <= choice.cycles_without);
         }
+        let many = &many.choices[0];
         // What each piece by itself would spare is what it spares.
         for piece in &many.pieces {
             let alone = Layout::of([Piece {
@@ -280,16 +285,15 @@ fn together_they_are_what_each_is_alone() {
                 (&result.policy, &result.machine),
                 (&alone.results[0].policy, &on.name)
             );
-            assert_eq!(
-                all_cycles(result),
-                all_cycles(&alone.results[0]),
-                "seed {seed}"
-            );
-            assert_eq!(
-                tlb_cycles(result),
-                tlb_cycles(&alone.results[0]),
-                "seed {seed}"
-            );
+            // A policy with foresight may make the promotions of another one that it is compared with, and is better for it.
+            let (cycles, follows): (fn(&CellResult) -> u64, bool) = match *policy {
+                "offline" => (tlb_cycles, true),
+                "offline(cycles=all)" => (all_cycles, true),
+                _ => (all_cycles, false),
+            };
+            let [together, alone_cycles] = [result, &alone.results[0]].map(cycles);
+            assert!(together <= alone_cycles, "seed {seed}");
+            assert!(follows || together == alone_cycles, "seed {seed}");
             choices.extend(alone.choices);
         }
         assert_eq!(together.choices, choices, "seed {seed}");

@@ -118,9 +118,9 @@ impl System<'_> {
             Some(Foreseen::Schedule(schedule)) => {
                 let Piece { first, level } = piece;
                 if self.tables.get(first).level() >= level {
-                    schedule.demotes(first, level, self.now)
+                    schedule.demotes(first, level, self.moment)
                 } else {
-                    schedule.promotes(first, level, self.now)
+                    schedule.promotes(first, level, self.moment)
                 }
             }
         }

@@ -130,6 +130,8 @@ pub struct System<'a> {
     fault_cycles: u64,
     foreseen: Option<Foreseen<'a>>,
     log: schedule::Log,
+    /// The references so far, by which a schedule goes.
+    moment: u64,
 }
 
 impl<'a> System<'a> {
@@ -198,6 +200,7 @@ impl<'a> System<'a> {
             fault_cycles: 0,
             foreseen,
             log: schedule::Log::default(),
+            moment: 0,
         }
     }
 

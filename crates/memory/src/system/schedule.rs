@@ -3,7 +3,7 @@
 use super::{Place, System};
 use std::collections::BTreeMap;
 
-/// The times at which a piece may become a superpage, in accesses since the trace began.
+/// The moments at which a piece may become a superpage. Hosts number the references of a trace; the number of a reference is its moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     /// The first of them.
@@ -13,9 +13,9 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether a time lies in the span.
-    pub const fn holds(&self, time: u64) -> bool {
-        self.from <= time && time < self.to
+    /// Whether a moment lies in the span.
+    pub const fn holds(&self, moment: u64) -> bool {
+        self.from <= moment && moment < self.to
     }
 }
 
@@ -26,7 +26,7 @@ impl Span {
 pub struct Schedule {
     promoted: BTreeMap<(Place, usize), Vec<Span>>,
     demoted: BTreeMap<(Place, usize), Vec<Span>>,
-    /// The first times of `promoted`, in order.
+    /// The first moments of `promoted`, in order.
     begins: Vec<(u64, Place, usize)>,
 }
 
@@ -67,30 +67,36 @@ impl Schedule {
         all.map(|((first, level), spans)| (*first, *level, &spans[..]))
     }
 
-    /// Whether a piece is to become a superpage at a time.
-    pub fn promotes(&self, first: Place, level: usize, time: u64) -> bool {
-        holds(&self.promoted, first, level, time)
+    /// Whether a piece is to become a superpage at a moment.
+    pub fn promotes(&self, first: Place, level: usize, moment: u64) -> bool {
+        holds(&self.promoted, first, level, moment)
     }
 
-    pub(super) fn demotes(&self, first: Place, level: usize, time: u64) -> bool {
-        holds(&self.demoted, first, level, time)
+    pub(super) fn demotes(&self, first: Place, level: usize, moment: u64) -> bool {
+        holds(&self.demoted, first, level, moment)
     }
 
-    /// The pieces whose spans begin at a time.
-    pub fn beginning_at(&self, time: u64) -> impl Iterator<Item = (Place, usize)> {
-        let first = self.begins.partition_point(|(from, ..)| *from < time);
+    /// The pieces whose spans begin at a moment.
+    pub fn beginning_at(&self, moment: u64) -> impl Iterator<Item = (Place, usize)> {
+        let first = self.begins.partition_point(|(from, ..)| *from < moment);
         let same = self.begins[first..].iter();
-        same.take_while(move |(from, ..)| *from == time)
+        same.take_while(move |(from, ..)| *from == moment)
             .map(|(_, place, level)| (*place, *level))
     }
 }
 
-fn holds(all: &BTreeMap<(Place, usize), Vec<Span>>, first: Place, level: usize, time: u64) -> bool {
+fn holds(
+    all: &BTreeMap<(Place, usize), Vec<Span>>,
+    first: Place,
+    level: usize,
+    moment: u64,
+) -> bool {
     let Some(spans) = all.get(&(first, level)) else {
         return false;
     };
-    let next = spans.partition_point(|span| span.from <= time);
-    next.checked_sub(1).is_some_and(|at| spans[at].holds(time))
+    let next = spans.partition_point(|span| span.from <= moment);
+    next.checked_sub(1)
+        .is_some_and(|at| spans[at].holds(moment))
 }
 
 /// A piece became a superpage, or a superpage was broken.
@@ -100,8 +106,8 @@ pub struct Resized {
     pub first: Place,
     /// Its level.
     pub level: usize,
-    /// The accesses before it.
-    pub time: u64,
+    /// When it did.
+    pub moment: u64,
     /// Whether the piece became a superpage.
     pub promoted: bool,
 }
@@ -126,8 +132,14 @@ impl System<'_> {
         (!self.log.full).then_some(&self.log.changes[..])
     }
 
+    /// The next changes happen at this moment.
+    #[inline]
+    pub const fn set_moment(&mut self, moment: u64) {
+        self.moment = moment;
+    }
+
     pub(super) fn note_change(&mut self, first: Place, level: usize, promoted: bool) {
-        let time = self.now;
+        let moment = self.moment;
         let Log {
             changes,
             most,
@@ -137,7 +149,7 @@ impl System<'_> {
             changes.push(Resized {
                 first,
                 level,
-                time,
+                moment,
                 promoted,
             });
         } else {

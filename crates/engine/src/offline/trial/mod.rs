@@ -59,7 +59,7 @@ pub(super) enum Spared {
 struct Trial<'a> {
     kept: &'a Kept,
     lives: &'a Lives,
-    /// The accesses before the event that is tried.
+    /// The moment of the event that is tried.
     now: u64,
     setting: &'a Setting,
     chosen: &'a Chosen,
