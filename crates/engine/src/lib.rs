@@ -37,7 +37,7 @@ mod translation;
 pub use broadleaf_memory::frames::{Buddyinfo, Pagetypeinfo, Start};
 pub use broadleaf_memory::system::{Costs, Files, Place};
 pub use limited::Limits;
-pub use offline::{Choice, ChosenPiece, ChosenRange, Region};
+pub use offline::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
 pub use plan::{Plan, PlanError};
 pub use reduce::reduce;
 pub use run::{Error, Outcome, Progress, run, run_after};

@@ -133,7 +133,7 @@ pub const MEMORY_METRICS: &[Metric] = &[
         "times",
         "With --memory and the policy offline: how far a policy is from what the whole trace shows to be worth it: its cycles divided by those of offline, so that 2 is twice as many. \
          Counted are walk_cycles, bookkeeping_cycles and promotion_cycles, or beside offline(cycles=all) walk_cycles, bookkeeping_cycles, fault_cycles and daemon_cycles. Where several such policies are compared it \
-         is the first, which a note names. A policy may be below 1 that fills less by promoting later: memory set aside is filled by faults, which the first measure leaves out; and where memory runs short, for which offline does not choose, any may.",
+         is the first, which a note names. No policy compared is below 1 in unlimited memory: offline makes the promotions of a policy that takes fewer cycles than its own choice. Where one is below 1 in limited memory, a note names it.",
     ),
     fact(
         "free_contiguity",

@@ -33,6 +33,10 @@ pub struct Needs {
     pub asked_when_used_again: bool,
     /// What blocks are charged with at TLB misses, and the policy asked of at [`crate::Point::Miss`].
     pub charges: Charges,
+    /// Whether larger pieces keep the prefetch charges of a piece that is promoted. Romer's policies take them away (1995, section 6.1).
+    pub keeps_prefetch_charges: bool,
+    /// Whether all pieces keep their capacity charges when one is promoted. Romer's ONLINE sets them to zero (1995, section 7.2).
+    pub keeps_capacity_charges: bool,
     /// Charge pieces larger than 64 KiB with prefetch charges only after so many misses in a piece of the largest size that were to be charged (Romer 1995, appendix A).
     /// 0 and 1 are at each miss.
     pub deferral: u32,

@@ -20,6 +20,9 @@ pub(crate) struct Charged<'a> {
     each: u64,
     /// Cycles of bookkeeping so far.
     pub(crate) cycles: u64,
+    /// Whether charges outlast a promotion in larger pieces, and in all pieces.
+    keeps_prefetch: bool,
+    keeps_capacity: bool,
     /// Nothing is charged before walks have taken that many cycles of a thousand instructions.
     idle_below: u64,
     /// What was charged at the last miss.
@@ -55,6 +58,8 @@ impl<'a> Charged<'a> {
                 + u64::from(charges.capacity) * costs.capacity,
             cycles: 0,
             idle_below: needs.idle_below,
+            keeps_prefetch: needs.keeps_prefetch_charges,
+            keeps_capacity: needs.keeps_capacity_charges,
             due: Vec::new(),
             miss_cycles,
         })
@@ -70,6 +75,8 @@ impl<'a> Charged<'a> {
             each: 0,
             cycles: 0,
             idle_below: 0,
+            keeps_prefetch: false,
+            keeps_capacity: false,
             due: Vec::new(),
             miss_cycles: 0,
         }
@@ -131,13 +138,21 @@ impl<'a> Charged<'a> {
     /// A candidate became a superpage. Those that hold it lose what it was charged, and all capacity charges begin at nothing (Romer 1995, section 7).
     pub(crate) fn promoted(&mut self, candidate: Candidate) {
         if let Some(prefetch) = &mut self.prefetch {
-            let charge = prefetch.charge(candidate);
-            prefetch.relieve(candidate, charge);
+            if !self.keeps_prefetch {
+                let charge = prefetch.charge(candidate);
+                prefetch.relieve(candidate, charge);
+            }
             prefetch.promote(candidate);
         }
         if let Some(capacity) = &mut self.capacity {
-            capacity.promote(candidate);
-            capacity.reset();
+            if self.keeps_capacity {
+                let pages = capacity.ladder().pages(candidate.level);
+                capacity.forget(candidate.tag, candidate.first, pages);
+                capacity.promote(candidate);
+            } else {
+                capacity.promote(candidate);
+                capacity.reset();
+            }
         }
         if let Some(misses) = &mut self.misses {
             misses.restart(candidate);

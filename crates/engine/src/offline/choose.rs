@@ -27,6 +27,8 @@ pub(crate) struct Decision {
     /// The misses that each life would spare by itself.
     pub(super) spared: BTreeMap<LifeId, u64>,
     pub(super) lives: Lives,
+    /// The charges of pieces that are no superpages under the best choice: level, prefetch charges and capacity charges.
+    pub(super) left: Vec<(usize, u64, u64)>,
     pub(super) numbers: Numbers,
     pub(super) regions: Regions,
     pub(super) setting: Setting,
@@ -70,6 +72,7 @@ pub(crate) fn choose(
     } else {
         nothing.cost
     };
+    let left = std::mem::take(&mut search.found.left);
     let mut all = vec![(search.best, cost)];
     all.extend(search.first);
     all.push((Chosen::new(), nothing.cost));
@@ -95,6 +98,7 @@ pub(crate) fn choose(
         without: nothing.cost,
         trials,
         ranges,
+        left,
         spared: nothing.spared,
         lives,
         numbers: kept.numbers,
@@ -138,7 +142,7 @@ fn look_for_joint_gains(
     }
     let fewer = earning(&search.best, &search.found, lives, setting, true);
     if fewer.len() < search.best.len() {
-        let found = tried(&fewer, Spared::Own)?;
+        let found = tried(&fewer, Spared::All)?;
         search.take(&fewer, found);
     }
     ControlFlow::Continue(())

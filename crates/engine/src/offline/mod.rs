@@ -26,7 +26,7 @@ mod tests;
 
 pub(crate) use choose::{Decision, choose};
 pub(crate) use recorder::Recorder;
-pub use told::{Choice, ChosenPiece, ChosenRange, Region};
+pub use told::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
 
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Place};

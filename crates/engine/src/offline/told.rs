@@ -29,6 +29,19 @@ pub struct Choice {
     pub pieces: Vec<ChosenPiece>,
     /// The same by range: pieces of one size that stand one behind the other in one mapping. Empty unless it was asked for ([`crate::Plan::telling_ranges`]).
     pub ranges: Vec<ChosenRange>,
+    /// The charges of the pieces that are no superpages under the best choice. Empty for another choice.
+    pub left: Vec<LeftCharges>,
+}
+
+/// What a piece was charged that is not worth being a superpage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftCharges {
+    /// The size of the piece.
+    pub size: PageSize,
+    /// Misses of the piece's own pages that a superpage would have spared.
+    pub prefetch: u64,
+    /// Misses of other pages that a superpage would have spared.
+    pub capacity: u64,
 }
 
 /// Chosen pieces that stand one behind the other.
@@ -90,7 +103,23 @@ impl Decision {
             cycles: self.cycles.get(number).copied().unwrap_or(self.without),
             pieces: chosen.map_or_else(Vec::new, |chosen| self.pieces(chosen)),
             ranges: self.ranges.get(number).cloned().unwrap_or_default(),
+            left: if number == 0 { self.left() } else { Vec::new() },
         }
+    }
+
+    fn left(&self) -> Vec<LeftCharges> {
+        let left = self.left.iter();
+        left.map(|(level, prefetch, capacity)| LeftCharges {
+            size: self.size(*level),
+            prefetch: *prefetch,
+            capacity: *capacity,
+        })
+        .collect()
+    }
+
+    fn size(&self, level: usize) -> PageSize {
+        let Setting { base, sizes, .. } = self.setting;
+        PageSize::from_shift(base.shift() + sizes.order(level)).unwrap_or(base)
     }
 
     fn pieces(&self, chosen: &Chosen) -> Vec<ChosenPiece> {
@@ -110,7 +139,7 @@ impl Decision {
         ChosenPiece {
             space: at.space,
             address: at.page << base.shift(),
-            size: PageSize::from_shift(base.shift() + sizes.order(level)).unwrap_or(base),
+            size: self.size(level),
             used_bytes: used << base.shift(),
             faults: lives.iter().map(|life| self.lives.get(*life).faults).sum(),
             promotions: lives.len() as u64,

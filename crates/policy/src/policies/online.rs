@@ -46,6 +46,13 @@ const DEFERRAL: Parameter = Parameter::number(
     "After how many misses in a piece of the largest size pieces larger than 64 KiB are charged for all of them; 0 is at each miss. The paper has as many as make the first promotion possible, 1600.",
 );
 
+const ADJUST: Parameter = Parameter::word(
+    "adjust",
+    &["yes", "no"],
+    "yes",
+    "Switch for experiments: whether larger pieces lose the charges of a piece in them that is promoted.",
+);
+
 pub(crate) const ENTRY: Entry = Entry {
     name: "online",
     syntax: "online(...)",
@@ -68,6 +75,13 @@ pub(crate) const ENTRY: Entry = Entry {
         BY,
         IDLE,
         DEFERRAL,
+        ADJUST,
+        Parameter::word(
+            "reset",
+            &["yes", "no"],
+            "yes",
+            "Switch for experiments: whether a promotion sets the capacity charges of all pieces to zero.",
+        ),
     ],
     examples: &["online"],
     by_default: false,
@@ -86,8 +100,8 @@ pub(crate) const APPROXIMATE: Entry = Entry {
     summary: "promote a piece when the TLB misses of its own pages that it would have spared have paid for it",
     explanation: "As online, with prefetch charges alone, which take little more than counters: 130 cycles for each miss in software. A piece is promoted when its charges reach a part of what copying it costs, and larger ones \
                   that hold it lose as many. It is the policy of its authors' choice: nearly as good as online, and cheaper.",
-    source: "Romer 1995, section 7 (APPROX-ONLINE) and appendix A",
-    parameters: &[PREFETCH_LIMIT, SIZES, BY, IDLE, DEFERRAL],
+    source: "Romer 1995, section 7.3 (APPROX-ONLINE) and appendix A",
+    parameters: &[PREFETCH_LIMIT, SIZES, BY, IDLE, DEFERRAL, ADJUST],
     examples: &["approx-online"],
     by_default: false,
     build: |given| {
@@ -138,6 +152,8 @@ impl Policy for Online {
             },
             idle_below: self.given.number("idle_below"),
             deferral: self.given.number("deferral") as u32,
+            keeps_prefetch_charges: self.given.word("adjust") == "no",
+            keeps_capacity_charges: self.capacity.is_some() && self.given.word("reset") == "no",
             ..Needs::default()
         }
     }

@@ -135,6 +135,7 @@ mod tests {
             }
         });
         Choice {
+            left: Vec::new(),
             policy: String::new(),
             machine: String::new(),
             trials: 1,

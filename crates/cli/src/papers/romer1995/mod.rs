@@ -1,10 +1,15 @@
 //! Romer, Ohlrich, Karlin, Bershad 1995: its tables and figures again, with programs of today's making.
 
+mod bound;
 mod costs;
+mod counters;
+mod figure2;
 mod figures;
 mod fragmented;
 mod kernels;
+mod mechanisms;
 mod overhead;
+mod percentile;
 mod policies;
 mod programs;
 mod published;
@@ -12,6 +17,8 @@ mod real;
 mod recomputed;
 mod rows;
 mod runs;
+mod sensitivity;
+mod small;
 mod tables;
 
 use super::{Experiment, Paper, Setting, Table};
@@ -35,16 +42,22 @@ pub(crate) const PAPER: Paper = Paper {
             "table-5-recomputed",
             "table-6",
             "figure-1",
+            "figure-2",
             "figure-3",
             "figure-4",
             "figure-5",
+            "bound",
+            "thresholds",
+            "counters",
+            "sensitivity",
+            "mechanisms",
         ],
         run: all,
         only_full: false,
     }],
 };
 
-/// All tables: they look at the same runs.
+/// All tables. Most look at the same runs.
 fn all(setting: &Setting) -> Result<Vec<Table>, Failure> {
     let runs = runs::all(setting)?;
     Ok(vec![
@@ -55,9 +68,15 @@ fn all(setting: &Setting) -> Result<Vec<Table>, Failure> {
         recomputed::table(),
         tables::page_sizes(&runs),
         figures::page_size_tradeoff(&runs),
+        figure2::table(),
         overhead::table(&runs),
         figures::memory(&runs),
         figures::tradeoff(&runs),
+        bound::table(setting)?,
+        percentile::table(&runs),
+        counters::table(),
+        sensitivity::table(setting)?,
+        mechanisms::table()?,
     ])
 }
 

@@ -2,6 +2,7 @@
 
 use super::published::{PROGRAMS, Published};
 use super::runs::Run;
+use crate::papers::{Claim, Table};
 
 /// The cells of a row that tell whose it is: the paper's, a kernel's, or that of a recording.
 pub(super) fn whose(program: &str, whose: &str) -> [String; 2] {
@@ -36,6 +37,21 @@ pub(super) fn all_of(
 ) -> bool {
     let mut kernels = programs.iter().map(|program| kernel(runs, program));
     kernels.all(|run| run.and_then(&holds) == Some(true))
+}
+
+/// Claims that something holds of as many programs as in the paper, which has so many of ten. The claim agrees where at least three quarters of that part of ours do.
+pub(super) fn claim_of<'t>(
+    table: &'t mut Table,
+    runs: &[Run],
+    paper: usize,
+    text: &str,
+    holds: impl Fn(&Run) -> Option<bool>,
+) -> &'t mut Claim {
+    let those = runs.iter().filter(|run| holds(run) == Some(true)).count();
+    let (_, counted) = most(runs, holds);
+    let agrees = those * 40 >= paper * runs.len() * 3;
+    let claim = table.direction(agrees, text);
+    claim.words(&format!("{paper} of 10 programs"), counted)
 }
 
 /// Whether something holds of more than half of the runs; and of how many, and of which it does not.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_engine::Outcome;
+use broadleaf_engine::{LeftCharges, Outcome};
 use broadleaf_metrics::CellResult;
 
 use super::policies::{MACHINE, POLICIES, memory};
@@ -62,6 +62,8 @@ pub(super) struct Run {
     pub(super) accesses: u64,
     pub(super) instructions: u64,
     by_policy: BTreeMap<&'static str, Measured>,
+    /// The charges of pieces that OFFLINE does not promote.
+    pub(super) left: Vec<LeftCharges>,
 }
 
 impl Run {
@@ -70,16 +72,29 @@ impl Run {
         recorded: bool,
         outcome: &Outcome,
     ) -> Result<Self, Failure> {
-        let cells = POLICIES.iter().zip(&outcome.results);
+        Ok(Self {
+            recorded,
+            ..Self::under_these(program, &POLICIES, outcome)?
+        })
+    }
+
+    /// A kernel under these policies: what tables call each, and its name.
+    pub(super) fn under_these(
+        program: &'static str,
+        policies: &[(&'static str, &'static str)],
+        outcome: &Outcome,
+    ) -> Result<Self, Failure> {
+        let cells = policies.iter().zip(&outcome.results);
         let by_policy: Result<_, Failure> = cells
             .map(|((name, _), result)| Ok((*name, Measured::of(result)?)))
             .collect();
         Ok(Self {
             program,
-            recorded,
+            recorded: false,
             accesses: outcome.trace.accesses,
             instructions: outcome.trace.instructions,
             by_policy: by_policy?,
+            left: (outcome.choices.first()).map_or_else(Vec::new, |choice| choice.left.clone()),
         })
     }
 

@@ -33,6 +33,8 @@ pub(super) struct Found {
     pub(super) walks: Vec<u64>,
     /// Lives in which a piece was no superpage, and lay in none, each with the misses that the superpage would have spared.
     pub(super) spared: BTreeMap<LifeId, u64>,
+    /// The charges of each piece that is no superpage at the end: its level, prefetch charges and capacity charges; where all misses are counted.
+    pub(super) left: Vec<(usize, u64, u64)>,
     /// The chosen lives in which a piece became a superpage, each with the misses in base pages that hit the superpage.
     pub(super) made: BTreeMap<LifeId, u64>,
 }
@@ -251,6 +253,14 @@ impl Trial<'_> {
 
     fn finish(mut self) -> Found {
         let all: Vec<Piece> = self.open.keys().copied().collect();
+        if let Some(capacity) = &self.capacity {
+            let charges = all.iter().filter_map(|piece| {
+                let candidate = self.candidate(*piece)?;
+                let [held, kept] = [self.prefetch.charge(candidate), capacity.charge(candidate)];
+                Some((piece.1, held, kept))
+            });
+            self.found.left = charges.collect();
+        }
         for piece in all {
             self.settle(piece);
         }
