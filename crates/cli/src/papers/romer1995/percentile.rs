@@ -81,7 +81,7 @@ pub(super) fn table(runs: &[Run]) -> Table {
                 format!("99 percent of the pieces that offline leaves have fewer than {paper} R {kind} charges"),
             )
             .number(paper, here, |part| format!("{part:.3} R"))
-            .because("in short programs (spice, gcc, nasa7-4) offline leaves pieces whose charges come close to R; the paper's five programs run longer");
+            .because("in short programs such as spice and gcc, offline leaves pieces whose charges come close to R; the paper's five programs run longer");
     }
     table
 }
