@@ -166,10 +166,7 @@ pub(crate) fn made_by(part: &str) -> String {
 pub(crate) fn summary(finished: &Finished<()>, path: &Path) -> String {
     let bytes = path.metadata().map_or(0, |metadata| metadata.len());
     let accesses = finished.totals.accesses();
-    let processes = match finished.processes {
-        1 => String::new(),
-        count => format!(" of {count} processes"),
-    };
+    let processes = processes(finished.processes, finished.spaces);
     format!(
         "{}: {} accesses{processes} in {} ({:.3} bytes an access), {:.1} s; the program {}",
         shown(path),
@@ -212,6 +209,17 @@ fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     ))
 }
 
+/// What a recording holds, if that is more than one process with one program.
+fn processes(processes: u32, programs: u32) -> String {
+    let executed = format!("that executed {programs} programs");
+    match (processes, programs) {
+        (1, 1) => String::new(),
+        (1, _) => format!(" of a process {executed}"),
+        (count, programs) if programs > count => format!(" of {count} processes {executed}"),
+        (count, _) => format!(" of {count} processes"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,6 +228,14 @@ mod tests {
     fn full(path: &Path) -> String {
         let error = std::io::Error::from_raw_os_error(28);
         explain(WriteError::Io(error).into(), path, &Kept::in_file(path)).to_string()
+    }
+
+    #[test]
+    fn a_process_that_executes_another_program_is_one_process() {
+        assert_eq!(processes(1, 1), "");
+        assert_eq!(processes(1, 7), " of a process that executed 7 programs");
+        assert_eq!(processes(3, 5), " of 3 processes that executed 5 programs");
+        assert_eq!(processes(3, 3), " of 3 processes");
     }
 
     #[test]

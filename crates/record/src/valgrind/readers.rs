@@ -15,6 +15,14 @@ use super::ring::{Ring, Segment, Wait};
 use super::session::RecordError;
 use super::sink::{ProcessSink, Setting, Stopped};
 
+/// The number of processes that were recorded, and of their address spaces.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counted {
+    /// One for each program that a process executed.
+    pub(super) spaces: u32,
+    pub(super) processes: u32,
+}
+
 /// The threads that read the processes.
 pub(super) struct Readers<'scope, 'env, W> {
     shared: &'env Shared<W>,
@@ -73,9 +81,12 @@ impl<'scope, 'env, W: Write + Send> Readers<'scope, 'env, W> {
         self.threads.iter().all(ScopedJoinHandle::is_finished)
     }
 
-    /// How many processes there were, once all are done.
-    pub(super) fn join(self) -> Result<u32, RecordError> {
-        let mut first = Ok(self.threads.len() as u32);
+    /// What was recorded, once all processes are done.
+    pub(super) fn join(self) -> Result<Counted, RecordError> {
+        let mut first = Ok(Counted {
+            spaces: self.threads.len() as u32,
+            processes: self.latest.len() as u32,
+        });
         for reader in self.threads {
             let outcome = reader.join().unwrap_or_else(|_| {
                 Err(RecordError::Tool("a reader of the recording failed".into()))

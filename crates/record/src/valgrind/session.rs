@@ -80,8 +80,10 @@ pub struct Finished<W> {
     pub output: W,
     /// What it holds.
     pub totals: Totals,
-    /// How many processes it holds; a process that executes another program counts again.
+    /// The number of processes, by process id.
     pub processes: u32,
+    /// The number of address spaces: one for each program that a process executed.
+    pub spaces: u32,
     /// How the program ended.
     pub status: ExitStatus,
     /// Why the program failed, if the recorder itself is likely to have made it fail.
@@ -97,6 +99,7 @@ impl<W> Finished<W> {
             output,
             totals,
             processes,
+            spaces,
             status,
             likely_cause,
             elapsed,
@@ -105,6 +108,7 @@ impl<W> Finished<W> {
             output: (),
             totals,
             processes,
+            spaces,
             status,
             likely_cause,
             elapsed,
@@ -236,10 +240,10 @@ pub fn record<W: Write + Send>(
             thread::sleep(Duration::from_millis(5));
         }
         watch.well();
-        readers.join().map(|processes| (status, processes))
+        readers.join().map(|counted| (status, counted))
     });
-    let (status, processes) = told?;
-    if processes == 0 {
+    let (status, counted) = told?;
+    if counted.processes == 0 {
         return Err(RecordError::NothingRecorded(status));
     }
     let writer = shared.into_writer();
@@ -249,7 +253,8 @@ pub fn record<W: Write + Send>(
     Ok(Finished {
         output,
         totals,
-        processes,
+        processes: counted.processes,
+        spaces: counted.spaces,
         status,
         likely_cause: program::likely_cause(&program, status),
         elapsed: began.elapsed(),

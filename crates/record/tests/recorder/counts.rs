@@ -96,7 +96,7 @@ fn every_reference_is_lackeys() {
     let theirs = under_lackey(&program, &library, VARIABLE);
     let command = ["env", "-i", VARIABLE].map(PathBuf::from);
     let recording = recorded(&[&command[..], &[program]].concat());
-    assert_eq!(recording.processes, 2, "env, and the program it executes");
+    assert_eq!(recording.spaces, 2, "env, and the program it executes");
     let mut ours = recording.visits(1);
     // Instructions behind the last reference: the importer counts them with it, the trace by themselves.
     if let Some(rest) = ours.pop_if(|visit| visit.accesses() == 0) {
@@ -167,7 +167,7 @@ fn two_recordings_are_the_same() {
     }
     for command in commands {
         let recordings = [recorded(&command), recorded(&command)];
-        let last = recordings[0].processes - 1;
+        let last = recordings[0].spaces - 1;
         let [first, second] = recordings.map(|recording| recording.visits(last));
         eprintln!("{command:?}: {:?}, {:?}", totals(&first), totals(&second));
         assert_eq!(totals(&first), totals(&second), "{command:?}");

@@ -199,6 +199,6 @@ fn a_program_stands_behind_the_one_that_it_replaces() {
     };
     let recording = followed(&[&program, Path::new("aaaaaaaaaa")]);
     assert!(recording.status.success(), "{:?}", recording.status);
-    assert_eq!(recording.processes, 11);
+    assert_eq!(recording.spaces, 11);
     assert_eq!(children_in_order(&recording), []);
 }

@@ -68,16 +68,16 @@ fn children_of_every_kind_are_followed_or_left_alone() {
         Some(23),
         "the shell that it executes at last"
     );
-    assert_eq!(alone.processes, 2);
+    assert_eq!((alone.processes, alone.spaces), (1, 2));
     let mut follow = options(&[&program]);
     follow.follow_children = true;
     let all = trace_with(&follow).expect("the recording works");
     assert_eq!(all.status.code(), Some(23));
     // Itself and the shell; a fork, a fork that fails to execute; a vfork and a spawn, each before and after its execution.
-    assert_eq!(all.processes, 8);
+    assert_eq!((all.processes, all.spaces), (5, 8));
     let (mut forks, mut pids) = (BTreeSet::new(), BTreeSet::new());
     let mut ends = Vec::new();
-    for space in 0..all.processes {
+    for space in 0..all.spaces {
         for event in all.events(space) {
             match event {
                 Event::Fork { child } => drop(forks.insert(child)),
@@ -143,7 +143,7 @@ fn a_pipeline_s_output_is_right_and_all_of_it_is_recorded() {
         what.follow_children = follow_children;
         let recording = trace_with(&what).expect("the recording works");
         assert!(recording.status.success());
-        let programs: BTreeSet<String> = (0..recording.processes)
+        let programs: BTreeSet<String> = (0..recording.spaces)
             .flat_map(|space| recording.events(space))
             .filter_map(|event| match event {
                 Event::SpaceStart { command, .. } => Some(command[0].clone()),

@@ -81,6 +81,7 @@ pub(crate) struct Recording {
     pub(crate) bytes: Vec<u8>,
     pub(crate) totals: Totals,
     pub(crate) processes: u32,
+    pub(crate) spaces: u32,
     pub(crate) status: ExitStatus,
 }
 
@@ -89,6 +90,7 @@ pub(crate) fn trace_with(options: &Options) -> Result<Recording, RecordError> {
     Ok(Recording {
         bytes: finished.output.into_inner(),
         totals: finished.totals,
+        spaces: finished.spaces,
         processes: finished.processes,
         status: finished.status,
     })
