@@ -12,7 +12,7 @@ enum Job {
     /// Decodes the trace.
     Decode,
     /// Replays it.
-    Replay(Plan),
+    Replay(Box<Plan>),
 }
 
 /// The part that is counted. Callgrind knows it by its name, and counts from its start to its end, so nothing that it calls may bear that
@@ -46,8 +46,8 @@ fn main() -> Result<(), Failed> {
     let recodes = plain.is_some();
     let job = match plain.unwrap_or(&job) {
         "decode" => Job::Decode,
-        "one" => Job::Replay(replay::plan(&[ONE.to_owned()])?),
-        "nineteen" => Job::Replay(replay::plan(&nineteen()?)?),
+        "one" => Job::Replay(Box::new(replay::plan(&[ONE.to_owned()])?)),
+        "nineteen" => Job::Replay(Box::new(replay::plan(&nineteen()?)?)),
         other => return Err(format!("{other}: not decode, one or nineteen").into()),
     };
     let trace = match trace.as_str() {
