@@ -1,14 +1,15 @@
 //! What a command says beside its result, on standard error.
 //!
-//! Standard error may be closed, full, or a pipe that nobody reads any more. The work goes on, and the exit status tells how
-//! it ended. `eprintln!` would panic, so `clippy.toml` forbids it.
+//! Standard error may be closed, full, or a pipe that nobody reads any more. The work goes on, and
+//! the exit status tells how it ended. `eprintln!` would panic, so `clippy.toml` forbids it.
 
 use std::fmt::Display;
 use std::io::Write;
 
 use broadleaf_report::printable;
 
-/// Says `words` to the user, after the name of the command. Its lines hold nothing that a terminal would obey.
+/// Says `words` to the user, after the name of the command. Its lines hold nothing that a terminal
+/// would obey.
 pub(crate) fn say(words: impl Display) {
     text(&format!("broadleaf: {words}\n"));
 }

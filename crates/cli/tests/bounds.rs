@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use broadleaf_trace::{BlockDef, BlockItem, Grain, Header, StreamChunk, Totals, TraceWriter};
 use support::{file, folder, refused, run, stderr, succeeded};
 
-/// A recording of one block that loads from two pages and is executed so often, in a few bytes. It says that it makes `loads` loads.
+/// A recording of one block that loads from two pages and is executed so often, in a few bytes. It
+/// says that it makes `loads` loads.
 fn loop_of(executions: u64, loads: u64) -> Vec<u8> {
     let mut writer = TraceWriter::new(Vec::new(), &Header::new(Grain::Page)).expect("a trace");
     let load = || BlockItem::Load { bytes: 8 };

@@ -1,4 +1,5 @@
-//! Output files: who may write which name, what a killed command leaves, and who may read the result.
+//! Output files: who may write which name, what a killed command leaves, and who may read the
+//! result.
 
 mod support;
 
@@ -209,7 +210,8 @@ fn a_killed_recorder_leaves_the_old_file_no_process_and_no_temporary_file() {
     }
 }
 
-/// What a program forked and nobody followed outlives a recording that has ended, as it would without the recorder.
+/// What a program forked and nobody followed outlives a recording that has ended, as it would
+/// without the recorder.
 #[test]
 fn a_recording_that_ends_leaves_a_daemon_alone() {
     let folder = folder("claims-daemon");

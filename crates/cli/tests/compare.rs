@@ -470,7 +470,8 @@ fn a_link_stays_and_what_it_leads_to_is_replaced() {
     );
 }
 
-/// A script finds the result under the name that it asked for, however the policy spells its own name.
+/// A script finds the result under the name that it asked for, however the policy spells its own
+/// name.
 #[test]
 fn a_result_has_the_name_as_asked_beside_the_canonical_one() {
     let folder = folder("asked");

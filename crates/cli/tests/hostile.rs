@@ -1,4 +1,5 @@
-//! Traces and files that somebody else made: what they say is shown, and not obeyed; what they cannot mean is refused.
+//! Traces and files that somebody else made: what they say is shown, and not obeyed; what they
+//! cannot mean is refused.
 
 mod support;
 

@@ -56,7 +56,8 @@ fn the_directions_of_romer_are_seen_again() {
     let out = folder.join("tables");
     let name = out.to_str().expect("a name");
     let text = succeeded(&run(&["paper", "romer1995", "--tiny", "-o", name]));
-    // Programs of a mebibyte have no working set that 32 pages of 64 KiB do not reach across, and end before what copying costs is won back.
+    // Programs of a mebibyte have no working set that 32 pages of 64 KiB do not reach across, and
+    // end before what copying costs is won back.
     let apart: Vec<&str> = text
         .lines()
         .filter_map(|line| line.trim_start().strip_prefix("does not agree: "))
@@ -112,7 +113,8 @@ fn the_directions_of_romer_are_seen_again() {
         let cells = line.expect("a row").split(',').map(str::to_owned);
         cells.collect()
     };
-    // Each mechanism leaves at most half of its figure: with it turned off, the two last cells are equal, and the claim fails.
+    // Each mechanism leaves at most half of its figure: with it turned off, the two last cells are
+    // equal, and the claim fails.
     let mechanisms = fs::read_to_string(out.join("mechanisms.csv")).expect("a table");
     for line in mechanisms.lines().skip(1) {
         let cells: Vec<&str> = line.rsplit(',').collect();

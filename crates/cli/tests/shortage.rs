@@ -199,7 +199,8 @@ fn a_policy_of_sizes_that_no_machine_has_is_refused() {
     succeeded(&compare("fixed-4k,fixed(size=none)", &["skylake"]));
 }
 
-/// A machine of 4 KiB pages alone does for policies that make no superpages; the table leaves out the reference that does.
+/// A machine of 4 KiB pages alone does for policies that make no superpages; the table leaves out
+/// the reference that does.
 #[test]
 fn base_pages_alone_are_a_machine() {
     let folder = tempfile::tempdir().expect("a folder");

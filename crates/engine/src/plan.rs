@@ -150,7 +150,8 @@ impl Plan {
         &self.interim
     }
 
-    /// Adds to the outcome which frame each resident page has at the end. Only replays in limited memory have frames.
+    /// Adds to the outcome which frame each resident page has at the end. Only replays in limited
+    /// memory have frames.
     pub fn with_frames(mut self) -> Self {
         self.frames = true;
         self
@@ -219,7 +220,8 @@ impl Plan {
         self.most_kept
     }
 
-    /// Lets the model take about that many bytes of memory. A replay that needs more is refused; without this, none is.
+    /// Lets the model take about that many bytes of memory. A replay that needs more is refused;
+    /// without this, none is.
     pub const fn within_bytes(mut self, bytes: u64) -> Self {
         self.most_bytes = Some(bytes);
         self
@@ -309,7 +311,8 @@ impl Plan {
     }
 }
 
-/// Refuses a machine that lacks a page size of policies that need no frames: 4 KiB and, where a policy makes superpages, 2 MiB.
+/// Refuses a machine that lacks a page size of policies that need no frames: 4 KiB and, where a
+/// policy makes superpages, 2 MiB.
 fn check_sizes(machine: &Machine, policies: &[Box<dyn Policy>]) -> Result<(), PlanError> {
     let sizes = machine.design.sizes();
     let [base, superpage] = [PageSize::SIZE_4K, PageSize::SIZE_2M];

@@ -15,7 +15,8 @@ pub(crate) struct TouchedPart {
     pub(crate) store: bool,
 }
 
-/// The mapped parts of a populated range. Pages outside every mapping and pages that the kernel provides are left out.
+/// The mapped parts of a populated range. Pages outside every mapping and pages that the kernel
+/// provides are left out.
 pub(crate) fn parts(
     spaces: &AddressSpaces,
     space: SpaceId,

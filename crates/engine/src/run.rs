@@ -115,7 +115,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// What was chosen for policies that know the trace beforehand, in the order of their results.
     pub choices: Vec<Choice>,
-    /// For each result the frame of each resident page at the end, where the plan wants that ([`Plan::with_frames`]).
+    /// For each result the frame of each resident page at the end, where the plan wants that
+    /// ([`Plan::with_frames`]).
     pub frames: Vec<Vec<(Place, u64)>>,
 }
 

@@ -30,8 +30,8 @@ pub(crate) enum Refused {
     },
 }
 
-/// Bytes of memory that each block takes once, whatever the policies: its place, its mapping, and what was referenced of it. Lists of them are
-/// half empty after they grew.
+/// Bytes of memory that each block takes once, whatever the policies: its place, its mapping, and
+/// what was referenced of it. Lists of them are half empty after they grew.
 const BLOCK_BYTES: u64 = 800;
 
 /// How many recently used blocks are found without a search. A power of two.
@@ -264,8 +264,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Notes that the kernel touches a page: its block and what was known of it, unless the access changes nothing.
-    /// Nobody may look at the address spaces meanwhile.
+    /// Notes that the kernel touches a page: its block and what was known of it, unless the access
+    /// changes nothing. Nobody may look at the address spaces meanwhile.
     pub(crate) fn touch(
         &mut self,
         page: PageNumber,

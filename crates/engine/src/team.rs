@@ -309,7 +309,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// What each policy makes of a reference. Answers under which a superpage's translation has to go.
+    /// What each policy makes of a reference. Answers under which a superpage's translation has to
+    /// go.
     fn decide(
         &mut self,
         incident: &mut Incident,

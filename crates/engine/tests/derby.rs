@@ -36,8 +36,8 @@ fn derby() -> Items {
     items
 }
 
-/// Extra disk-read pages for each reservation, and the thesis's false dirty pages: clean pages in superpages, 512 for one without any
-/// dirty page.
+/// Extra disk-read pages for each reservation, and the thesis's false dirty pages: clean pages in
+/// superpages, 512 for one without any dirty page.
 fn figures(result: &CellResult) -> (f64, f64) {
     assert_eq!(result.regions_file as f64, RESERVATIONS);
     (

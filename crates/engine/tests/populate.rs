@@ -58,8 +58,8 @@ fn a_populated_page_is_a_fault_and_no_reference() {
     }
 }
 
-/// The kernel stores to private pages that may be written, and to nothing else, where the mapping decides. Pages of no
-/// mapping, of the kernel's own and past the end of a file are left alone.
+/// The kernel stores to private pages that may be written, and to nothing else, where the mapping
+/// decides. Pages of no mapping, of the kernel's own and past the end of a file are left alone.
 #[test]
 fn what_is_populated_depends_on_the_mapping() {
     let private = |start, backing, protection| {
@@ -91,7 +91,8 @@ fn what_is_populated_depends_on_the_mapping() {
     }
 }
 
-/// `MADV_COLLAPSE` makes superpages under the policy that obeys it, and pages resident under any other.
+/// `MADV_COLLAPSE` makes superpages under the policy that obeys it, and pages resident under any
+/// other.
 #[test]
 fn a_collapse_makes_superpages_where_the_policy_obeys() {
     let mut items = Items::new(Grain::Page);

@@ -89,7 +89,8 @@ fn full_blocks() {
     assert_eq!(count(512, 1), (1, 1));
     assert_eq!(count(512, 511), (1, 1));
     assert_eq!(count(512, 512), (2, 1));
-    // All stored to from the start: the last store completes both counts, and is one decision point.
+    // All stored to from the start: the last store completes both counts, and is one decision
+    // point.
     let dirty = result(&lackey((0..512).map(store)), "freebsd");
     assert_eq!((dirty.promotions, dirty.demotions), (1, 0));
     assert_eq!(refused(&dirty, "mixed_dirty"), 0);
@@ -120,7 +121,8 @@ fn a_store_that_faults_is_one_decision_point() {
     );
 }
 
-/// A file's last page counts as a whole page, however few bytes of it there are (decision 0001, rule 3).
+/// A file's last page counts as a whole page, however few bytes of it there are (decision 0001,
+/// rule 3).
 #[test]
 fn a_file_is_as_long_as_its_pages() {
     for (bytes, promotions) in [

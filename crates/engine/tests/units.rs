@@ -1,4 +1,5 @@
-//! Units of the model's configuration: extents that a kernel allocates and a TLB lacks, machines of one page size, and the time scale of daemons.
+//! Units of the model's configuration: extents that a kernel allocates and a TLB lacks, machines of
+//! one page size, and the time scale of daemons.
 
 mod common;
 

@@ -111,7 +111,8 @@ impl<K: Kernel> Hands<'_, K> {
         }
     }
 
-    /// Makes superpages of neighbours, given by number and by the pages that each held when it was decided on.
+    /// Makes superpages of neighbours, given by number and by the pages that each held when it was
+    /// decided on.
     fn promote_neighbours(
         &mut self,
         process: ProcessId,
@@ -120,8 +121,8 @@ impl<K: Kernel> Hands<'_, K> {
         let (Some(first), Some(last)) = (neighbours.first(), neighbours.last()) else {
             return Vec::new();
         };
-        // Time has passed since it was decided on, and the kernel would make a superpage of a block that was given back meanwhile. Nothing stands between
-        // this look and the deed.
+        // Time has passed since it was decided on, and the kernel would make a superpage of a block
+        // that was given back meanwhile. Nothing stands between this look and the deed.
         let before = match self.kernel.blocks(process, first.0..last.0 + 1) {
             Ok(before) => before,
             Err(no) => {
@@ -174,7 +175,8 @@ impl<K: Kernel> Hands<'_, K> {
         if neighbours.len() == 1 || no == No::Gone {
             return self.answers(process, neighbours, no);
         }
-        // One answer for all of them: some may be superpages now. The others are tried one by one, so that each has its own.
+        // One answer for all of them: some may be superpages now. The others are tried one by one,
+        // so that each has its own.
         let now = match self.kernel.blocks(process, blocks) {
             Ok(now) => now,
             Err(no) => return self.answers(process, neighbours, no),
@@ -213,8 +215,8 @@ impl<K: Kernel> Hands<'_, K> {
             .collect()
     }
 
-    /// What an answer of the kernel means for a block. The kernel gives the same numbers for memory that allows no superpage, so the flags of the mapping
-    /// are looked at.
+    /// What an answer of the kernel means for a block. The kernel gives the same numbers for memory
+    /// that allows no superpage, so the flags of the mapping are looked at.
     fn answer(&mut self, process: ProcessId, block: u64, no: No) -> Came {
         if let No::Errno(libc::EBUSY | libc::EINVAL) = no
             && let Some(refusal) = self.kernel.ruled_out(process, block)

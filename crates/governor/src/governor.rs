@@ -124,7 +124,8 @@ impl<K: Kernel> Governor<K> {
         self.ward.put_under(policy, budgets);
     }
 
-    /// Sets the longest wait between two looks if nothing changes. It is 1 s at first: with more, somebody else has to notice changes and shortages of memory.
+    /// Sets the longest wait between two looks if nothing changes. It is 1 s at first: with more,
+    /// somebody else has to notice changes and shortages of memory.
     pub const fn rest_for_at_most(&mut self, longest: Duration) {
         self.pace.longest = longest;
     }

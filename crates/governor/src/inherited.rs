@@ -1,7 +1,9 @@
 //! What this process was started with, for the programs that it starts.
 //!
-//! Before `main`, Rust's runtime ignores SIGPIPE and opens standard streams that were closed. Before a program runs, Rust's library gives SIGPIPE its default
-//! effect and empties the signal mask. `nice` does none of that. So the state is read before the runtime begins, and set again just before the program runs.
+//! Before `main`, Rust's runtime ignores SIGPIPE and opens standard streams that were closed.
+//! Before a program runs, Rust's library gives SIGPIPE its default effect and empties the signal
+//! mask. `nice` does none of that. So the state is read before the runtime begins, and set again
+//! just before the program runs.
 #![allow(unsafe_code, reason = "signals and streams of this process")]
 
 use std::io;
@@ -28,7 +30,8 @@ static REMEMBER: extern "C" fn() = remember;
 extern "C" fn remember() {
     let mut ignored = 0;
     let mut blocked = 0;
-    // SAFETY: structures of numbers, for which zeroes are values. The calls write to them and to nothing else, and change no signal.
+    // SAFETY: structures of numbers, for which zeroes are values. The calls write to them and to
+    // nothing else, and change no signal.
     unsafe {
         let mut mask: libc::sigset_t = mem::zeroed();
         let masked = libc::sigprocmask(libc::SIG_BLOCK, ptr::null(), &raw mut mask) == 0;
@@ -64,11 +67,13 @@ pub fn was_ignored(signal: i32) -> bool {
 
 /// Has a command begin with the ignored and blocked signals that this process was started with.
 pub fn inherit_signals(command: &mut Command) {
-    // SAFETY: between fork and exec, `restore_signals` makes system calls and reads atomic numbers. It takes no lock and allocates nothing.
+    // SAFETY: between fork and exec, `restore_signals` makes system calls and reads atomic numbers.
+    // It takes no lock and allocates nothing.
     unsafe { command.pre_exec(restore_signals) };
 }
 
-/// Has a command begin with the standard streams that were closed when this process was started. The command must not redirect them.
+/// Has a command begin with the standard streams that were closed when this process was started.
+/// The command must not redirect them.
 pub fn inherit_closed_streams(command: &mut Command) {
     if CLOSED.load(Ordering::Relaxed) != 0 {
         // SAFETY: as above.
@@ -81,8 +86,9 @@ fn restore_signals() -> io::Result<()> {
         IGNORED.load(Ordering::Relaxed),
         BLOCKED.load(Ordering::Relaxed),
     );
-    // SAFETY: the calls change signals of the child alone, which has one thread and is about to run a program. Handlers of this process's do not outlive
-    // that. `signal` fails for SIGKILL, SIGSTOP and the signals of the C library, which changes nothing.
+    // SAFETY: the calls change signals of the child alone, which has one thread and is about to run
+    // a program. Handlers of this process's do not outlive that. `signal` fails for SIGKILL,
+    // SIGSTOP and the signals of the C library, which changes nothing.
     unsafe {
         let mut mask: libc::sigset_t = mem::zeroed();
         libc::sigemptyset(&raw mut mask);
@@ -112,7 +118,8 @@ fn close_streams() -> io::Result<()> {
     let closed = CLOSED.load(Ordering::Relaxed);
     for stream in 0..3 {
         if closed & bit(stream + 1, true) != 0 {
-            // SAFETY: no pointers. Nothing else in the child uses the stream: the runtime opened it only because it was closed.
+            // SAFETY: no pointers. Nothing else in the child uses the stream: the runtime opened it
+            // only because it was closed.
             unsafe { libc::close(stream) };
         }
     }
@@ -131,9 +138,11 @@ pub fn send_signal(pid: i32, signal: i32) -> io::Result<()> {
     }
 }
 
-/// Ends this process by a signal, as a program with the signal's default effect ends. Returns where the signal does not end a process.
+/// Ends this process by a signal, as a program with the signal's default effect ends. Returns where
+/// the signal does not end a process.
 pub fn end_by(signal: i32) {
-    // SAFETY: the mask is a structure of numbers of ours. The process is to end, so nobody needs the handler that is replaced.
+    // SAFETY: the mask is a structure of numbers of ours. The process is to end, so nobody needs
+    // the handler that is replaced.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         let mut mask: libc::sigset_t = mem::zeroed();

@@ -57,7 +57,8 @@ pub trait Kernel {
     /// Bytes that a process holds, of pages that others share its part alone; `None` where the kernel does not tell.
     fn held(&mut self, process: ProcessId) -> Option<u64>;
 
-    /// The ranges of blocks for which the program asked for superpages, if the kernel heeds that. Without an answer all superpages count against budgets.
+    /// The ranges of blocks for which the program asked for superpages, if the kernel heeds that.
+    /// Without an answer all superpages count against budgets.
     fn asked(&mut self, _process: ProcessId) -> Vec<Range<u64>> {
         Vec::new()
     }
@@ -68,14 +69,15 @@ pub trait Kernel {
     /// Where it has ended, or may not be looked at.
     fn blocks(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<Vec<BlockSeen>, No>;
 
-    /// The number of base pages of a block of anonymous memory that other processes map as well. The kernel's page of zeroes does not count: a superpage
-    /// of it copies nothing.
+    /// The number of base pages of a block of anonymous memory that other processes map as well.
+    /// The kernel's page of zeroes does not count: a superpage of it copies nothing.
     ///
     /// # Errors
     /// Where it has ended, or may not be looked at.
     fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No>;
 
-    /// The reason for which the kernel can never make a superpage of a block, by the flags of its mapping; `None` where the flags allow one or are unknown.
+    /// The reason for which the kernel can never make a superpage of a block, by the flags of its
+    /// mapping; `None` where the flags allow one or are unknown.
     fn ruled_out(&mut self, _process: ProcessId, _block: u64) -> Option<Refusal> {
         None
     }

@@ -3,8 +3,9 @@
 use crate::budget::Budgets;
 use std::time::Duration;
 
-/// The memory of a quiet process is looked at again after this many of the longest waits, because the kernel's quick counts miss some of what the
-/// kernel does of its own accord. It is looked at again after a minute in any case.
+/// The memory of a quiet process is looked at again after this many of the longest waits, because
+/// the kernel's quick counts miss some of what the kernel does of its own accord. It is looked at
+/// again after a minute in any case.
 const LONGEST_WAITS: u32 = 10;
 const OLD_IN_ANY_CASE: Duration = Duration::from_secs(60);
 /// The longest wait between two ticks in which nothing had changed.
@@ -64,7 +65,8 @@ impl Pace {
         was_quiet: bool,
     ) -> Duration {
         self.quiet = if was_quiet { self.quiet + 1 } else { 0 };
-        // Some quiet ticks, and then longer and longer waits: sooner if somebody else notices changes.
+        // Some quiet ticks, and then longer and longer waits: sooner if somebody else notices
+        // changes.
         let quick = if self.longest > QUIET { 4 } else { 9 };
         let patience = 1 << self.quiet.saturating_sub(quick).min(8);
         let idle = (budgets.interval * patience).min(self.longest.max(budgets.interval));

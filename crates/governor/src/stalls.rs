@@ -78,8 +78,9 @@ impl fmt::Display for StallLimit {
     }
 }
 
-/// The stalls of a governor's programs. The kernel holds the lock of a program's address space while it makes or breaks a superpage, so each call counts as
-/// a stall of its whole length. That is an upper bound: a thread waits only if it faults or touches one of the blocks meanwhile.
+/// The stalls of a governor's programs. The kernel holds the lock of a program's address space
+/// while it makes or breaks a superpage, so each call counts as a stall of its whole length. That
+/// is an upper bound: a thread waits only if it faults or touches one of the blocks meanwhile.
 #[derive(Clone, Debug)]
 pub struct Stalls {
     /// Microseconds of each call.
@@ -134,7 +135,8 @@ impl Stalls {
         }
     }
 
-    /// The number of blocks for the next call, so that the call takes no longer than allowed. With a limit, the first call is for one block.
+    /// The number of blocks for the next call, so that the call takes no longer than allowed. With
+    /// a limit, the first call is for one block.
     pub(crate) fn blocks(&self, allowed: Option<Duration>) -> usize {
         if self.block.is_zero() {
             return if allowed.is_some() { 1 } else { MOST_BLOCKS };
@@ -150,7 +152,8 @@ impl Stalls {
         self.pause.waits(at)
     }
 
-    /// Notes a call that ended at `at`. Even one block took too long: promotions wait from here on, twice as long each time in a row.
+    /// Notes a call that ended at `at`. Even one block took too long: promotions wait from here on,
+    /// twice as long each time in a row.
     pub(crate) fn note(
         &mut self,
         at: Duration,

@@ -95,7 +95,8 @@ fn without_memory_nothing_is_asked_for() {
     }
 }
 
-/// The kernel answers EBUSY where a cgroup is full, and where the program handles faults itself; EINVAL where the program advised against superpages.
+/// The kernel answers EBUSY where a cgroup is full, and where the program handles faults itself;
+/// EINVAL where the program advised against superpages.
 #[test]
 fn the_flags_of_a_mapping_name_the_reason() {
     let mut world = World::new("pop-64", UNLIMITED, 6);

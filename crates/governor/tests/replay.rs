@@ -188,7 +188,8 @@ fn an_estimate_takes_the_time_that_promotions_took() {
     let (_, bytes) = filling("pop-256", UNLIMITED, 7000.0);
     let reach = verified(&bytes).reach.unwrap();
     assert!((20..50).contains(&reach), "{reach}");
-    // With time for all, each block is promoted at 64 pages. So the blocks that come later are fuller.
+    // With time for all, each block is promoted at 64 pages. So the blocks that come later are
+    // fuller.
     let hurried = estimated(&bytes, "pop-64", UNLIMITED).tally;
     assert!(hurried.added_bytes_peak < 64 * 448 * 4096, "{hurried:?}");
     let (_, bytes) = filling("pop-256", UNLIMITED, 100.0);
@@ -262,7 +263,8 @@ fn what_the_kernel_refused_is_refused_in_the_estimate() {
     assert!(refused(&greedy, Refusal::NotCollapsible));
     assert!(refused(&greedy, Refusal::Busy));
     assert_eq!(greedy.promotions, 6, "the recorded run was let, later");
-    // The two blocks that were refused at first were seen to fill, so they fill on in the estimate. The others were not.
+    // The two blocks that were refused at first were seen to fill, so they fill on in the estimate.
+    // The others were not.
     let later = estimated(&bytes, "freebsd", UNLIMITED).tally;
     assert_eq!(later.promotions, 2);
 }

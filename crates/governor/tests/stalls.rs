@@ -1,4 +1,5 @@
-//! The time that a program may wait for a superpage is measured, and bounded where the user says so.
+//! The time that a program may wait for a superpage is measured, and bounded where the user says
+//! so.
 
 mod common;
 

@@ -3,7 +3,8 @@
 use broadleaf_layers::root;
 use std::fs;
 
-/// Files of the sources of models, and of the tests that compare models, that name policies of the oracle one by one.
+/// Files of the sources of models, and of the tests that compare models, that name policies of the
+/// oracle one by one.
 ///
 /// Other tests name policies as examples, and a new policy does not change them.
 fn files_that_know_policies() -> Vec<String> {

@@ -8,7 +8,8 @@ use common::*;
 
 const BLOCKS: u64 = 3000;
 
-/// A system whose books are not checked after each page: that takes time in proportion to all that there is.
+/// A system whose books are not checked after each page: that takes time in proportion to all that
+/// there is.
 fn touched(name: &str, orders: &[u8], pages: u64) -> u64 {
     let policy = policy(name);
     let spec = Spec {

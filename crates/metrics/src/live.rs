@@ -139,8 +139,8 @@ pub struct Governed {
     pub exit_status: Option<i32>,
 }
 
-/// The calls that make and break superpages. The kernel holds the lock of the program's address space meanwhile, so each call counts as a stall of its whole
-/// length: an upper bound.
+/// The calls that make and break superpages. The kernel holds the lock of the program's address
+/// space meanwhile, so each call counts as a stall of its whole length: an upper bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Stalls {
     /// Calls.

@@ -15,7 +15,8 @@ pub struct MemoryAsked {
     pub swap_bytes: Option<u64>,
     /// Where pages of files are at first: `disk` or `memory`.
     pub files: String,
-    /// How memory stood before the trace began: `empty`, `grouped`, `recorded` or `recorded by type`.
+    /// How memory stood before the trace began: `empty`, `grouped`, `recorded` or `recorded by
+    /// type`.
     pub start: String,
     /// Which part of it was occupied, where that was asked for.
     pub occupied: f64,
@@ -206,7 +207,8 @@ pub struct MemorySample {
     pub reserved_frames: u64,
     /// Frames that page tables take, with what is kept together with them.
     pub wired_frames: u64,
-    /// Frames with pages of files that nobody maps, those included that are free and can be found again.
+    /// Frames with pages of files that nobody maps, those included that are free and can be found
+    /// again.
     pub file_cache_frames: u64,
     /// How many extents of each order could be given out.
     pub free_contiguity: BTreeMap<u8, u64>,

@@ -134,7 +134,8 @@ pub enum BackingName {
     Stack,
     /// Memory that processes share.
     SharedMemory,
-    /// A program's or library's static data that begins as zeroes (`.bss`): the file names it, and holds none of it.
+    /// A program's or library's static data that begins as zeroes (`.bss`): the file names it, and
+    /// holds none of it.
     StaticData,
     /// A file.
     File,

@@ -12,7 +12,8 @@ pub const COMPARE_SCHEMA: &str = "broadleaf.compare/1";
 pub struct CellResult {
     /// The policy's catalogue name, with its parameter.
     pub policy: String,
-    /// The policy's name as the user wrote it, for scripts that look for that name; empty where no user asked.
+    /// The policy's name as the user wrote it, for scripts that look for that name; empty where no
+    /// user asked.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub asked: String,
     /// The machine's name.

@@ -221,7 +221,8 @@ impl Mappings {
         self.at(page).is_some_and(|piece| piece.protection.write)
     }
 
-    /// Rule 33: whether the kernel stores to a page that it populates; `None` where it leaves the page alone.
+    /// Rule 33: whether the kernel stores to a page that it populates; `None` where it leaves the
+    /// page alone.
     pub(crate) fn kernel_stores(
         &self,
         page: u64,

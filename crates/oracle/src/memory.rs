@@ -102,7 +102,8 @@ impl Memory {
         }
     }
 
-    /// Whether the kernel stores to a page that it populates; `None` where it does not touch the page (rule 33).
+    /// Whether the kernel stores to a page that it populates; `None` where it does not touch the
+    /// page (rule 33).
     pub(crate) fn kernel_stores(
         &mut self,
         space: SpaceId,

@@ -155,7 +155,8 @@ impl Replay {
         }
     }
 
-    /// Rule 33: each page of the range is touched as by a reference that takes no time and is not looked up.
+    /// Rule 33: each page of the range is touched as by a reference that takes no time and is not
+    /// looked up.
     fn populate(&mut self, pages: &Range<u64>, touch: KernelTouch) {
         for page in pages.clone() {
             if let Some(store) = self.memory.kernel_stores(self.space, page, touch) {

@@ -6,9 +6,11 @@ use alloc::string::String;
 /// The moment at which a policy is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Point {
-    /// A page of the block was not resident and has just become so. `populated` counts the page; where the access is a store, `dirty` counts it too.
+    /// A page of the block was not resident and has just become so. `populated` counts the page;
+    /// where the access is a store, `dirty` counts it too.
     Fault,
-    /// A page of the block that was resident and clean before this access was stored to; `dirty` counts the page.
+    /// A page of the block that was resident and clean before this access was stored to; `dirty`
+    /// counts the page.
     FirstStore,
     /// The reservation has reached the age that [`Needs::asked_at_age`] names.
     Due,

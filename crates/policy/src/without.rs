@@ -1,6 +1,7 @@
 //! Mechanisms of a host that an experiment can turn off.
 
-/// Mechanisms that a host leaves out, so that an experiment shows what each is worth. By default none is left out.
+/// Mechanisms that a host leaves out, so that an experiment shows what each is worth. By default
+/// none is left out.
 ///
 /// The mechanisms are Navarro's (2002). Those that the policy itself decides are not among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,7 +10,8 @@ pub struct Without {
     pub least_recent_victim: bool,
     /// A free extent for a larger page is never taken from a reservation.
     pub preemption: bool,
-    /// The victim comes from the list of the largest free pieces, instead of the smallest that suffice.
+    /// The victim comes from the list of the largest free pieces, instead of the smallest that
+    /// suffice.
     pub smallest_list: bool,
     /// A preempted reservation is dissolved: no part of it stays reserved.
     pub partial_preemption: bool,

@@ -29,7 +29,8 @@ pub(crate) fn number(text: &str) -> Number {
     }
 }
 
-/// Reads a period: a number of accesses, or of seconds (`10s`) or milliseconds (`100ms`) at `rate` accesses per second.
+/// Reads a period: a number of accesses, or of seconds (`10s`) or milliseconds (`100ms`) at `rate`
+/// accesses per second.
 pub(crate) fn period(text: &str, rate: u64) -> Number {
     let (digits, unit) = if let Some(digits) = text.strip_suffix("ms") {
         (digits, rate / 1000)

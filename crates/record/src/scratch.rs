@@ -1,7 +1,8 @@
-//! Temporary folders of one process. The next command removes the folders of a process that was killed.
+//! Temporary folders of one process. The next command removes the folders of a process that was
+//! killed.
 //!
-//! A folder's owner holds a lock on it (`flock`), which the kernel releases when the owner dies. A folder that can be
-//! locked has no owner.
+//! A folder's owner holds a lock on it (`flock`), which the kernel releases when the owner dies. A
+//! folder that can be locked has no owner.
 
 #![allow(unsafe_code, reason = "the number of the user")]
 
@@ -40,7 +41,8 @@ impl Purpose {
         }
     }
 
-    /// The folder in which folders of this purpose are made. Rings belong in memory, if the system has a place for that.
+    /// The folder in which folders of this purpose are made. Rings belong in memory, if the system
+    /// has a place for that.
     pub fn parent(self) -> PathBuf {
         let memory = Path::new("/dev/shm");
         if self == Self::Rings && memory.is_dir() {
@@ -74,7 +76,8 @@ impl Scratch {
                 .rand_bytes(RANDOM)
                 .permissions(fs::Permissions::from_mode(0o700))
                 .tempdir_in(parent)?;
-            // Another command's sweep may have locked and removed the folder before it was locked here.
+            // Another command's sweep may have locked and removed the folder before it was locked
+            // here.
             let lock = match lock(folder.path()) {
                 Ok(None) => continue,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,

@@ -34,7 +34,8 @@ pub enum Paint {
 const LINES: [&str; 6] = ["36", "33", "35", "32", "34", "31"];
 
 impl Paint {
-    /// `text` in this style, on one line and without control characters of its own: all titles, cells and sentences come by here.
+    /// `text` in this style, on one line and without control characters of its own: all titles,
+    /// cells and sentences come by here.
     pub fn apply(self, style: Style, text: &str) -> String {
         let text = printable(text);
         let code = match (self, style) {

@@ -1,8 +1,10 @@
 //! Texts of others on a terminal.
 
-/// `text` on one line, without anything that a terminal would obey: programs and files may be called anything.
+/// `text` on one line, without anything that a terminal would obey: programs and files may be
+/// called anything.
 ///
-/// Control characters, line and paragraph separators, and the marks that reverse the direction of writing become `?`.
+/// Control characters, line and paragraph separators, and the marks that reverse the direction of
+/// writing become `?`.
 pub fn printable(text: &str) -> String {
     let is_obeyed = |letter: char| {
         letter.is_control()

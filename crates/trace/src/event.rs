@@ -179,7 +179,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The most bytes that one event populates. A larger range takes several events, so that a file's size bounds the
-    /// work that it asks for.
+    /// The most bytes that one event populates. A larger range takes several events, so that a
+    /// file's size bounds the work that it asks for.
     pub const MOST_POPULATED: u64 = 64 << 20;
 }

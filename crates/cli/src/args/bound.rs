@@ -5,9 +5,11 @@ use clap::Args;
 /// How much of a trace is read at most.
 #[derive(Debug, Args)]
 pub(crate) struct Bound {
-    /// Read a recording that holds at most N accesses [default: 2^30, and 65536 more for each byte of the file]
+    /// Read a recording that holds at most N accesses [default: 2^30, and 65536 more for each byte
+    /// of the file]
     ///
-    /// A loop that a program executes often takes few bytes. A small file may therefore hold more accesses than a command can read in a day.
+    /// A loop that a program executes often takes few bytes. A small file may therefore hold more
+    /// accesses than a command can read in a day.
     #[arg(long, value_name = "N")]
     pub(crate) max_accesses: Option<u64>,
 }

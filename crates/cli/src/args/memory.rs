@@ -28,20 +28,25 @@ pub(crate) struct Memory {
 
     /// Share of memory that is occupied before the program begins
     ///
-    /// Occupied memory is grouped by what can be moved in blocks of 2 MiB, as Linux groups it in pageblocks. Without --fragmentation, blocks in which anything is
-    /// occupied are half full: --occupied 5% leaves 90% of the blocks free.
+    /// Occupied memory is grouped by what can be moved in blocks of 2 MiB, as Linux groups it in
+    /// pageblocks. Without --fragmentation, blocks in which anything is occupied are half full:
+    /// --occupied 5% leaves 90% of the blocks free.
     #[arg(long, value_name = "PART", default_value = "0%", value_parser = part, requires = "memory")]
     pub(crate) occupied: f64,
 
-    /// Share of free memory that lies in free blocks of 2 MiB before the program begins: 100% is not fragmented, 0% leaves no such block
+    /// Share of free memory that lies in free blocks of 2 MiB before the program begins: 100% is
+    /// not fragmented, 0% leaves no such block
     ///
-    /// The rest of free memory lies in smaller pieces, beside what is occupied. Without --occupied, one page in each broken block is occupied.
+    /// The rest of free memory lies in smaller pieces, beside what is occupied. Without --occupied,
+    /// one page in each broken block is occupied.
     #[arg(long, value_name = "SHARE", value_parser = part, requires = "memory")]
     pub(crate) fragmentation: Option<f64>,
 
-    /// Begin with the free extents of each migrate type of a recorded /proc/pagetypeinfo, which root can read
+    /// Begin with the free extents of each migrate type of a recorded /proc/pagetypeinfo, which
+    /// root can read
     ///
-    /// With --buddyinfo of the same machine too, the free extents of each size are those of that file.
+    /// With --buddyinfo of the same machine too, the free extents of each size are those of that
+    /// file.
     #[arg(
         long,
         value_name = "FILE",
@@ -86,12 +91,15 @@ pub(crate) struct Memory {
 
     /// Set how many accesses the program makes per second: 1e9/s, 2e8
     ///
-    /// Daemons such as khugepaged have a period in seconds. The rate makes accesses of it. Divide the accesses that `broadleaf info` shows by the
-    /// seconds that the program runs without a recorder. A note says which daemon had no turn because the trace is shorter than its period.
+    /// Daemons such as khugepaged have a period in seconds. The rate makes accesses of it. Divide
+    /// the accesses that `broadleaf info` shows by the seconds that the program runs without a
+    /// recorder. A note says which daemon had no turn because the trace is shorter than its period.
     #[arg(long, value_name = "N/s", default_value = "1e9/s", value_parser = rate, requires = "memory")]
     pub(crate) rate: u64,
 
-    /// What things cost, in cycles, where it is not what they cost otherwise: disk=30000,fault=900 [default: fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,promotion-page=0,demotion=18000,migration=3000,digest-kib=2000,prefetch=100,capacity=2470]
+    /// What things cost, in cycles, where it is not what they cost otherwise: disk=30000,fault=900
+    /// [default:
+    /// fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,promotion-page=0,demotion=18000,migration=3000,digest-kib=2000,prefetch=100,capacity=2470]
     ///
     /// A fault beside what follows; zeroing a KiB, and copying one; a page read from the disk or written there; a promotion beside zeroing, copying and
     /// reading; a demotion; moving a page out of the way beside copying it; charging a TLB miss, for policies that ask for that. What is not named keeps its default, which is a round figure of a

@@ -8,10 +8,12 @@ use crate::commands::offered;
 
 /// Do a paper's experiments again, and print its figures beside ours
 ///
-/// Each experiment prints a table: the published figures, ours, and each claim of the paper with whether our figures agree with it. The last line says
-/// how many of all claims agree. Papers: navarro2002
-/// (reservation-based superpages of several sizes: best case, each size alone, fragmented memory, a server beside a seeker of contiguity, adversaries, demotion),
-/// romer1995 (superpages that TLB misses pay for: misses, time, memory and page sizes under each of its policies).
+/// Each experiment prints a table: the published figures, ours, and each claim of the paper with
+/// whether our figures agree with it. The last line says how many of all claims agree. Papers:
+/// navarro2002 (reservation-based superpages of several sizes: best case, each size alone,
+/// fragmented memory, a server beside a seeker of contiguity, adversaries, demotion), romer1995
+/// (superpages that TLB misses pay for: misses, time, memory and page sizes under each of its
+/// policies).
 ///
 /// Counts are exact, speedups are estimates from them. Without --full, programs are reference streams made after the kernels of the paper's
 /// programs, in less memory, and all is done in less than two minutes. With it, memory and programs have the paper's sizes, and programs that stand on
@@ -40,7 +42,8 @@ pub(crate) struct Paper {
     #[arg(long, value_name = "CYCLES", value_parser = cycles)]
     pub(crate) cycles_per_access: Option<f64>,
 
-    /// Turn a mechanism of the paper's system off, to see which claims need it (`broadleaf explain navarro` names them)
+    /// Turn a mechanism of the paper's system off, to see which claims need it (`broadleaf explain
+    /// navarro` names them)
     #[arg(long, value_name = "MECHANISM")]
     pub(crate) without: Option<String>,
 
@@ -48,7 +51,8 @@ pub(crate) struct Paper {
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Write the tables to FOLDER as well: each as CSV, claims.csv with all claims, all as text; recordings of --full are kept there
+    /// Write the tables to FOLDER as well: each as CSV, claims.csv with all claims, all as text;
+    /// recordings of --full are kept there
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 

@@ -14,7 +14,8 @@ use super::Bound;
 /// that are compared often, above all on several machines. With --curve, with --memory and for `advise`, most of the time goes elsewhere. Where machines with the same
 /// first level are all that is asked for, `broadleaf reduce` is quicker still; a recoded trace can be reduced as well. The recording itself is left as it is.
 ///
-/// A recording whose visits hardly repeat, as of a program that accesses memory at random, would be read more slowly in version 2. It is refused.
+/// A recording whose visits hardly repeat, as of a program that accesses memory at random, would be
+/// read more slowly in version 2. It is refused.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -438,15 +438,16 @@ pub(crate) fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Policies, and the spelling under which the user asked for each: `life-1000` for the policy `life-1e3`.
+/// Policies, and the spelling under which the user asked for each: `life-1000` for the policy
+/// `life-1e3`.
 pub(crate) struct AskedPolicies {
     pub(crate) policies: Vec<Box<dyn Policy>>,
     /// One for each policy, in the same order.
     spellings: Vec<String>,
 }
 
-/// The policies of these names; `named` holds the names that the user gave to expressions. Without names, all of
-/// `named`, or else the catalogue's default policies.
+/// The policies of these names; `named` holds the names that the user gave to expressions. Without
+/// names, all of `named`, or else the catalogue's default policies.
 pub(crate) fn policies(names: &[String], named: &[Named]) -> Result<AskedPolicies, Failure> {
     if names.is_empty() && named.is_empty() {
         let policies = broadleaf_policy::examples().map_err(Failure::failed)?;

@@ -71,8 +71,9 @@ pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
     Ok(())
 }
 
-/// From so many codes and words for each visit on, version 2 is read more slowly than version 1. Two million updates at random pages were measured under `pop-64`, of
-/// 4,096 pages (1.01: 0.7 of version 1's time), 20,000 pages (1.48: 1.8 times) and 262,144 pages (1.97: 1.8 times).
+/// From so many codes and words for each visit on, version 2 is read more slowly than version 1.
+/// Two million updates at random pages were measured under `pop-64`, of 4,096 pages (1.01: 0.7 of
+/// version 1's time), 20,000 pages (1.48: 1.8 times) and 262,144 pages (1.97: 1.8 times).
 const SLOWER: f64 = 1.15;
 /// Recordings of fewer visits are read in no time, whichever the version.
 const FEW: u64 = 1 << 20;
@@ -125,7 +126,8 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Hands the parts of the trace to workers in turn, and writes what they make of them in the same order. Answers how many accesses they have, and what reading them takes.
+    /// Hands the parts of the trace to workers in turn, and writes what they make of them in the
+    /// same order. Answers how many accesses they have, and what reading them takes.
     fn go<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,

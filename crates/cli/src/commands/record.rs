@@ -28,7 +28,8 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
             "a recording needs a file: standard output is the program's own",
         ));
     }
-    // Before the output is claimed: a program that is named by a path, and whatever files its arguments name.
+    // Before the output is claimed: a program that is named by a path, and whatever files its
+    // arguments name.
     let inputs = || options.command.iter().map(Path::new);
     let (path, output) = match &options.output {
         Some(path) => {
@@ -186,7 +187,8 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// Claims `PROGRAM.bl` in this folder, or the first of `PROGRAM.1.bl`, `PROGRAM.2.bl` and so on that is free.
+/// Claims `PROGRAM.bl` in this folder, or the first of `PROGRAM.1.bl`, `PROGRAM.2.bl` and so on
+/// that is free.
 fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     let program = Path::new(program).file_name().unwrap_or(program);
     let named = |number: u32| {

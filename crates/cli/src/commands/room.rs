@@ -3,11 +3,14 @@
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// Bytes that stay for what is not counted: buffers, stacks, and what the model grows by before it looks again.
+/// Bytes that stay for what is not counted: buffers, stacks, and what the model grows by before it
+/// looks again.
 const KEPT: u64 = 128 << 20;
 
-/// Bytes of memory that the model of a replay may take: six tenths, since what the allocator loses between blocks is not counted, of the least of what the machine has, what the control groups of this process allow and what
-/// its limit of address space leaves. `None` where none of them is known.
+/// Bytes of memory that the model of a replay may take: six tenths, since what the allocator loses
+/// between blocks is not counted, of the least of what the machine has, what the control groups of
+/// this process allow and what its limit of address space leaves. `None` where none of them is
+/// known.
 pub(crate) fn available() -> Option<u64> {
     let known = [machine(), control_groups(), address_space()];
     let least = known.into_iter().flatten().min()?;
@@ -19,7 +22,8 @@ fn machine() -> Option<u64> {
     kib_after(&text, "MemAvailable:")
 }
 
-/// What the group of this process and those around it leave (version 2: Documentation/admin-guide/cgroup-v2.rst, "memory.max").
+/// What the group of this process and those around it leave (version 2:
+/// Documentation/admin-guide/cgroup-v2.rst, "memory.max").
 fn control_groups() -> Option<u64> {
     let text = read_to_string("/proc/self/cgroup").ok()?;
     let path = text.lines().find_map(|line| line.strip_prefix("0::/"))?;

@@ -42,8 +42,8 @@ const AFTERMATH: Duration = Duration::from_millis(100);
 pub(crate) struct LeftToChild(());
 
 impl LeftToChild {
-    /// To a child that is about to be started, without a change to how this process handles stops. Until [`LeftToChild::begun`]
-    /// a signal that finds no child ends this process.
+    /// To a child that is about to be started, without a change to how this process handles stops.
+    /// Until [`LeftToChild::begun`] a signal that finds no child ends this process.
     pub(crate) fn starting() -> Self {
         BEGUN.store(false, Ordering::SeqCst);
         LEFT_TO_CHILD.store(true, Ordering::SeqCst);
@@ -52,11 +52,13 @@ impl LeftToChild {
 
     /// To a child that is about to be started. Until [`LeftToChild::begun`] a signal that finds no child ends this process.
     ///
-    /// From here on every signal that can be caught is passed on, also those that this process was started to ignore: the program may catch them. The
-    /// child can be waited for even where this process was started to ignore the ends of children.
+    /// From here on every signal that can be caught is passed on, also those that this process was
+    /// started to ignore: the program may catch them. The child can be waited for even where this
+    /// process was started to ignore the ends of children.
     pub(crate) fn awaiting() -> Self {
         if was_ignored(SIGCHLD) {
-            // A handler that does nothing. The child ignores the signal all the same. Without the handler, waiting says what is wrong.
+            // A handler that does nothing. The child ignores the signal all the same. Without the
+            // handler, waiting says what is wrong.
             let _ = signal_hook::flag::register(SIGCHLD, Arc::default());
         }
         if let Some(handle) = super::HANDLE.get() {
@@ -104,7 +106,8 @@ pub(super) fn is_own(origin: &Origin) -> bool {
         )
 }
 
-/// Stops this process as its child stopped, so that the shell sees a stopped job. A continuation is passed on to the child.
+/// Stops this process as its child stopped, so that the shell sees a stopped job. A continuation is
+/// passed on to the child.
 pub(crate) fn stop_as_child() {
     // In an orphaned process group no shell could continue this process.
     if !is_orphaned() {
@@ -146,7 +149,8 @@ fn reached_child(origin: &Origin) -> bool {
 
 /// Sends a signal that this process received to its children, as far as they seem to lack it: when they end, so does the work with them.
 fn pass_on(signal: i32) {
-    // A shell that continues this process continues its whole group. Otherwise the signal was for this process alone.
+    // A shell that continues this process continues its whole group. Otherwise the signal was for
+    // this process alone.
     let was_stopped = signal == SIGCONT && STOPPED.swap(false, Ordering::SeqCst);
     if !matches!(signal, SIGCONT | SIGWINCH) {
         std::thread::sleep(GRACE);

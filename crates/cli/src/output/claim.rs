@@ -1,8 +1,9 @@
 //! The claim to a file's name, from the start of a command to its end.
 //!
-//! A claim is a file `.broadleaf-HASH` beside the place, HASH being that of the name, and a lock on it (`flock`). Two commands
-//! that are to write the same file meet in the same claim: the second is refused before it does anything. The kernel releases
-//! the lock of a command that dies; a claim that can be locked is an orphan, and the next command removes it.
+//! A claim is a file `.broadleaf-HASH` beside the place, HASH being that of the name, and a lock on
+//! it (`flock`). Two commands that are to write the same file meet in the same claim: the second is
+//! refused before it does anything. The kernel releases the lock of a command that dies; a claim
+//! that can be locked is an orphan, and the next command removes it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -67,7 +68,8 @@ impl From<Refused> for Failure {
 }
 
 impl Claim {
-    /// Claims `target`, which is no link. A file that it replaces (`force`) gives its mode to the new one.
+    /// Claims `target`, which is no link. A file that it replaces (`force`) gives its mode to the
+    /// new one.
     pub(super) fn take(target: &Path, force: bool, access: Access) -> Result<Self, Refused> {
         let name = shown(target);
         let cannot = |error: io::Error| {

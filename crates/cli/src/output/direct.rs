@@ -87,7 +87,8 @@ impl Direct {
         self.kept.clone()
     }
 
-    /// Syncs the file every few seconds until it is finished or dropped, on a thread of its own: writing does not wait.
+    /// Syncs the file every few seconds until it is finished or dropped, on a thread of its own:
+    /// writing does not wait.
     pub(crate) fn sync_now_and_then(&mut self) {
         let To::Claimed(claim) = &self.to else { return };
         let Ok(file) = claim.file.try_clone() else {
@@ -114,7 +115,8 @@ impl Direct {
         }
     }
 
-    /// Before the first chunk: marks the file as worth keeping, and replaces the old file if that is due.
+    /// Before the first chunk: marks the file as worth keeping, and replaces the old file if that
+    /// is due.
     fn begin(&mut self) -> io::Result<()> {
         let To::Claimed(claim) = &mut self.to else {
             return Ok(());

@@ -1,4 +1,5 @@
-//! A claim of a paper: what it says, whether our figures agree, and the paper's magnitudes beside ours.
+//! A claim of a paper: what it says, whether our figures agree, and the paper's magnitudes beside
+//! ours.
 
 use std::fmt::Write as _;
 
@@ -68,7 +69,8 @@ impl Claim {
         self
     }
 
-    /// The reason, where one is needed: a claim that fails and magnitudes that are far apart need one.
+    /// The reason, where one is needed: a claim that fails and magnitudes that are far apart need
+    /// one.
     fn reason(&self) -> Option<&str> {
         let far = self.magnitudes.iter().any(|magnitude| magnitude.far);
         let needed = far || !self.agrees;

@@ -1,5 +1,6 @@
-//! Experiments of papers, done again. Each experiment replays traces under policies, on machines and in memories, and returns a table: the published figures beside
-//! ours, and each claim of the paper with whether our figures agree with it.
+//! Experiments of papers, done again. Each experiment replays traces under policies, on machines
+//! and in memories, and returns a table: the published figures beside ours, and each claim of the
+//! paper with whether our figures agree with it.
 
 mod claim;
 mod generated;
@@ -74,7 +75,8 @@ pub(crate) struct Paper {
     pub(crate) remarks: &'static str,
     /// What an access takes that misses no TLB, in cycles, unless one says so.
     pub(crate) cycles_per_access: f64,
-    /// The policy whose parameter `without` turns the mechanisms of the paper's system off, one at a time; none where there is no such.
+    /// The policy whose parameter `without` turns the mechanisms of the paper's system off, one at
+    /// a time; none where there is no such.
     pub(crate) switches: Option<&'static str>,
     /// In the order in which they are printed.
     pub(crate) experiments: &'static [Experiment],

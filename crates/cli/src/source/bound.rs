@@ -1,4 +1,5 @@
-//! How many accesses a recording may hold for its size, so that a few bytes cannot keep a command busy for days.
+//! How many accesses a recording may hold for its size, so that a few bytes cannot keep a command
+//! busy for days.
 
 use broadleaf_trace::Totals;
 
@@ -6,7 +7,8 @@ use super::{Origin, ReadError};
 
 /// Accesses that are read of any recording, however small: some seconds of work for one policy.
 const FREE: u64 = 1 << 30;
-/// Accesses that are read for each byte. Recordings of gzip, gcc, sqlite and gups have 1 to 400 for each byte; a loop that touches nothing new has more.
+/// Accesses that are read for each byte. Recordings of gzip, gcc, sqlite and gups have 1 to 400 for
+/// each byte; a loop that touches nothing new has more.
 const PER_BYTE: u64 = 1 << 16;
 
 /// How many accesses may be read.
@@ -26,7 +28,8 @@ impl Bound {
         }
     }
 
-    /// Refuses a recording of that many bytes that says it holds so many accesses, or has made so many of it.
+    /// Refuses a recording of that many bytes that says it holds so many accesses, or has made so
+    /// many of it.
     pub(super) fn check(&self, origin: &Origin, read: u64, work: u64) -> Result<(), ReadError> {
         let bytes = origin.size().unwrap_or(read);
         let most =

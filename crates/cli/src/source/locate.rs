@@ -20,7 +20,8 @@ impl Trace {
     }
 }
 
-/// Where a trace first visits a base page, by reading the trace again. `None` if that cannot be found out.
+/// Where a trace first visits a base page, by reading the trace again. `None` if that cannot be
+/// found out.
 pub(crate) fn visit_of(name: &str, page: u64) -> Option<String> {
     let path = Path::new(name);
     if !path.is_file() {

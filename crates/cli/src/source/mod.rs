@@ -580,7 +580,8 @@ fn decode(
     })
 }
 
-/// What stands in a file that begins so; an ending only says that a text is meant to be Lackey's. `None` where it is no trace.
+/// What stands in a file that begins so; an ending only says that a text is meant to be Lackey's.
+/// `None` where it is no trace.
 fn kind(path: &Path, start: &[u8]) -> Option<Kind> {
     let magic = &MAGIC[..MAGIC.len().min(start.len())];
     if start.starts_with(magic) {

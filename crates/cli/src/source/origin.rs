@@ -83,7 +83,8 @@ impl Origin {
         if metadata.is_file() {
             return Self::of_file(name, file);
         }
-        // A named pipe or the like: it can be read once, so what has to be read again is copied. Its start says whether it is a trace: a device has no end.
+        // A named pipe or the like: it can be read once, so what has to be read again is copied.
+        // Its start says whether it is a trace: a device has no end.
         let mut start = Vec::new();
         (&file)
             .take(START)

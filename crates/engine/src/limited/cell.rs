@@ -36,7 +36,8 @@ pub(crate) struct Cell<'a> {
     /// Up to the end of the last visit, those before the trace left out.
     pub(crate) instructions: u64,
     pub(crate) second_hits: u64,
-    /// By level: the size of the translations that the TLB holds for pages of that level. It is smaller where the TLB holds no pages so large.
+    /// By level: the size of the translations that the TLB holds for pages of that level. It is
+    /// smaller where the TLB holds no pages so large.
     translated: Vec<PageSize>,
     /// By level.
     pub(crate) walks: Vec<u64>,
@@ -132,7 +133,8 @@ impl<'a> Cell<'a> {
         self
     }
 
-    /// The changes of superpages that the policy made, not the trace, and how many of them were promotions at misses; `None` where there were too many to write down.
+    /// The changes of superpages that the policy made, not the trace, and how many of them were
+    /// promotions at misses; `None` where there were too many to write down.
     pub(super) fn own_changes(&self) -> Option<(Vec<Resized>, u64)> {
         let changes = self.system.changes()?;
         let imposed = |at: usize| {
@@ -200,7 +202,8 @@ impl<'a> Cell<'a> {
             let (first, count) = self.system.base_pages(part.pages);
             for page in first..first + count {
                 let at = Place { space, page };
-                // Whether the page is resident differs among policies; the number of pages does not.
+                // Whether the page is resident differs among policies; the number of pages does
+                // not.
                 self.moment += 1;
                 if self.system.look(at, part.store).is_none() {
                     self.change(at, time, part.store, stream);
@@ -365,7 +368,8 @@ impl<'a> Cell<'a> {
         changed
     }
 
-    /// A page missed: the pieces that a schedule promotes now are due, those around the page and those whose span begins.
+    /// A page missed: the pieces that a schedule promotes now are due, those around the page and
+    /// those whose span begins.
     fn foresee(&self, charged: &mut Charged<'_>, page: u64, level: usize) {
         let Some(schedule) = charged.schedule else {
             return;
@@ -464,7 +468,8 @@ impl<'a> Cell<'a> {
         Some(level)
     }
 
-    /// A reference changes memory. Answers the level of the page that maps it then; `None` where memory is used up.
+    /// A reference changes memory. Answers the level of the page that maps it then; `None` where
+    /// memory is used up.
     fn change(&mut self, at: Place, time: u64, store: bool, stream: &Stream) -> Option<usize> {
         self.system.set_time(time);
         self.system.set_moment(self.moment);

@@ -65,7 +65,8 @@ impl<'a> Charged<'a> {
         })
     }
 
-    /// For a policy that knows beforehand what it promotes at misses: nothing is charged, and nothing is paid.
+    /// For a policy that knows beforehand what it promotes at misses: nothing is charged, and
+    /// nothing is paid.
     pub(crate) const fn scheduled(schedule: &'a Schedule) -> Self {
         Self {
             schedule: Some(schedule),

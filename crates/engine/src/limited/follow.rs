@@ -1,7 +1,10 @@
-//! OFFLINE follows another policy: it makes the same promotions, at the same times, without paying for what led to them.
+//! OFFLINE follows another policy: it makes the same promotions, at the same times, without paying
+//! for what led to them.
 //!
-//! OFFLINE's own choice is greedy. Where a compared policy takes fewer cycles all the same, OFFLINE replays the schedule of that policy's promotions, so OFFLINE is never
-//! worse than any policy that it is compared with. The schedule says when which piece is promoted or broken by choice. Placement of frames and copying are as under the followed policy.
+//! OFFLINE's own choice is greedy. Where a compared policy takes fewer cycles all the same, OFFLINE
+//! replays the schedule of that policy's promotions, so OFFLINE is never worse than any policy that
+//! it is compared with. The schedule says when which piece is promoted or broken by choice.
+//! Placement of frames and copying are as under the followed policy.
 
 use super::cell::Cell;
 use super::choices::{cycles, few_of};
@@ -66,7 +69,8 @@ impl Policy for Follower<'_> {
     }
 }
 
-/// The followers of policies that took fewer cycles than a policy with foresight on the same machine; `best` is the cell of each pair of the plan.
+/// The followers of policies that took fewer cycles than a policy with foresight on the same
+/// machine; `best` is the cell of each pair of the plan.
 pub(super) fn followers<'a>(
     plan: &'a Plan,
     cells: &[Cell<'_>],

@@ -145,7 +145,8 @@ impl Limits {
     }
 }
 
-/// Layouts of a pool that were made already, by the number of frames and the greatest order: policies and machines share them.
+/// Layouts of a pool that were made already, by the number of frames and the greatest order:
+/// policies and machines share them.
 #[derive(Debug, Default)]
 pub(crate) struct Layouts(Mutex<BTreeMap<(u64, u8), Arc<Layout>>>);
 

@@ -90,7 +90,8 @@ fn grouped(number: u64) -> String {
     groups.join(",")
 }
 
-/// The frame of each resident page, of each cell that was asked for; nothing where the plan does not want them.
+/// The frame of each resident page, of each cell that was asked for; nothing where the plan does
+/// not want them.
 fn frames(cast: &Cast<'_>, best: &[usize], plan: &Plan) -> Vec<Vec<(Place, u64)>> {
     let asked = best.iter().filter(|_| plan.wants_frames());
     let of = |number: &usize| cast.cells[*number].system.frames_of_pages().collect();
@@ -134,7 +135,8 @@ pub(super) fn follow(
     }
 }
 
-/// Says how many times the cycles of the first policy with foresight on the same machine each policy takes, and where that policy is no bound.
+/// Says how many times the cycles of the first policy with foresight on the same machine each
+/// policy takes, and where that policy is no bound.
 pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &Limits) {
     let pairs: Vec<_> = plan.pairs().collect();
     let with_foresight = (pairs.iter()).find_map(|(policy, _)| Some((policy, few_of(*policy)?)));
@@ -175,7 +177,8 @@ pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &
     }
 }
 
-/// Those of a result's cycles that a policy with foresight has few of; `None` where memory was used up.
+/// Those of a result's cycles that a policy with foresight has few of; `None` where memory was used
+/// up.
 fn cycles_of(result: &CellResult, which: Cycles) -> Option<u64> {
     let memory = result.memory.as_ref()?;
     let others = match which {

@@ -31,8 +31,9 @@ impl Offer {
             || best.net > 0 && self.spared * best.net * of >= best.spared * self.net * part
     }
 
-    /// The best first: those that cost nothing more, by what they gain; then by what is spared for what is paid. Of equal ones the smaller piece, then the
-    /// one of the lower space, then the one at the lower address, then the earlier life.
+    /// The best first: those that cost nothing more, by what they gain; then by what is spared for
+    /// what is paid. Of equal ones the smaller piece, then the one of the lower space, then the one
+    /// at the lower address, then the earlier life.
     fn order(&self, other: &Self) -> Ordering {
         let by_worth = match (self.net <= 0, other.net <= 0) {
             (true, true) => other.gain().cmp(&self.gain()),
@@ -78,7 +79,8 @@ fn offers(
         .collect()
 }
 
-/// The chosen lives that another takes the place of: those of smaller pieces in it that end with it.
+/// The chosen lives that another takes the place of: those of smaller pieces in it that end with
+/// it.
 fn replaced<'a>(
     lives: &'a Lives,
     setting: &Setting,
@@ -113,7 +115,8 @@ pub(super) fn add(
     paid.insert(offer.life, offer.price);
 }
 
-/// The offers to add, the best first: the best one alone; or with it those that are nearly as good and whose pieces do not overlap. Lives of one piece never overlap.
+/// The offers to add, the best first: the best one alone; or with it those that are nearly as good
+/// and whose pieces do not overlap. Lives of one piece never overlap.
 pub(super) fn accept(
     found: &Found,
     lives: &Lives,

@@ -1,4 +1,5 @@
-//! Breaks that pieces have not recovered from: OFFLINE may promote a broken piece again where nothing of it faults.
+//! Breaks that pieces have not recovered from: OFFLINE may promote a broken piece again where
+//! nothing of it faults.
 
 use broadleaf_memory::system::Place;
 use broadleaf_units::SpaceId;
@@ -11,7 +12,8 @@ const MOST: usize = 16;
 #[derive(Clone, Copy, Debug)]
 struct Break {
     page: u64,
-    /// Pieces of this order and larger ones around the place have had a chance since; one more than the largest order where none has.
+    /// Pieces of this order and larger ones around the place have had a chance since; one more than
+    /// the largest order where none has.
     had: u8,
 }
 

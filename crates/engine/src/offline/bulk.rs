@@ -1,7 +1,8 @@
 //! Choices of many pieces at a time: pieces that are worth something only together.
 //!
-//! One more superpage at a time finds no joint gain: where a working set exceeds the TLB by several entries, one superpage alone spares no miss under LRU. So all pieces of one size
-//! that are used are tried together. Then the superpages are left out that do not earn their price.
+//! One more superpage at a time finds no joint gain: where a working set exceeds the TLB by several
+//! entries, one superpage alone spares no miss under LRU. So all pieces of one size that are used
+//! are tried together. Then the superpages are left out that do not earn their price.
 
 use super::Chosen;
 use super::Setting;
@@ -11,10 +12,12 @@ use super::trial::Found;
 
 /// The parts of a piece's pages that the trace must use.
 const USED: [(u64, u64); 2] = [(1, 1), (1, 2)];
-/// A superpage stays if its hits earn one part in so many of its price: what others save because of it is not counted to it.
+/// A superpage stays if its hits earn one part in so many of its price: what others save because of
+/// it is not counted to it.
 const EARNED: i128 = 4;
 
-/// For each size, and for each part of the pages that must be used, all lives of such pieces; where they do not cost `most` cycles by themselves.
+/// For each size, and for each part of the pages that must be used, all lives of such pieces; where
+/// they do not cost `most` cycles by themselves.
 pub(super) fn bulks(lives: &Lives, kept: &Kept, setting: &Setting, most: u64) -> Vec<Chosen> {
     let mut bulks: Vec<Chosen> = Vec::new();
     for level in 1..setting.sizes.levels() {

@@ -27,7 +27,8 @@ pub(crate) struct Decision {
     /// The misses that each life would spare by itself.
     pub(super) spared: BTreeMap<LifeId, u64>,
     pub(super) lives: Lives,
-    /// The charges of pieces that are no superpages under the best choice: level, prefetch charges and capacity charges.
+    /// The charges of pieces that are no superpages under the best choice: level, prefetch charges
+    /// and capacity charges.
     pub(super) left: Vec<(usize, u64, u64)>,
     pub(super) numbers: Numbers,
     pub(super) regions: Regions,
@@ -119,7 +120,8 @@ fn follow(search: &mut Search<'_>, tried: &mut Try<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Tries pieces that may be worth something only together, and leaves out of them what does not earn its price. The search goes on from what is better than its best.
+/// Tries pieces that may be worth something only together, and leaves out of them what does not
+/// earn its price. The search goes on from what is better than its best.
 fn look_for_joint_gains(
     search: &mut Search<'_>,
     kept: &Kept,
@@ -243,7 +245,8 @@ mod tests {
 
     #[test]
     fn a_piece_is_chosen_in_the_lives_that_pay() {
-        // All four pages can be a superpage from the last fault on. Then the last two go, and later only they can be one.
+        // All four pages can be a superpage from the last fault on. Then the last two go, and later
+        // only they can be one.
         let faults = [(0, 0), (1, 0), (2, 2), (3, 6)];
         let mut items: Vec<Item> = (faults.iter())
             .flat_map(|(page, covered)| fault(0, *page, *covered))

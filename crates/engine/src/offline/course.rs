@@ -20,7 +20,8 @@ pub(super) enum Item {
 pub(super) enum Event {
     /// A page that is about to be used is not resident.
     Fault(u32, Appraisal),
-    /// A page is about to be used that is resident: pieces around it may be promoted again, since a break has ended.
+    /// A page is about to be used that is resident: pieces around it may be promoted again, since a
+    /// break has ended.
     Chance(u32, Appraisal),
     /// Translations of a range left the TLB.
     ShotDown(Place, u64),

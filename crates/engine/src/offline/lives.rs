@@ -1,7 +1,9 @@
 //! The lives of pieces: the times between which a piece can be a superpage without being broken.
 //!
-//! A life begins at the first fault in a piece at which one mapping covers it, and ends when the trace takes away something of the piece. Lives depend on the trace alone: whatever
-//! is promoted, the same events break it. OFFLINE chooses lives, so it may promote a piece late, and need not promote it again.
+//! A life begins at the first fault in a piece at which one mapping covers it, and ends when the
+//! trace takes away something of the piece. Lives depend on the trace alone: whatever is promoted,
+//! the same events break it. OFFLINE chooses lives, so it may promote a piece late, and need not
+//! promote it again.
 
 use super::Setting;
 use super::course::{Event, Kept};
@@ -118,7 +120,8 @@ impl Lives {
     }
 }
 
-/// The open pieces that an event breaks: those that lie partly in the range and, where its pages are gone, those that lie in it as a whole.
+/// The open pieces that an event breaks: those that lie partly in the range and, where its pages
+/// are gone, those that lie in it as a whole.
 pub(super) fn ended<T>(
     open: &BTreeMap<Piece, T>,
     ladder: &Ladder,

@@ -1,4 +1,5 @@
-//! OFFLINE of Romer 1995, section 7.1: the superpages that are worth their price to a policy that knows the whole trace, and when each begins.
+//! OFFLINE of Romer 1995, section 7.1: the superpages that are worth their price to a policy that
+//! knows the whole trace, and when each begins.
 //!
 //! A replay in base pages writes down what matters ([`recorder`]); that is tried with some superpages, which says what it costs and what each other piece would spare ([`trial`]);
 //! of these the ones that pay are added ([`accept`], [`search`]), and so on until nothing pays ([`choose`]).

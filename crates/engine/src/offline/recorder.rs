@@ -118,7 +118,8 @@ impl Recorder {
         self.unused = true;
     }
 
-    /// A resident page is about to be referenced by data: broken pieces around the page may become superpages again at a miss.
+    /// A resident page is about to be referenced by data: broken pieces around the page may become
+    /// superpages again at a miss.
     #[inline]
     pub(crate) fn look_for_a_chance(
         &mut self,

@@ -6,16 +6,19 @@ use super::trial::{Found, Spared};
 use super::{Chosen, Setting};
 use std::collections::BTreeSet;
 
-/// The part of their promised gain that several lives must have together. Otherwise half of them are tried, since lives that spare the same misses are worth little together.
+/// The part of their promised gain that several lives must have together. Otherwise half of them
+/// are tried, since lives that spare the same misses are worth little together.
 const ENOUGH: (i128, i128) = (7, 8);
-/// Several lives are added at a time in at most so many trials. More would find little, and trials are what OFFLINE's time goes into.
+/// Several lives are added at a time in at most so many trials. More would find little, and trials
+/// are what OFFLINE's time goes into.
 const MOST_TRIALS: u32 = 64;
 
 /// A search for the superpages that are worth their price.
 pub(super) struct Search<'a> {
     setting: &'a Setting,
     lives: &'a Lives,
-    /// The best choice so far, what was paid for it, and its cost; `u64::MAX` before the first trial.
+    /// The best choice so far, what was paid for it, and its cost; `u64::MAX` before the first
+    /// trial.
     pub(super) best: Chosen,
     pub(super) paid: Paid,
     pub(super) cost: u64,
@@ -27,7 +30,8 @@ pub(super) struct Search<'a> {
     barred: BTreeSet<LifeId>,
     /// What the trial of the best found.
     pub(super) found: Found,
-    /// The misses that trials count. What pieces spare their own pages leads most of the way, unless each step is to be the best.
+    /// The misses that trials count. What pieces spare their own pages leads most of the way,
+    /// unless each step is to be the best.
     pub(super) charges: Spared,
     trials: u32,
 }
@@ -126,7 +130,8 @@ impl<'a> Search<'a> {
         self.look_around();
     }
 
-    /// Takes a choice that was found in another way, where it costs less than the best. Answers whether it does.
+    /// Takes a choice that was found in another way, where it costs less than the best. Answers
+    /// whether it does.
     pub(super) fn take(&mut self, tried: &Chosen, found: Found) -> bool {
         if found.cost >= self.cost {
             return false;

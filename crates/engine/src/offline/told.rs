@@ -29,7 +29,8 @@ pub struct Choice {
     pub pieces: Vec<ChosenPiece>,
     /// The same by range: pieces of one size that stand one behind the other in one mapping. Empty unless it was asked for ([`crate::Plan::telling_ranges`]).
     pub ranges: Vec<ChosenRange>,
-    /// The charges of the pieces that are no superpages under the best choice. Empty for another choice.
+    /// The charges of the pieces that are no superpages under the best choice. Empty for another
+    /// choice.
     pub left: Vec<LeftCharges>,
 }
 

@@ -1,4 +1,5 @@
-//! OFFLINE is a bound: it is never worse than a policy that it is compared with, and its time does not explode where the program gives pages back.
+//! OFFLINE is a bound: it is never worse than a policy that it is compared with, and its time does
+//! not explode where the program gives pages back.
 
 use super::{all_cycles, cases, machine, replay, some_prices, tlb_cycles};
 use broadleaf_engine::Outcome;
@@ -9,7 +10,8 @@ use broadleaf_oracle::{OwnedItem, Recording};
 use broadleaf_trace::{Advice, Event, Range, Visit};
 use broadleaf_units::VirtAddr;
 
-/// The policies of the catalogue, but for those with foresight and those that only differ by a number.
+/// The policies of the catalogue, but for those with foresight and those that only differ by a
+/// number.
 fn policies() -> Vec<&'static str> {
     let all = broadleaf_policy::catalogue().iter();
     let first = all.flat_map(|entry| entry.examples.iter().take(2).copied());
@@ -78,7 +80,8 @@ fn load(page: u64) -> Visit {
     }
 }
 
-/// A table of which one page after the other is given back and used again, and which is then used at random for long.
+/// A table of which one page after the other is given back and used again, and which is then used
+/// at random for long.
 fn given_back(breaks: u64, references: usize, advice: Option<Advice>) -> Recording {
     let all: Vec<(u32, u64)> = (0..PAGES).map(|page| (0, page)).collect();
     let mut recording = Stream(all).recording(6);
@@ -124,7 +127,8 @@ fn a_promotion_begins_late_where_breaks_come_first() {
     assert_eq!(choice.cycles, offline);
 }
 
-/// Where the rights of a page change and come back, nothing faults; a miss is a chance all the same.
+/// Where the rights of a page change and come back, nothing faults; a miss is a chance all the
+/// same.
 #[test]
 fn a_promotion_begins_at_a_miss_where_nothing_faults() {
     use broadleaf_trace::Protection;
@@ -169,7 +173,8 @@ fn breaks_take_few_trials() {
     }
 }
 
-/// Three hot pairs and cold pages that together exceed the TLB by three entries: a superpage spares misses only beside the two others.
+/// Three hot pairs and cold pages that together exceed the TLB by three entries: a superpage spares
+/// misses only beside the two others.
 #[test]
 fn pieces_that_gain_only_together_are_found() {
     let hot: Vec<u64> = (0..3).flat_map(|pair| [pair * 64, pair * 64 + 1]).collect();

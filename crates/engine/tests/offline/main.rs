@@ -285,7 +285,8 @@ fn together_they_are_what_each_is_alone() {
                 (&result.policy, &result.machine),
                 (&alone.results[0].policy, &on.name)
             );
-            // A policy with foresight may make the promotions of another one that it is compared with, and is better for it.
+            // A policy with foresight may make the promotions of another one that it is compared
+            // with, and is better for it.
             let (cycles, follows): (fn(&CellResult) -> u64, bool) = match *policy {
                 "offline" => (tlb_cycles, true),
                 "offline(cycles=all)" => (all_cycles, true),

@@ -1,9 +1,11 @@
 //! Blocks that were filling when the recorded run made superpages of them.
 //!
-//! A journal does not show what a program stores to inside of a superpage. Without a rule, a block that the recorded run promoted at 300 pages would hold 300
-//! pages for ever in an estimate: no policy that asks for more would promote the block, though the program filled it. Policies that ask for less than
-//! the recorded one would look better than they are, and policies that ask for more would look worse. The rule: such a block goes on filling as fast as it did
-//! between the last two looks before, until it is full.
+//! A journal does not show what a program stores to inside of a superpage. Without a rule, a block
+//! that the recorded run promoted at 300 pages would hold 300 pages for ever in an estimate: no
+//! policy that asks for more would promote the block, though the program filled it. Policies that
+//! ask for less than the recorded one would look better than they are, and policies that ask for
+//! more would look worse. The rule: such a block goes on filling as fast as it did between the last
+//! two looks before, until it is full.
 
 use crate::seen::{BlockSeen, PAGES};
 use std::collections::BTreeMap;
@@ -22,7 +24,8 @@ pub(super) struct Growth {
 struct Look {
     at: Duration,
     present: u16,
-    /// Pages that came since the look before, and the time between. A block that was empty then may have been filled at once, so nothing is known of its speed.
+    /// Pages that came since the look before, and the time between. A block that was empty then may
+    /// have been filled at once, so nothing is known of its speed.
     speed: Option<(u16, Duration)>,
 }
 
@@ -110,7 +113,8 @@ impl Growth {
         self.hidden.retain(|block, _| holds_something(*block));
     }
 
-    /// Forgets the speed of blocks that are full at a time: nothing changes there any more. What they hold is noted by the caller.
+    /// Forgets the speed of blocks that are full at a time: nothing changes there any more. What
+    /// they hold is noted by the caller.
     pub(super) fn filled(&mut self, at: Duration) -> Vec<u64> {
         let full = |hidden: &Hidden| u32::from(hidden.pages(at)) == PAGES;
         let all = self.hidden.extract_if(.., |_, hidden| full(hidden));

@@ -1,7 +1,9 @@
 //! Journals: what a governor saw, decided and did, tick by tick, as lines of JSON.
 //!
-//! The first line is a [`Header`]; each further line is one tick. Of what was seen a line holds what differs from the line before, so that a tick in which
-//! nothing happens takes few bytes. Each line ends with a checksum. A line is written with one call, so that whoever is killed loses the tick that was under way and no other.
+//! The first line is a [`Header`]; each further line is one tick. Of what was seen a line holds
+//! what differs from the line before, so that a tick in which nothing happens takes few bytes. Each
+//! line ends with a checksum. A line is written with one call, so that whoever is killed loses the
+//! tick that was under way and no other.
 
 mod checksum;
 mod growth;

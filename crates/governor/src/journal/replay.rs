@@ -75,7 +75,8 @@ pub struct Verified {
     pub huge_bytes: u64,
     /// Bytes that superpages added and that stood at the end.
     pub added_bytes: u64,
-    /// The promotions that a tick had time for, on average over the ticks that ran out of time; `None` where none did.
+    /// The promotions that a tick had time for, on average over the ticks that ran out of time;
+    /// `None` where none did.
     pub reach: Option<u64>,
 }
 
@@ -142,11 +143,13 @@ pub struct Estimate {
 
 /// What another policy, or the same with other budgets, would have come to.
 ///
-/// It is an estimate: programs do what they did, no faster for superpages and with no other faults. What it would have promoted becomes a superpage, unless
-/// the recorded run tried the same block and was refused; what the recorded run promoted and it would not have holds the pages that it held before.
-/// A superpage that is there in the estimate alone is broken when its block loses a page. What the program stores to inside of a recorded superpage is not
-/// known: a block that was filling goes on as fast as before, and others stay as they were. `reach` is the number of promotions that a tick has
-/// time for, as [`verify`] finds it.
+/// It is an estimate: programs do what they did, no faster for superpages and with no other faults.
+/// What it would have promoted becomes a superpage, unless the recorded run tried the same block
+/// and was refused; what the recorded run promoted and it would not have holds the pages that it
+/// held before. A superpage that is there in the estimate alone is broken when its block loses a
+/// page. What the program stores to inside of a recorded superpage is not known: a block that was
+/// filling goes on as fast as before, and others stay as they were. `reach` is the number of
+/// promotions that a tick has time for, as [`verify`] finds it.
 ///
 /// # Errors
 /// Where the policy cannot decide on live processes, and those of `ticks`.

@@ -18,7 +18,8 @@ pub(super) struct WhatIf {
     ward: Ward,
     /// Whether the recorded run did nothing.
     dry: bool,
-    /// The promotions that a tick has time for; `None` where the recorded run never ran out of time.
+    /// The promotions that a tick has time for; `None` where the recorded run never ran out of
+    /// time.
     reach: Option<u64>,
     processes: BTreeMap<ProcessId, Process>,
 }
@@ -159,7 +160,8 @@ impl WhatIf {
             let blocks = run.blocks.clone();
             blocks.zip(&run.present).map(|(block, decided)| {
                 let mut outcome = came(run.process, block, Process::promoted);
-                // As in a run: a block that lost pages since the decision is left alone, or it would add more than was allowed.
+                // As in a run: a block that lost pages since the decision is left alone, or it
+                // would add more than was allowed.
                 if matches!(outcome.came, Came::Promoted(before) if before.present < *decided) {
                     outcome.came = Came::Refused(Refusal::Changed);
                 }
@@ -184,7 +186,8 @@ impl Process {
         if let Some(pages) = &seen.pages {
             self.pages = pages.clone();
         }
-        // The recorded run did not look where no page fault came. Without the superpage, a block that fills has page faults.
+        // The recorded run did not look where no page fault came. Without the superpage, a block
+        // that fills has page faults.
         let made = &self.made.0;
         let faults = |block: u64| made.get(&block).is_none_or(|made| !made.stands);
         let looked = seen.pages.is_some() || self.growth.any(faults);
@@ -206,7 +209,8 @@ impl Process {
         seen
     }
 
-    /// Bytes that superpages add to what the blocks hold without any. Of a superpage that the program broke, all that it added at first may still be there.
+    /// Bytes that superpages add to what the blocks hold without any. Of a superpage that the
+    /// program broke, all that it added at first may still be there.
     fn added(&self, superpages: &Superpages) -> u64 {
         let each = superpages.0.iter().map(|(block, made)| {
             let base = self.base.get(block).filter(|_| made.stands);

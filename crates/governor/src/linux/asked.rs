@@ -5,7 +5,8 @@ use crate::seen::BLOCK_BYTES;
 use std::ops::Range;
 use std::path::Path;
 
-/// The ranges of blocks that a process advised with `MADV_HUGEPAGE`: none if the kernel does not heed the advice, or does not tell.
+/// The ranges of blocks that a process advised with `MADV_HUGEPAGE`: none if the kernel does not
+/// heed the advice, or does not tell.
 pub(super) fn ranges(proc: &Path, pid: u32) -> Vec<Range<u64>> {
     if !matches!(
         setting_here(),

@@ -149,8 +149,8 @@ pub struct Usage {
     pub rss_bytes_peak: u64,
 }
 
-/// Waits for a child, and says how it ended and what it came to. Each time that the child stops by a wish of the terminal (SIGTSTP, SIGTTIN or SIGTTOU),
-/// `stopped` is called with the signal.
+/// Waits for a child, and says how it ended and what it came to. Each time that the child stops by
+/// a wish of the terminal (SIGTSTP, SIGTTIN or SIGTTOU), `stopped` is called with the signal.
 ///
 /// # Errors
 /// What the kernel answered: there is no such child, or somebody else has waited for it.

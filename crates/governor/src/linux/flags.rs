@@ -1,4 +1,5 @@
-//! The flags of mappings, for the reason of a refusal: `smaps` is slow, so it is read after a refusal only.
+//! The flags of mappings, for the reason of a refusal: `smaps` is slow, so it is read after a
+//! refusal only.
 
 use crate::seen::{BLOCK_BYTES, ProcessId};
 use broadleaf_policy::Refusal;
@@ -54,7 +55,8 @@ fn ruled_out(smaps: &str) -> Vec<(u64, u64, Refusal)> {
     found
 }
 
-/// The reason that the flags of a mapping give: userfaultfd for missing pages, write protection or minor faults, or advice against superpages.
+/// The reason that the flags of a mapping give: userfaultfd for missing pages, write protection or
+/// minor faults, or advice against superpages.
 fn refusal(flags: &str) -> Option<Refusal> {
     let has = |wanted: &str| flags.split_whitespace().any(|flag| flag == wanted);
     if has("um") || has("uw") || has("ui") {

@@ -45,7 +45,8 @@ pub struct Linux {
     /// Whether `PAGEMAP_SCAN` is there (Linux 6.7).
     scans: bool,
     machine: machine::Latest,
-    /// The frames of zeroes that `pagemap` shows, where `PAGEMAP_SCAN` is not there to name the pages.
+    /// The frames of zeroes that `pagemap` shows, where `PAGEMAP_SCAN` is not there to name the
+    /// pages.
     frames: zeroes::Frames,
     /// The flags of the mappings of one process, as they were a moment ago.
     flags: Option<flags::Known>,
@@ -71,7 +72,8 @@ impl Linux {
         }
     }
 
-    /// Another one for other processes of the same machine. Both share what they know of the machine as a whole.
+    /// Another one for other processes of the same machine. Both share what they know of the
+    /// machine as a whole.
     pub fn beside(&self) -> Self {
         Self {
             machine: self.machine.clone(),
@@ -303,7 +305,8 @@ impl Linux {
         reading::by_reading(pagemap, &mut self.frames, blocks, found)
     }
 
-    /// The pages of a block that are the kernel's page of zeroes, as ranges. Without `PAGEMAP_SCAN` there are none: the frames tell.
+    /// The pages of a block that are the kernel's page of zeroes, as ranges. Without `PAGEMAP_SCAN`
+    /// there are none: the frames tell.
     fn zeroes(&mut self, pagemap: &File, block: u64) -> Result<Vec<Range<u64>>, No> {
         if !self.scans {
             return Ok(Vec::new());
@@ -366,7 +369,8 @@ mod tests {
         assert_eq!(linux.pages(id), Err(No::Gone));
     }
 
-    /// A page that was only read stays the kernel's page of zeroes. `pagemap` shows it as it shows a page that a fork shares.
+    /// A page that was only read stays the kernel's page of zeroes. `pagemap` shows it as it shows
+    /// a page that a fork shares.
     #[test]
     fn pages_of_zeroes_are_not_shared() {
         const READ: u16 = 12;

@@ -8,8 +8,9 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Counts by reading an entry for each page. Superpages and pages of zeroes are known by the numbers of their frames, which the kernel shows to
-/// `CAP_SYS_ADMIN` alone. A block whose frames are consecutive, from a multiple of its size on, counts as a superpage.
+/// Counts by reading an entry for each page. Superpages and pages of zeroes are known by the
+/// numbers of their frames, which the kernel shows to `CAP_SYS_ADMIN` alone. A block whose frames
+/// are consecutive, from a multiple of its size on, counts as a superpage.
 pub(super) fn by_reading(
     pagemap: &File,
     frames: &mut Frames,
@@ -72,8 +73,8 @@ fn is_extent(entries: &[u64]) -> bool {
         && entries[..PAGES as usize].iter().enumerate().all(is_next)
 }
 
-/// Whether an entry of `pagemap` is that of a resident page without bit 56, which says that no other process maps the page. The kernel's page of zeroes
-/// lacks the bit as well.
+/// Whether an entry of `pagemap` is that of a resident page without bit 56, which says that no
+/// other process maps the page. The kernel's page of zeroes lacks the bit as well.
 pub(super) const fn is_shared(entry: u64) -> bool {
     entry >> 63 & 1 == 1 && entry >> 56 & 1 == 0
 }

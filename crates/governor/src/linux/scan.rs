@@ -134,7 +134,8 @@ pub(super) fn by_scanning(
 ) -> Result<(), No> {
     let question = Question {
         category_anyof_mask: PRESENT | SWAPPED,
-        // No other category: some have the kernel look up every page's own record, which takes ten times as long.
+        // No other category: some have the kernel look up every page's own record, which takes ten
+        // times as long.
         return_mask: PRESENT | SWAPPED | ZERO | HUGE,
         ..Question::of(blocks)
     };

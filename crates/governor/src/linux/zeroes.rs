@@ -12,8 +12,9 @@ pub(super) const FRAME: u64 = (1 << 55) - 1;
 /// `KPF_ZERO_PAGE` (`linux/kernel-page-flags.h`).
 const ZERO_PAGE: u64 = 1 << 24;
 
-/// The frames of zeroes. `pagemap` shows a page of zeroes without bit 56 and without bit 61, exactly as it shows a page of anonymous memory that a fork
-/// shares. Only the number of the frame tells them apart, and the kernel shows it to `CAP_SYS_ADMIN` alone.
+/// The frames of zeroes. `pagemap` shows a page of zeroes without bit 56 and without bit 61,
+/// exactly as it shows a page of anonymous memory that a fork shares. Only the number of the frame
+/// tells them apart, and the kernel shows it to `CAP_SYS_ADMIN` alone.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     /// The frame of one page of zeroes; 0 where the numbers are hidden. `None` until somebody asks.
@@ -38,7 +39,8 @@ impl Frames {
     }
 }
 
-/// Whether a frame is one of the kernel's superpage of zeroes. `false` where `kpageflags` cannot be read.
+/// Whether a frame is one of the kernel's superpage of zeroes. `false` where `kpageflags` cannot be
+/// read.
 pub(super) fn is_huge_zero(frame: u64) -> bool {
     let mut flags = [0_u8; 8];
     let read =
@@ -48,7 +50,8 @@ pub(super) fn is_huge_zero(frame: u64) -> bool {
 
 /// The frame of zeroes: that of a page which this process only read.
 fn find() -> io::Result<u64> {
-    // SAFETY: a new mapping at an address of the kernel's choice, which nobody else has. It is read within its length and unmapped once.
+    // SAFETY: a new mapping at an address of the kernel's choice, which nobody else has. It is read
+    // within its length and unmapped once.
     let address = unsafe {
         let page = libc::mmap(
             ptr::null_mut(),

@@ -1,7 +1,9 @@
-//! Superpages that this ward did not make: those of an earlier or another governor, and the kernel's own.
+//! Superpages that this ward did not make: those of an earlier or another governor, and the
+//! kernel's own.
 //!
-//! They count against the budget, so that the budget holds however often a governor is started. What such a superpage added is the part of the block that
-//! was not resident when it was last seen without a superpage, or else the whole block.
+//! They count against the budget, so that the budget holds however often a governor is started.
+//! What such a superpage added is the part of the block that was not resident when it was last seen
+//! without a superpage, or else the whole block.
 
 use super::mark::Mark;
 use super::{Known, Ward};
@@ -29,7 +31,8 @@ impl Found {
 }
 
 impl Ward {
-    /// Bytes that superpages added, whoever made them, as far as the program did not ask for them. It is an upper bound.
+    /// Bytes that superpages added, whoever made them, as far as the program did not ask for them.
+    /// It is an upper bound.
     pub fn charged_bytes(&self) -> u64 {
         let marks = self.known.values().flat_map(|known| known.marks.values());
         marks
@@ -37,7 +40,8 @@ impl Ward {
             .sum()
     }
 
-    /// Whether a process has superpages that are not accounted for yet. Then the decision needs to know where the program asked for superpages.
+    /// Whether a process has superpages that are not accounted for yet. Then the decision needs to
+    /// know where the program asked for superpages.
     pub(crate) fn is_strange(&self, process: ProcessId, pages: &Pages) -> bool {
         let known = self.known.get(&process);
         pages.mapped().any(|(_, seen)| {
@@ -45,7 +49,8 @@ impl Ward {
         })
     }
 
-    /// The superpages of a process that another process of the ward maps as well and is charged for: shared memory, and memory that a fork shares.
+    /// The superpages of a process that another process of the ward maps as well and is charged
+    /// for: shared memory, and memory that a fork shares.
     pub(super) fn charged_elsewhere(&self, process: &ProcessSeen, pages: &Pages) -> BTreeSet<u64> {
         let known = self.known.get(&process.id);
         // Only a process that was started while the ward looked on is known to be a fork.
@@ -110,7 +115,8 @@ impl Known {
         }
     }
 
-    /// Whether a superpage at that block is one that the ward made, or charged, or that the program asked for.
+    /// Whether a superpage at that block is one that the ward made, or charged, or that the program
+    /// asked for.
     fn accounts_for(&self, block: u64) -> bool {
         self.marks
             .get(&block)
@@ -122,7 +128,8 @@ impl Known {
         self.marks.get(&block).is_some_and(Mark::is_charged)
     }
 
-    /// Whether any memory of it is charged to it, so that processes which share the memory are not charged.
+    /// Whether any memory of it is charged to it, so that processes which share the memory are not
+    /// charged.
     pub(super) fn is_charged_at_all(&self) -> bool {
         self.marks.values().any(Mark::is_charged)
     }

@@ -26,8 +26,9 @@ impl Ward {
             }
         }
         match exhausted {
-            // Not one could be made, and there is little: the next will not do better soon. (The kernel gives the same answer for ranges that were
-            // unmapped; there, only the block waits.)
+            // Not one could be made, and there is little: the next will not do better soon. (The
+            // kernel gives the same answer for ranges that were unmapped; there, only the block
+            // waits.)
             Some(true) if self.is_memory_low() => {
                 self.pause
                     .wait(self.at, Duration::from_secs(1), Duration::from_secs(10))

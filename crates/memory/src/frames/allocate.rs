@@ -61,13 +61,14 @@ impl Buddy {
             .map(|given| given.first)
     }
 
-    /// Gives out an extent of that order for movable pages, as chosen. `None` where no free extent is large enough.
+    /// Gives out an extent of that order for movable pages, as chosen. `None` where no free extent
+    /// is large enough.
     pub fn allocate_by(&mut self, order: u8, choice: Choice) -> Option<Given> {
         self.allocate_for(order, choice, Mobility::Movable)
     }
 
-    /// Gives out an extent of that order for pages of that mobility, as chosen, from their own blocks while these have one. `None` where no free extent is
-    /// large enough.
+    /// Gives out an extent of that order for pages of that mobility, as chosen, from their own
+    /// blocks while these have one. `None` where no free extent is large enough.
     pub fn allocate_for(&mut self, order: u8, choice: Choice, mobility: Mobility) -> Option<Given> {
         // Memory that was empty at first is kept for nothing: all of it counts as movable.
         let mobility = match self.blocks {
@@ -113,8 +114,9 @@ impl Buddy {
         parts
     }
 
-    /// The extent that pages of a mobility take from blocks of another: one of the largest order that there is, so that few blocks are mixed (`__rmqueue_fallback`
-    /// in `mm/page_alloc.c`). A block of which half is free is theirs from then on.
+    /// The extent that pages of a mobility take from blocks of another: one of the largest order
+    /// that there is, so that few blocks are mixed (`__rmqueue_fallback` in `mm/page_alloc.c`). A
+    /// block of which half is free is theirs from then on.
     fn stolen(&mut self, order: u8, choice: Choice, mobility: Mobility) -> Option<Free> {
         let order_of_blocks = self.blocks.as_ref()?.order;
         let mut orders = (order..=self.most_order).rev();

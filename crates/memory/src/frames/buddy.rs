@@ -93,13 +93,15 @@ impl Buddy {
         }
     }
 
-    /// What the block of a frame is kept for. Where memory was empty at first, that is always movable pages.
+    /// What the block of a frame is kept for. Where memory was empty at first, that is always
+    /// movable pages.
     pub fn mobility_of(&self, frame: u64) -> Mobility {
         let blocks = self.blocks.as_ref();
         blocks.map_or(Mobility::Movable, |blocks| blocks.of(frame))
     }
 
-    /// Merges no extent that becomes free from now on. Experiments show with it what merging is worth.
+    /// Merges no extent that becomes free from now on. Experiments show with it what merging is
+    /// worth.
     pub fn stop_merging(&mut self) {
         self.merges = false;
     }
@@ -124,7 +126,8 @@ impl Buddy {
         self.lists.count(order)
     }
 
-    /// How many free extents of exactly that order begin in blocks of that mobility, as `/proc/pagetypeinfo` counts.
+    /// How many free extents of exactly that order begin in blocks of that mobility, as
+    /// `/proc/pagetypeinfo` counts.
     pub fn free_extents_of(&self, order: u8, mobility: Mobility) -> u64 {
         if order < self.most_order {
             return self.lists.count_of(order, mobility);

@@ -16,9 +16,11 @@ const DRAWS: usize = 8;
 pub(super) struct Grouping {
     /// The order of a block.
     pub(super) block: u8,
-    /// Which part of the pool is occupied; the least that there has to be, where that is nothing and `fragmentation` wants some.
+    /// Which part of the pool is occupied; the least that there has to be, where that is nothing
+    /// and `fragmentation` wants some.
     pub(super) occupied: Share,
-    /// Which part of what is free lies in blocks that are wholly free; what follows from blocks that are half full, where that is not said.
+    /// Which part of what is free lies in blocks that are wholly free; what follows from blocks
+    /// that are half full, where that is not said.
     pub(super) fragmentation: Option<Share>,
     pub(super) movable: Share,
 }
@@ -44,7 +46,8 @@ impl Grouping {
             });
         };
         if occupied == 0 {
-            // One frame in each block that is not to be free: share = free * size / (frames - (whole - free)).
+            // One frame in each block that is not to be free: share = free * size / (frames -
+            // (whole - free)).
             let free = share.0 * frames.saturating_sub(whole) as f64 / (size as f64 - share.0);
             let blocks = whole - (free.round() as u64).min(whole);
             return Ok(Amounts {
@@ -77,7 +80,8 @@ impl Grouping {
         let amounts = self.amounts(frames)?;
         let whole = frames >> self.block;
         let chosen = sample(amounts.blocks, whole, random);
-        // What the blocks have no room for stands behind them, where the pool is no whole number of blocks.
+        // What the blocks have no room for stands behind them, where the pool is no whole number of
+        // blocks.
         let room = amounts.blocks << self.block;
         let behind = amounts.frames.saturating_sub(room);
         let mut left = Left {
@@ -124,8 +128,9 @@ struct Left {
 }
 
 impl Left {
-    /// The mobility of the next block: each order of the kinds is as likely as any other (Knuth, The Art of Computer Programming, volume 2,
-    /// section 3.4.2, algorithm S). Of what cannot be moved, every second block can be reclaimed.
+    /// The mobility of the next block: each order of the kinds is as likely as any other (Knuth,
+    /// The Art of Computer Programming, volume 2, section 3.4.2, algorithm S). Of what cannot be
+    /// moved, every second block can be reclaimed.
     fn draw_mobility(&mut self, random: &mut SplitMix64) -> Mobility {
         let fixed = random.below(self.blocks) < self.unmovable;
         if !fixed {
@@ -139,7 +144,8 @@ impl Left {
         }
     }
 
-    /// How many frames of the next block are occupied: as many as of the others, but for the remainder.
+    /// How many frames of the next block are occupied: as many as of the others, but for the
+    /// remainder.
     const fn next_count(&mut self) -> u64 {
         let count = self.frames.div_ceil(self.blocks);
         self.frames -= count;
@@ -148,8 +154,8 @@ impl Left {
     }
 }
 
-/// Which frames of a block are occupied, of that many: runs, by address. The fewer of the occupied and the free frames lie in pieces of 1 to 16 at places that
-/// are drawn.
+/// Which frames of a block are occupied, of that many: runs, by address. The fewer of the occupied
+/// and the free frames lie in pieces of 1 to 16 at places that are drawn.
 fn runs_in_block(block: u8, count: u64, random: &mut SplitMix64) -> Vec<Range<u64>> {
     let size = 1 << block;
     let fewer = count.min(size - count);

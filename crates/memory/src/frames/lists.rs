@@ -179,7 +179,8 @@ impl Lists {
         lowest.min_by_key(|free| free.first)
     }
 
-    /// The lowest extent of that order, content and mobility. Those of the greatest order count as movable here.
+    /// The lowest extent of that order, content and mobility. Those of the greatest order count as
+    /// movable here.
     pub(super) fn lowest_of(&self, order: u8, zeroed: Zeroed, mobility: Mobility) -> Option<Free> {
         let first = match self.below.get(usize::from(order)) {
             Some(lists) => lists[list(zeroed, mobility)].first().copied(),
@@ -233,7 +234,8 @@ impl Lists {
         }
     }
 
-    /// How many free extents of that order, which is below the greatest, lie in blocks of that mobility.
+    /// How many free extents of that order, which is below the greatest, lie in blocks of that
+    /// mobility.
     pub(super) fn count_of(&self, order: u8, mobility: Mobility) -> u64 {
         let Some(lists) = self.below.get(usize::from(order)) else {
             return 0;

@@ -1,4 +1,5 @@
-//! What can be moved, and the blocks of memory that Linux keeps for it (`mm/page_alloc.c`, "pageblock").
+//! What can be moved, and the blocks of memory that Linux keeps for it (`mm/page_alloc.c`,
+//! "pageblock").
 
 use super::runs::Runs;
 use std::ops::Range;
@@ -19,7 +20,8 @@ impl Mobility {
     /// All of them.
     pub const EACH: [Self; 3] = [Self::Movable, Self::Unmovable, Self::Reclaimable];
 
-    /// Where an allocation goes whose own blocks have nothing left, in this order (`fallbacks` in `mm/page_alloc.c`).
+    /// Where an allocation goes whose own blocks have nothing left, in this order (`fallbacks` in
+    /// `mm/page_alloc.c`).
     pub(super) const fn fallbacks(self) -> [Self; 2] {
         match self {
             Self::Movable => [Self::Reclaimable, Self::Unmovable],

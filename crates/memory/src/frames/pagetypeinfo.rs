@@ -2,10 +2,12 @@
 
 use super::{MOST_ORDER, Mobility};
 
-/// The text of `/proc/pagetypeinfo`: for each zone and migrate type the number of free extents of each order, and for each zone the number of pageblocks of
-/// each type (`pagetypeinfo_show` in `mm/vmstat.c`).
+/// The text of `/proc/pagetypeinfo`: for each zone and migrate type the number of free extents of
+/// each order, and for each zone the number of pageblocks of each type (`pagetypeinfo_show` in
+/// `mm/vmstat.c`).
 ///
-/// `CMA` counts as movable. `HighAtomic` and `Isolate` count as unmovable, since no ordinary page may go there.
+/// `CMA` counts as movable. `HighAtomic` and `Isolate` count as unmovable, since no ordinary page
+/// may go there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pagetypeinfo {
     /// By mobility, in the order of [`Mobility::EACH`].
@@ -109,8 +111,9 @@ impl Pagetypeinfo {
             .collect()
     }
 
-    /// Makes the sums those of a `/proc/buddyinfo` that was read a moment before or after: what it has more is movable, and what it has fewer is missing of what
-    /// is movable first. (Linux stops counting at 100,000 extents of a type, too.)
+    /// Makes the sums those of a `/proc/buddyinfo` that was read a moment before or after: what it
+    /// has more is movable, and what it has fewer is missing of what is movable first. (Linux stops
+    /// counting at 100,000 extents of a type, too.)
     pub fn matched_to(&mut self, free: &[u64]) {
         for (order, wanted) in free.iter().copied().enumerate() {
             let mut all = 0;

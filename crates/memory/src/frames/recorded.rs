@@ -106,7 +106,8 @@ pub(super) fn refuse_beyond(wanted: &[u64], most_order: u8) -> Result<(), StartE
     }
 }
 
-/// The frames of a pool by mobility, in regions so large that no free extent of one merges with one of another.
+/// The frames of a pool by mobility, in regions so large that no free extent of one merges with one
+/// of another.
 pub(super) struct Regions {
     /// The frames of each mobility.
     pub(super) of: [Runs; 3],
@@ -114,7 +115,8 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// Regions for what is to be free of each mobility, the others in the proportion of its pageblocks, at places that are drawn.
+    /// Regions for what is to be free of each mobility, the others in the proportion of its
+    /// pageblocks, at places that are drawn.
     pub(super) fn draw(
         frames: u64,
         most_order: u8,
@@ -172,10 +174,12 @@ impl Regions {
     }
 }
 
-/// How many frames surely have room for so many free extents of each order that do not merge, where the greatest order is that.
+/// How many frames surely have room for so many free extents of each order that do not merge, where
+/// the greatest order is that.
 ///
-/// Each extent needs its other half to be of something else. The halves that larger extents leave do for smaller ones, so that an order needs
-/// twice what is free of it, beside what is free of larger ones.
+/// Each extent needs its other half to be of something else. The halves that larger extents leave
+/// do for smaller ones, so that an order needs twice what is free of it, beside what is free of
+/// larger ones.
 pub fn room_for(free: &[u64], most_order: u8) -> u64 {
     let (mut larger, mut room) = (0_u64, 0_u64);
     for (order, free) in free.iter().enumerate().rev() {

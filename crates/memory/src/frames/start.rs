@@ -12,14 +12,18 @@ use super::{Buddy, Frame, MOST_FRAMES, MOST_ORDER, Pagetypeinfo, extents_of};
 pub enum Start {
     /// All of it is free.
     Empty,
-    /// Parts of it are occupied. What is occupied is grouped by what can be moved, in blocks at places drawn from a seed, as Linux groups it in pageblocks.
+    /// Parts of it are occupied. What is occupied is grouped by what can be moved, in blocks at
+    /// places drawn from a seed, as Linux groups it in pageblocks.
     Grouped {
-        /// How much of the pool is occupied, from 0 to 1. Met to the frame. With `fragmentation`, 0 is the least that it takes.
+        /// How much of the pool is occupied, from 0 to 1. Met to the frame. With `fragmentation`, 0
+        /// is the least that it takes.
         occupied: f64,
-        /// How much of the free memory lies in blocks that are wholly free, from 0 to 1 (Virtuoso's fragmentation). Met to within a block. Where it is not
-        /// said, blocks in which anything is occupied are half full, or fuller where all are in use.
+        /// How much of the free memory lies in blocks that are wholly free, from 0 to 1 (Virtuoso's
+        /// fragmentation). Met to within a block. Where it is not said, blocks in which anything is
+        /// occupied are half full, or fuller where all are in use.
         fragmentation: Option<f64>,
-        /// How many of the blocks in which anything is occupied are movable, from 0 to 1. All that is in such a block can be moved, and nothing of others.
+        /// How many of the blocks in which anything is occupied are movable, from 0 to 1. All that
+        /// is in such a block can be moved, and nothing of others.
         movable: f64,
         /// What the places are drawn from.
         seed: u64,
@@ -35,7 +39,8 @@ pub enum Start {
         /// What the places are drawn from.
         seed: u64,
     },
-    /// The same for each mobility, as `/proc/pagetypeinfo` counts. All that is in movable blocks can be moved, and nothing of others.
+    /// The same for each mobility, as `/proc/pagetypeinfo` counts. All that is in movable blocks
+    /// can be moved, and nothing of others.
     RecordedByType {
         /// What was counted.
         types: Pagetypeinfo,
@@ -124,7 +129,8 @@ pub enum StartError {
 }
 
 impl Start {
-    /// The layout of a pool of that many frames, with extents of at most that order and blocks of order 9: those of 2 MiB where frames have 4 KiB.
+    /// The layout of a pool of that many frames, with extents of at most that order and blocks of
+    /// order 9: those of 2 MiB where frames have 4 KiB.
     ///
     /// # Errors
     /// As [`Start::lay_out_in`].
@@ -132,7 +138,8 @@ impl Start {
         self.lay_out_in(frames, most_order, 9)
     }
 
-    /// The layout of a pool of that many frames, with extents of at most that order, in which memory is grouped in blocks of the order `block`.
+    /// The layout of a pool of that many frames, with extents of at most that order, in which
+    /// memory is grouped in blocks of the order `block`.
     ///
     /// # Errors
     /// Where a share is none, or what is asked for does not fit into the pool.

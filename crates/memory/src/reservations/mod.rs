@@ -82,7 +82,8 @@ impl<K: Key> Reservations<K> {
     fn enter(&mut self, reservation: Reservation<K>) -> ReservationId {
         let id = self.vacant.pop().unwrap_or_else(|| {
             if self.slots.len() == self.slots.capacity() {
-                // Not twice as many: with many reservations that would be much of the memory there is.
+                // Not twice as many: with many reservations that would be much of the memory there
+                // is.
                 self.slots.reserve_exact((self.slots.len() / 8).max(64));
             }
             self.slots.push(None);
@@ -114,7 +115,8 @@ impl<K: Key> Reservations<K> {
         reservation
     }
 
-    /// Bytes of the pointers from a piece of that level to its parts, where these are not base pages.
+    /// Bytes of the pointers from a piece of that level to its parts, where these are not base
+    /// pages.
     fn pointers(&self, level: usize) -> usize {
         match level {
             0 | 1 => 0,

@@ -153,7 +153,8 @@ impl AddressSpaces {
         }
     }
 
-    /// What the mappings say about any aligned piece of a space, seen from one of its pages, where base pages have the size `base`.
+    /// What the mappings say about any aligned piece of a space, seen from one of its pages, where
+    /// base pages have the size `base`.
     pub fn facts_of(&self, space: SpaceId, piece: Pages, page: u64, base: PageSize) -> Facts {
         let facts = |space: &Space| space.facts(piece, page, &self.files, base);
         match self.numbers.get(&space) {
@@ -168,7 +169,8 @@ impl AddressSpaces {
         self.spaces[*number].mappings.at(page).copied()
     }
 
-    /// The mappings of a range, each as the part of it that lies in the range. Pages past the end of a file are left out.
+    /// The mappings of a range, each as the part of it that lies in the range. Pages past the end
+    /// of a file are left out.
     pub fn mappings_in(&self, space: SpaceId, pages: Pages) -> Vec<Mapping> {
         let unknown;
         let space = match self.numbers.get(&space) {

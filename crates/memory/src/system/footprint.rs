@@ -2,7 +2,8 @@
 
 use super::{Piece, System};
 
-/// Bytes that an entry of a `BTreeMap` takes on average: its nodes are three quarters full, and each has a head.
+/// Bytes that an entry of a `BTreeMap` takes on average: its nodes are three quarters full, and
+/// each has a head.
 pub(super) const fn entry<K, V>() -> usize {
     (size_of::<K>() + size_of::<V>()) * 4 / 3 + 4
 }
@@ -11,7 +12,8 @@ pub(super) const fn entry<K, V>() -> usize {
 const NODE: usize = 160;
 
 impl System<'_> {
-    /// Bytes of memory that the model takes, to within some percent. It grows with the blocks and pages that a program touches.
+    /// Bytes of memory that the model takes, to within some percent. It grows with the blocks and
+    /// pages that a program touches.
     pub fn bytes(&self) -> usize {
         use super::{Frame, Place};
         let due = self.due.len() * entry::<(u64, Place, u64), ()>();

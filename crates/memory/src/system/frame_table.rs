@@ -216,7 +216,8 @@ impl FrameTable {
         self.entry_bytes + groups + made + files + others
     }
 
-    /// Lets the frames of a superpage take little memory. To be called after a change of all of them.
+    /// Lets the frames of a superpage take little memory. To be called after a change of all of
+    /// them.
     pub(crate) fn compact(&mut self, first: Frame, frames: u64) {
         let groups = first.0 as usize / GROUP..(first.0 + frames).div_ceil(ENTRIES) as usize;
         for group in self.groups.get_mut(groups).into_iter().flatten().flatten() {

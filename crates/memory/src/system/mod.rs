@@ -248,7 +248,8 @@ impl<'a> System<'a> {
         }
     }
 
-    /// How many accesses lie between two turns of the policy's daemon; `u64::MAX` where it has none.
+    /// How many accesses lie between two turns of the policy's daemon; `u64::MAX` where it has
+    /// none.
     pub const fn scan_period(&self) -> u64 {
         self.scan_period
     }

@@ -48,7 +48,8 @@ impl System<'_> {
         victim.is_some()
     }
 
-    /// The reservation that is broken for a piece of that level (Navarro 2002, on reservation lists), unless an experiment turned that order off.
+    /// The reservation that is broken for a piece of that level (Navarro 2002, on reservation
+    /// lists), unless an experiment turned that order off.
     fn victim(&self, level: usize) -> Option<ReservationId> {
         let without = self.needs.without;
         let levels = level..self.reservations.sizes().levels();

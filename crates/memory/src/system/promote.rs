@@ -51,8 +51,9 @@ impl System<'_> {
         }
     }
 
-    /// The program asks for superpages (`MADV_COLLAPSE`): pieces of 2 MiB in the range become one page each, whatever the
-    /// policy's settings say. Only a policy that obeys such requests does this.
+    /// The program asks for superpages (`MADV_COLLAPSE`): pieces of 2 MiB in the range become one
+    /// page each, whatever the policy's settings say. Only a policy that obeys such requests does
+    /// this.
     pub fn collapse(&mut self, spaces: &AddressSpaces, space: SpaceId, pages: crate::Pages) {
         let Some(level) = self.level_of(PageSize::SIZE_2M) else {
             return;
@@ -264,8 +265,9 @@ impl System<'_> {
         }
     }
 
-    /// A page has one bit that says whether it was stored to. Where it maps pages of a file, all of them have to be written back once one was
-    /// (Navarro 2002, on paging out dirty superpages). Digests say which base pages changed, where the policy has them.
+    /// A page has one bit that says whether it was stored to. Where it maps pages of a file, all of
+    /// them have to be written back once one was (Navarro 2002, on paging out dirty superpages).
+    /// Digests say which base pages changed, where the policy has them.
     pub(super) fn all_unsaved(&mut self, piece: Piece) {
         if self.needs.digests {
             self.take_digests(piece);
@@ -279,7 +281,8 @@ impl System<'_> {
         }
     }
 
-    /// Hashes all base pages of a superpage that is stored to for the first time: before the store, and when it is written back. Idle time is enough.
+    /// Hashes all base pages of a superpage that is stored to for the first time: before the store,
+    /// and when it is written back. Idle time is enough.
     fn take_digests(&mut self, piece: Piece) {
         let pages = self.pages(piece.level);
         if self.tables.counts(piece.first, pages).dirty <= 1 {

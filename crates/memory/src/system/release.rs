@@ -161,7 +161,8 @@ impl System<'_> {
         }
         if !self.is_kept(at, frame) {
             self.frames.unmap(frame, at);
-            // Clean pages of a file become inactive as soon as it is closed (Navarro 2002, on changes to the page daemon).
+            // Clean pages of a file become inactive as soon as it is closed (Navarro 2002, on
+            // changes to the page daemon).
             let list = if self.needs.without.closing {
                 List::Active
             } else {

@@ -3,7 +3,8 @@
 use super::{Place, System};
 use std::collections::BTreeMap;
 
-/// The moments at which a piece may become a superpage. Hosts number the references of a trace; the number of a reference is its moment.
+/// The moments at which a piece may become a superpage. Hosts number the references of a trace; the
+/// number of a reference is its moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     /// The first of them.
@@ -19,7 +20,8 @@ impl Span {
     }
 }
 
-/// Pieces by their first page and level, each with the spans in which it is to become a superpage or, where it is one, to be broken.
+/// Pieces by their first page and level, each with the spans in which it is to become a superpage
+/// or, where it is one, to be broken.
 ///
 /// The spans of one piece do not overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,8 @@ pub(crate) trait Entry: Copy + PartialEq {
     /// An entry that says nothing.
     const NONE: Self;
 
-    /// The entry that continues this one after so many entries. An entry that names no frame and no place continues as itself.
+    /// The entry that continues this one after so many entries. An entry that names no frame and no
+    /// place continues as itself.
     #[must_use]
     fn plus(self, entries: u64) -> Self;
 
@@ -22,8 +23,9 @@ pub(crate) trait Entry: Copy + PartialEq {
 
 /// A table of 512 entries.
 ///
-/// The rule `rule.plus(n)` gives entry n of each group that is not stored. The rule of a new table is [`Entry::NONE`], so that one entry takes
-/// one group. [`Sparse::compact`] finds the rule of a table that became a superpage, whose entries continue one another.
+/// The rule `rule.plus(n)` gives entry n of each group that is not stored. The rule of a new table
+/// is [`Entry::NONE`], so that one entry takes one group. [`Sparse::compact`] finds the rule of a
+/// table that became a superpage, whose entries continue one another.
 #[derive(Clone, Debug)]
 pub(crate) struct Sparse<T> {
     /// Which groups are stored: a bit for each.
@@ -64,7 +66,8 @@ impl<T: Entry> Sparse<T> {
         Some((self.present & ((1 << group) - 1)).count_ones() as usize)
     }
 
-    /// Replaces an entry. Answers the entry before, and how many bytes of memory the table took for the new one.
+    /// Replaces an entry. Answers the entry before, and how many bytes of memory the table took for
+    /// the new one.
     pub(crate) fn set(&mut self, at: usize, entry: T) -> (T, usize) {
         let number = at / GROUP % GROUPS;
         if let Some(position) = self.position(number) {
@@ -115,7 +118,8 @@ impl<T: Entry> Sparse<T> {
         }
     }
 
-    /// Looks for a rule that makes most groups superfluous, and drops these. Answers how many bytes of memory that freed.
+    /// Looks for a rule that makes most groups superfluous, and drops these. Answers how many bytes
+    /// of memory that freed.
     pub(crate) fn compact(&mut self) -> usize {
         let before = self.bytes();
         // A superpage of the whole table has a page that was referenced, at most, among these.

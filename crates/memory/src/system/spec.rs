@@ -21,7 +21,8 @@ pub struct Spec {
     pub files: Files,
     /// What things cost.
     pub costs: Costs,
-    /// How many accesses the program makes per second: the time scale of daemons, whose periods are given for [`NOMINAL_RATE`].
+    /// How many accesses the program makes per second: the time scale of daemons, whose periods are
+    /// given for [`NOMINAL_RATE`].
     pub rate: u64,
 }
 
@@ -56,7 +57,8 @@ pub struct Costs {
     pub disk: u64,
     /// What a promotion costs beside zeroing, copying and reading.
     pub promotion: u64,
-    /// What a promotion costs for each base page beside that: where hardware wants the entry of each written again.
+    /// What a promotion costs for each base page beside that: where hardware wants the entry of
+    /// each written again.
     pub promotion_page: u64,
     /// What a demotion costs.
     pub demotion: u64,
@@ -71,9 +73,10 @@ pub struct Costs {
 }
 
 impl Default for Costs {
-    /// Round figures of a processor of 3 GHz with a solid-state disk: a minor fault takes 0.5 microseconds beside zeroing, memory is zeroed at
-    /// 10, copied at 5 and hashed at 1.5 GB/s, a page comes from the disk in 100 microseconds, and breaking a superpage takes 6 (docs/book/src/memory.md). Charges take what they
-    /// took Romer (1995, section 8.1).
+    /// Round figures of a processor of 3 GHz with a solid-state disk: a minor fault takes 0.5
+    /// microseconds beside zeroing, memory is zeroed at 10, copied at 5 and hashed at 1.5 GB/s, a
+    /// page comes from the disk in 100 microseconds, and breaking a superpage takes 6
+    /// (docs/book/src/memory.md). Charges take what they took Romer (1995, section 8.1).
     fn default() -> Self {
         Self {
             fault: 1500,

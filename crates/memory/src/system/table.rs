@@ -199,7 +199,8 @@ impl Tables {
             }
             None => {
                 if self.chunks.len() == self.chunks.capacity() {
-                    // Not twice as many: with many chunks that would be most of the memory there is.
+                    // Not twice as many: with many chunks that would be most of the memory there
+                    // is.
                     self.chunks.reserve_exact((self.chunks.len() / 8).max(64));
                 }
                 self.chunks.push(chunk);
@@ -325,7 +326,8 @@ impl Tables {
         })
     }
 
-    /// Pages that a promotion filled until now and that were not referenced count as filled before ([`Pte::FILLED_BEFORE`]).
+    /// Pages that a promotion filled until now and that were not referenced count as filled before
+    /// ([`Pte::FILLED_BEFORE`]).
     pub(crate) fn note_filled(&mut self) {
         for chunk in self.index.values() {
             let ptes = &mut self.chunks[*chunk as usize].ptes;
@@ -339,7 +341,8 @@ impl Tables {
         }
     }
 
-    /// Lets a superpage, or what is left of one, take little memory. To be called after a change of all its pages.
+    /// Lets a superpage, or what is left of one, take little memory. To be called after a change of
+    /// all its pages.
     pub(crate) fn compact(&mut self, first: Place, pages: u64) {
         if pages < CHUNK {
             return;

@@ -14,8 +14,8 @@ fn start(occupied: f64, fragmentation: Option<f64>, movable: f64, seed: u64) -> 
     }
 }
 
-/// Asserts that what is free and what is occupied are the pool, each frame once. Returns how many frames are occupied, and how many of
-/// them can be moved.
+/// Asserts that what is free and what is occupied are the pool, each frame once. Returns how many
+/// frames are occupied, and how many of them can be moved.
 pub(crate) fn check(layout: &Layout) -> (u64, u64) {
     layout.buddy.check();
     let mut rest = Buddy::occupied(layout.buddy.frames(), layout.buddy.most_order());

@@ -96,8 +96,8 @@ fn holds(comparison: Comparison, values: &[Value; 2], age: u64) -> bool {
     comparison.holds(values[0].of(&view), values[1].of(&view))
 }
 
-/// The first age at which a comparison by order holds, where it does not hold from the start. Both sides are linear, so the comparison changes
-/// at most once, and the place is found by bisection.
+/// The first age at which a comparison by order holds, where it does not hold from the start. Both
+/// sides are linear, so the comparison changes at most once, and the place is found by bisection.
 fn first(comparison: Comparison, values: &[Value; 2]) -> Option<u64> {
     let (mut not_yet, mut already) = (0, MOST as u64);
     if holds(comparison, values, not_yet) || !holds(comparison, values, already) {

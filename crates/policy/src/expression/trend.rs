@@ -1,17 +1,20 @@
-//! Which way a value goes as a reservation grows older, whatever else there is to know of its block.
+//! Which way a value goes as a reservation grows older, whatever else there is to know of its
+//! block.
 
 use super::names::Quantity;
 use super::rule::Value;
 use super::tree::{Comparison, Product, Sum};
 
-/// The sign of a value, and which way it goes with age: -1, 0 or 1. `None` where that depends on the block.
+/// The sign of a value, and which way it goes with age: -1, 0 or 1. `None` where that depends on
+/// the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Trend {
     sign: Option<i8>,
     slope: Option<i8>,
 }
 
-/// Whether a comparison that holds can cease to hold with age, and one that does not hold never begins to.
+/// Whether a comparison that holds can cease to hold with age, and one that does not hold never
+/// begins to.
 pub(super) fn only_ceases(comparison: Comparison, values: &[Value; 2]) -> bool {
     let difference = of(&values[0]).plus(of(&values[1]).negative());
     match comparison {

@@ -9,7 +9,8 @@ use crate::{
 use alloc::boxed::Box;
 use alloc::string::String;
 
-/// What `without` may say: a mechanism that is turned off. The explanation of [`ENTRY`] says what happens then.
+/// What `without` may say: a mechanism that is turned off. The explanation of [`ENTRY`] says what
+/// happens then.
 const SWITCHES: &[&str] = &[
     NOTHING,
     "least-recent-victim",

@@ -13,7 +13,8 @@ pub(super) struct Control {
 
 impl Control {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        // Open for writing too: otherwise the pipe would end with each process that announces itself.
+        // Open for writing too: otherwise the pipe would end with each process that announces
+        // itself.
         let pipe = OpenOptions::new()
             .read(true)
             .write(true)

@@ -32,8 +32,9 @@ const LIFE: &str = "life";
 
 /// The folders and pipes of one recording. They are removed when this is dropped, in this order.
 ///
-/// A process takes a control pipe without a reader for that of a dead recorder, so the folder goes before the pipe is
-/// closed. [`Life`] looks for processes that are left once no further one can find the folder.
+/// A process takes a control pipe without a reader for that of a dead recorder, so the folder goes
+/// before the pipe is closed. [`Life`] looks for processes that are left once no further one can
+/// find the folder.
 pub(super) struct Workplace {
     /// Holds the tool; somewhere programs may be run from.
     tool: Scratch,

@@ -1,7 +1,8 @@
 //! The pipe whose end tells the processes of a recording that their recorder has died.
 //!
-//! The recorder keeps the pipe open for writing. Each process that runs under the tool keeps it open for reading, and has
-//! asked the kernel for SIGKILL when the last writer goes (`F_SETSIG`, in `recorder/valgrind/ring.c`).
+//! The recorder keeps the pipe open for writing. Each process that runs under the tool keeps it
+//! open for reading, and has asked the kernel for SIGKILL when the last writer goes (`F_SETSIG`, in
+//! `recorder/valgrind/ring.c`).
 
 #![allow(
     unsafe_code,
@@ -40,8 +41,9 @@ impl Life {
 }
 
 impl Drop for Life {
-    /// A recording that has ended leaves alone what its program forked and what was not followed: a daemon runs on. As long
-    /// as such a process lives, a keeper holds the writing end in place of the recorder.
+    /// A recording that has ended leaves alone what its program forked and what was not followed: a
+    /// daemon runs on. As long as such a process lives, a keeper holds the writing end in place of
+    /// the recorder.
     fn drop(&mut self) {
         self.both = None;
         let writer = self.writer.as_raw_fd();
@@ -54,7 +56,8 @@ impl Drop for Life {
     }
 }
 
-/// Waits, in milliseconds or without end (-1), until nobody has the pipe open for reading. Whether somebody still has.
+/// Waits, in milliseconds or without end (-1), until nobody has the pipe open for reading. Whether
+/// somebody still has.
 fn has_reader(writer: i32, wait: i32) -> bool {
     let mut asked = libc::pollfd {
         fd: writer,

@@ -50,9 +50,11 @@ pub(super) struct Process {
     heard: bool,
 }
 
-/// The longest that a program which pauses has references outside the file, and that a parent waits for a child's first chunk.
+/// The longest that a program which pauses has references outside the file, and that a parent waits
+/// for a child's first chunk.
 const SAFE_AFTER: Duration = Duration::from_secs(1);
-/// The longest that a program which runs has references outside the file: what a killed recorder loses.
+/// The longest that a program which runs has references outside the file: what a killed recorder
+/// loses.
 const UNWRITTEN: Duration = Duration::from_secs(2);
 
 impl Process {

@@ -1,4 +1,5 @@
-//! The program to record: where it is, whether Valgrind can run it, and why Valgrind may have made it fail.
+//! The program to record: where it is, whether Valgrind can run it, and why Valgrind may have made
+//! it fail.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -38,7 +39,8 @@ pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
 
 /// Refuses a program that Valgrind cannot run, and a script whose interpreter it cannot run.
 ///
-/// A file that cannot be read, or that is neither an ELF file nor a script, is left to Valgrind, which says why.
+/// A file that cannot be read, or that is neither an ELF file nor a script, is left to Valgrind,
+/// which says why.
 ///
 /// # Errors
 /// [`RecordError::CannotRun`].

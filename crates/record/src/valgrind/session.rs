@@ -45,14 +45,16 @@ pub struct Options {
 pub enum Clock {
     /// The real one: the program takes many times longer by it than without the recorder.
     Wall,
-    /// Clocks that count from an arbitrary start, and processor time, run by what the program executes.
+    /// Clocks that count from an arbitrary start, and processor time, run by what the program
+    /// executes.
     Program(u32),
     /// The date does too.
     Date(u32),
 }
 
 impl Clock {
-    /// Instructions in a microsecond unless told: what gzip and allocators reached on a processor of 3 GHz.
+    /// Instructions in a microsecond unless told: what gzip and allocators reached on a processor
+    /// of 3 GHz.
     pub const RATE: u32 = 3500;
 }
 

@@ -41,8 +41,9 @@ fn under_lackey(program: &Path, library: &Path, variable: &str) -> Vec<Visit> {
     all
 }
 
-/// Lackey's text, with one load for each locked read-modify-write. Lackey writes the load that Valgrind begins with, and
-/// then the compare-and-swap, which loads once more: ` L 1000,8` and ` M 1000,8`.
+/// Lackey's text, with one load for each locked read-modify-write. Lackey writes the load that
+/// Valgrind begins with, and then the compare-and-swap, which loads once more: ` L 1000,8` and ` M
+/// 1000,8`.
 fn one_load_each(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let is_kept = |at: usize| {

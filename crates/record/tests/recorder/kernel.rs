@@ -1,5 +1,5 @@
-//! What the kernel does for a program: memory that it populates, the time that it tells, and calls that Valgrind lacks;
-//! and the locked instructions, which Valgrind takes apart.
+//! What the kernel does for a program: memory that it populates, the time that it tells, and calls
+//! that Valgrind lacks; and the locked instructions, which Valgrind takes apart.
 
 use std::process::Command;
 
@@ -25,7 +25,8 @@ fn a_locked_instruction_is_one_load_and_one_store() {
     assert_eq!((counted.loads, counted.stores), (1000, 1000));
 }
 
-/// How many pages of each kind a recording of `programs/populated.c` populates on request, in order.
+/// How many pages of each kind a recording of `programs/populated.c` populates on request, in
+/// order.
 #[test]
 fn what_a_system_call_populates_is_told_by_page() {
     use KernelTouch::{AsMapped, Load, Store};
@@ -103,9 +104,10 @@ fn pages_move_and_leave_their_mapping() {
     }
 }
 
-/// What `programs/clocks.c` prints under a clock: milliseconds of execution by the monotonic clock, its coarse form, time
-/// since boot, processor time, the thread's, and the date; of a sleep; of a wait until a deadline; steps back; and whether
-/// the deadline was still the program's own after the wait.
+/// What `programs/clocks.c` prints under a clock: milliseconds of execution by the monotonic clock,
+/// its coarse form, time since boot, processor time, the thread's, and the date; of a sleep; of a
+/// wait until a deadline; steps back; and whether the deadline was still the program's own after
+/// the wait.
 fn times(clock: Clock) -> Option<Vec<i64>> {
     let place = folder();
     let program = compiled("clocks", &["-lpthread"], place.path())?;
@@ -120,7 +122,8 @@ fn times(clock: Clock) -> Option<Vec<i64>> {
     Some(numbers.collect::<Result<_, _>>().expect("numbers"))
 }
 
-/// The program executes some 60 million instructions: 600 ms by a clock of 100 to a microsecond, on any machine.
+/// The program executes some 60 million instructions: 600 ms by a clock of 100 to a microsecond, on
+/// any machine.
 #[test]
 fn the_programs_clock_runs_by_its_instructions() {
     if !can_record() {

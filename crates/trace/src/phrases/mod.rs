@@ -57,7 +57,8 @@ impl Effort {
         self.words += other.words;
     }
 
-    /// Codes and words that are read for each visit. Visits that repeat have few; visits at random have two.
+    /// Codes and words that are read for each visit. Visits that repeat have few; visits at random
+    /// have two.
     pub fn for_each_visit(&self) -> f64 {
         (self.codes + self.words) as f64 / self.visits.max(1) as f64
     }

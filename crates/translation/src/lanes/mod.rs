@@ -130,7 +130,8 @@ pub struct Tlbs {
 }
 
 impl Tlbs {
-    /// One empty TLB of that design. `None` where that lacks 4 KiB pages, or has other larger pages than 2 MiB.
+    /// One empty TLB of that design. `None` where that lacks 4 KiB pages, or has other larger pages
+    /// than 2 MiB.
     pub fn new(design: &Design) -> Option<Self> {
         let of_level = |level: usize| {
             (design.structures().iter()).filter(move |structure| structure.level == level)

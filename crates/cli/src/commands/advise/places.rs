@@ -41,7 +41,8 @@ pub(super) struct Pools {
     pub(super) files: Pool,
     /// Where private, writable mappings of files end, and which files these are.
     pub(super) data_ends: BTreeMap<u64, FileId>,
-    /// Anonymous mappings that go on where one of these ends: by the first byte, the byte behind the last, and the file. A loader maps `.bss` so.
+    /// Anonymous mappings that go on where one of these ends: by the first byte, the byte behind
+    /// the last, and the file. A loader maps `.bss` so.
     pub(super) static_data: BTreeMap<u64, (u64, FileId)>,
 }
 

@@ -24,7 +24,8 @@ pub(super) fn read(path: &Path) -> Result<Service, Failure> {
     read_from(path, |kind| kind.is_file() || kind.is_fifo())
 }
 
-/// What a file says that may have changed since it was first read. A pipe holds its rules once, and would make the service wait.
+/// What a file says that may have changed since it was first read. A pipe holds its rules once, and
+/// would make the service wait.
 ///
 /// # Errors
 /// As [`read`].

@@ -14,7 +14,8 @@ use super::account::{Counts, Totals};
 use super::finding::{Fate, Found};
 use crate::failure::Failure;
 
-/// The longest wait between two looks at a process in which nothing changes. Changes are noticed when processes are looked for.
+/// The longest wait between two looks at a process in which nothing changes. Changes are noticed
+/// when processes are looked for.
 const REST: Duration = Duration::from_secs(10);
 
 /// A process that is looked after, with what it starts.
@@ -146,7 +147,8 @@ impl Wards {
         }
     }
 
-    /// Has those looked at that have changed since they were last looked at, given every process that lives, in order.
+    /// Has those looked at that have changed since they were last looked at, given every process
+    /// that lives, in order.
     pub(super) fn wake(&mut self, living: &[(ProcessId, Vitals)], now: Instant) {
         let has_changed = |id: ProcessId, before: &Vitals| {
             let at = living.binary_search_by_key(&id, |(id, _)| *id);

@@ -163,7 +163,8 @@ fn user(uid: Option<u32>) -> String {
     )
 }
 
-/// The words of a command line with blanks between, or the name of the program in brackets where there are no words.
+/// The words of a command line with blanks between, or the name of the program in brackets where
+/// there are no words.
 fn command_line(words: &[String], name: &str) -> String {
     if words.is_empty() {
         format!("[{name}]")

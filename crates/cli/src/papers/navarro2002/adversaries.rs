@@ -144,7 +144,8 @@ fn costs(setting: &Setting) -> Result<Table, Failure> {
 
 /// How many entries of page tables promotions wrote.
 ///
-/// In these programs promotions fill and copy nothing, so their cycles are those of the promotions alone.
+/// In these programs promotions fill and copy nothing, so their cycles are those of the promotions
+/// alone.
 fn entries_written(result: &CellResult) -> u64 {
     let cycles = (result.memory.as_ref()).map_or(0, |memory| memory.promotion_cycles);
     cycles.saturating_sub(result.promotions * PROMOTION) / ENTRY

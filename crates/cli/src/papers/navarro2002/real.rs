@@ -125,7 +125,8 @@ fn compiled(folder: &Path) -> bool {
     is_here("cc") && command().is_ok_and(|status| status.success())
 }
 
-/// Puts the archive of the C library where the linker looks for it. Where there is none, it is said that the linker is left out.
+/// Puts the archive of the C library where the linker looks for it. Where there is none, it is said
+/// that the linker is left out.
 fn library(folder: &Path) -> bool {
     let found = Command::new("cc").arg("-print-file-name=libc.a").output();
     let path = found

@@ -1,4 +1,5 @@
-//! What the slides remark on by the way: zeroed frames, page colours, programs too small for a large superpage, and very large superpages.
+//! What the slides remark on by the way: zeroed frames, page colours, programs too small for a
+//! large superpage, and very large superpages.
 
 use super::setting::{BASE, IN_ORDER, MACHINE, MIB, PAGE, memory, plenty};
 use super::{none, percent, times};
@@ -38,7 +39,8 @@ fn replay(
     replay.generated(Generated::new(trace))
 }
 
-/// Draws one picture after the other: each in a buffer that is mapped for it and goes with it, out of textures that stay.
+/// Draws one picture after the other: each in a buffer that is mapped for it and goes with it, out
+/// of textures that stay.
 fn draws(scale: Scale) -> Saying {
     const BUFFER: u64 = 128 << 10;
     const TEXTURES: u64 = 512 << 10;
@@ -120,7 +122,8 @@ fn mesa(setting: &Setting) -> Result<Table, Failure> {
 /// Colours of the second-level cache: 4 MB, direct-mapped, indexed by physical addresses.
 const COLORS: u64 = 4 * MIB / PAGE;
 
-/// Half of the pages of a program go here and there, before another uses as many pages as there are colours.
+/// Half of the pages of a program go here and there, before another uses as many pages as there are
+/// colours.
 fn scattered() -> Saying {
     const PAGES: u64 = 3000;
     let mut random = SplitMix64::new(7);

@@ -17,14 +17,16 @@ pub(super) const IN_ORDER: u64 = 200_000;
 /// A page from anywhere on a disk, in 5 ms; chosen.
 pub(super) const ANYWHERE: u64 = 2_500_000;
 
-/// Writing the page table's entry of one base page, as this hardware wants at each promotion; chosen.
+/// Writing the page table's entry of one base page, as this hardware wants at each promotion;
+/// chosen.
 pub(super) const ENTRY: u64 = 100;
 /// A promotion beside that, and a demotion; chosen.
 pub(super) const PROMOTION: u64 = 1000;
 pub(super) const DEMOTION: u64 = 3000;
 
-/// What things cost at 500 MHz. All chosen: a fault is as much work as on other machines; a promotion is some work, and an entry to write for each base
-/// page; a demotion is as much; memory is zeroed at 500, copied at 250 and hashed at 50 MB/s.
+/// What things cost at 500 MHz. All chosen: a fault is as much work as on other machines; a
+/// promotion is some work, and an entry to write for each base page; a demotion is as much; memory
+/// is zeroed at 500, copied at 250 and hashed at 50 MB/s.
 fn costs(disk: u64) -> Costs {
     Costs {
         fault: 1500,

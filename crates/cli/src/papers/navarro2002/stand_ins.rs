@@ -1,4 +1,5 @@
-//! Stand-ins for programs that --full records where they are on the machine: a ray tracer, a linker and a solver of Connect-4.
+//! Stand-ins for programs that --full records where they are on the machine: a ray tracer, a linker
+//! and a solver of Connect-4.
 
 use broadleaf_trace::synth::SplitMix64;
 
@@ -7,7 +8,8 @@ use super::setting::{MIB, PAGE};
 use crate::papers::Scale;
 use crate::papers::generated::{sweep, touch};
 
-/// Rays through a tree of boxes: what is near the root is met by all rays, leaves lie anywhere; much is computed at each.
+/// Rays through a tree of boxes: what is near the root is met by all rays, leaves lie anywhere;
+/// much is computed at each.
 pub(super) const POVRAY: Program = Program {
     name: "povray",
     stands_for: "POV-Ray (stand-in)",
@@ -32,7 +34,8 @@ pub(super) const POVRAY: Program = Program {
     },
 };
 
-/// Objects are read in order, each symbol is looked up in a table, and what is linked is written in order.
+/// Objects are read in order, each symbol is looked up in a table, and what is linked is written in
+/// order.
 pub(super) const LINKER: Program = Program {
     name: "linker",
     stands_for: "Linker (stand-in)",
@@ -62,7 +65,8 @@ const fn objects(scale: Scale) -> u64 {
     }
 }
 
-/// Positions are looked up in a table by their hash; between two of them moves are tried on a board that is always near.
+/// Positions are looked up in a table by their hash; between two of them moves are tried on a board
+/// that is always near.
 pub(super) const CONNECT4: Program = Program {
     name: "c4",
     stands_for: "C4 (stand-in)",

@@ -1,4 +1,5 @@
-//! Section 6.1 and appendix B: how many times the cycles of the best choice a policy that waits can take.
+//! Section 6.1 and appendix B: how many times the cycles of the best choice a policy that waits can
+//! take.
 
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::synth::SplitMix64;

@@ -11,7 +11,8 @@ const EAGER: usize = 4;
 /// Bytes of a counter.
 const WORD: u64 = 4;
 
-/// Counters for each 8 MiB: of prefetch charges, `tlbcount`, of updates that were put off, and of capacity charges.
+/// Counters for each 8 MiB: of prefetch charges, `tlbcount`, of updates that were put off, and of
+/// capacity charges.
 fn counters() -> Option<[u64; 4]> {
     let ladder = Ladder::new(&ORDERS).ok()?;
     let largest = ladder.pages(ladder.largest());

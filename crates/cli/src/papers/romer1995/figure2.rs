@@ -37,7 +37,8 @@ fn contents(superpage: Option<Piece>) -> (Vec<String>, bool) {
     (all.to_vec(), hits)
 }
 
-/// The candidates that the last reference is charged to, as sets of pages: prefetch charges and capacity charges.
+/// The candidates that the last reference is charged to, as sets of pages: prefetch charges and
+/// capacity charges.
 fn charged() -> Option<[Vec<String>; 2]> {
     let ladder = Ladder::new(&[0, 1, 2, 3, 4]).ok()?;
     let tag = SpaceTag::default();

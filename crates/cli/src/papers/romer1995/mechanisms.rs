@@ -1,4 +1,5 @@
-//! One experiment for each mechanism: the policy with it, and the same policy with the mechanism turned off by a parameter.
+//! One experiment for each mechanism: the policy with it, and the same policy with the mechanism
+//! turned off by a parameter.
 
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::synth::SplitMix64;
@@ -40,7 +41,8 @@ fn bloat(result: &CellResult) -> u64 {
     result.resident_pages.saturating_sub(result.touched_pages)
 }
 
-/// The pages of pairs by turns, so often each; what lies alone evicts them in between. Each turn is one prefetch charge.
+/// The pages of pairs by turns, so often each; what lies alone evicts them in between. Each turn is
+/// one prefetch charge.
 fn pairs(pairs: u64, turns: u64) -> Vec<u64> {
     let turn = |pair: u64| {
         let evicting = (0..32).map(alone);

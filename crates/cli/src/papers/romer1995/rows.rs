@@ -39,7 +39,8 @@ pub(super) fn all_of(
     kernels.all(|run| run.and_then(&holds) == Some(true))
 }
 
-/// Claims that something holds of as many programs as in the paper, which has so many of ten. The claim agrees where at least three quarters of that part of ours do.
+/// Claims that something holds of as many programs as in the paper, which has so many of ten. The
+/// claim agrees where at least three quarters of that part of ours do.
 pub(super) fn claim_of<'t>(
     table: &'t mut Table,
     runs: &[Run],

@@ -1,4 +1,5 @@
-//! How results depend on thresholds, on batching, on the reset of capacity charges and on the activation limit.
+//! How results depend on thresholds, on batching, on the reset of capacity charges and on the
+//! activation limit.
 
 use super::figures::cycles;
 use super::none;

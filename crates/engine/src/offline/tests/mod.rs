@@ -99,7 +99,8 @@ impl Naive<'_> {
         }
     }
 
-    /// What the range does not cross stays as it is; what it crosses becomes pieces of the next smaller size.
+    /// What the range does not cross stays as it is; what it crosses becomes pieces of the next
+    /// smaller size.
     fn remove(&mut self, first: Place, pages: u64, gone: bool) {
         let range = (first, pages);
         loop {

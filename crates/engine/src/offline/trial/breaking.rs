@@ -6,7 +6,8 @@ use broadleaf_memory::system::Place;
 use std::collections::BTreeSet;
 
 impl Trial<'_> {
-    /// Translations of so many pages leave the TLB, and the pages go with them where they are `gone`.
+    /// Translations of so many pages leave the TLB, and the pages go with them where they are
+    /// `gone`.
     pub(super) fn removed(&mut self, first: Place, pages: u64, gone: bool) {
         let end = first.page.saturating_add(pages);
         let before = self.around(first);
@@ -43,7 +44,8 @@ impl Trial<'_> {
         }
     }
 
-    /// A superpage is broken by the policy's sizes: the parts that the range does not cross stay superpages (decision 0002, rule 16).
+    /// A superpage is broken by the policy's sizes: the parts that the range does not cross stay
+    /// superpages (decision 0002, rule 16).
     fn break_up(&mut self, (at, level): Piece, range: std::ops::Range<u64>, gone: bool) {
         let removed = self.active.remove(&at);
         let life = removed.and_then(|(_, unit)| self.units[unit as usize].life);
@@ -73,7 +75,8 @@ impl Trial<'_> {
         }
     }
 
-    /// The charges of a piece until now are misses that it would have spared. More are counted when it is covered again.
+    /// The charges of a piece until now are misses that it would have spared. More are counted when
+    /// it is covered again.
     pub(super) fn settle(&mut self, piece: Piece) {
         let Some(open) = self.open.remove(&piece) else {
             return;

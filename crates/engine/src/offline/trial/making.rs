@@ -16,7 +16,8 @@ impl Trial<'_> {
         }
     }
 
-    /// A chosen piece around a page becomes a superpage if it can. Every larger piece that could is noted. Answers whether one became a superpage.
+    /// A chosen piece around a page becomes a superpage if it can. Every larger piece that could is
+    /// noted. Answers whether one became a superpage.
     pub(super) fn chance(&mut self, number: u32, appraisal: &Appraisal) -> bool {
         let at = self.kept.numbers.place(number);
         let covered = |level: usize| appraisal.covered >> level & 1 != 0;
@@ -53,7 +54,8 @@ impl Trial<'_> {
             page: first.page + self.ladder.pages(level),
             ..first
         };
-        // The smaller superpages in it are none any more, and neither they nor others in it can be promoted.
+        // The smaller superpages in it are none any more, and neither they nor others in it can be
+        // promoted.
         let smaller: Vec<Place> = self.active.range(first..end).map(|(at, _)| *at).collect();
         for at in smaller {
             self.active.remove(&at);

@@ -31,11 +31,14 @@ pub(super) struct Found {
     pub(super) cost: u64,
     /// Walks, by level.
     pub(super) walks: Vec<u64>,
-    /// Lives in which a piece was no superpage, and lay in none, each with the misses that the superpage would have spared.
+    /// Lives in which a piece was no superpage, and lay in none, each with the misses that the
+    /// superpage would have spared.
     pub(super) spared: BTreeMap<LifeId, u64>,
-    /// The charges of each piece that is no superpage at the end: its level, prefetch charges and capacity charges; where all misses are counted.
+    /// The charges of each piece that is no superpage at the end: its level, prefetch charges and
+    /// capacity charges; where all misses are counted.
     pub(super) left: Vec<(usize, u64, u64)>,
-    /// The chosen lives in which a piece became a superpage, each with the misses in base pages that hit the superpage.
+    /// The chosen lives in which a piece became a superpage, each with the misses in base pages
+    /// that hit the superpage.
     pub(super) made: BTreeMap<LifeId, u64>,
 }
 
@@ -82,7 +85,8 @@ struct Trial<'a> {
     found: Found,
 }
 
-/// What a course comes to where pieces are superpages in their chosen lives, from the first fault or chance on.
+/// What a course comes to where pieces are superpages in their chosen lives, from the first fault
+/// or chance on.
 pub(super) fn trial(
     kept: &Kept,
     lives: &Lives,

@@ -1,4 +1,5 @@
-//! The HTTP server for metrics. No client can make it hold much memory, many threads or a place for long.
+//! The HTTP server for metrics. No client can make it hold much memory, many threads or a place for
+//! long.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -25,7 +26,8 @@ use crate::failure::Failure;
 pub(super) const REQUEST_BYTES: usize = 8 << 10;
 /// The time a client has to send its request and to read the response.
 pub(super) const CLIENT_TIME: Duration = Duration::from_secs(5);
-/// Bytes read and thrown away after a refusal. A client that still sends would otherwise lose the response to a reset.
+/// Bytes read and thrown away after a refusal. A client that still sends would otherwise lose the
+/// response to a reset.
 const THROWN_AWAY: u64 = 64 << 10;
 /// The wait after an error of `accept`, such as too many open files.
 const AFTER_AN_ERROR: Duration = Duration::from_millis(50);
@@ -72,7 +74,8 @@ impl Server {
     }
 }
 
-/// Accepts clients for ever. The newest client waits for a place, and those after it in the kernel's queue.
+/// Accepts clients for ever. The newest client waits for a place, and those after it in the
+/// kernel's queue.
 async fn serve(listener: std::net::TcpListener, text: &Text) {
     let Ok(listener) = TcpListener::from_std(listener) else {
         return;
@@ -136,7 +139,8 @@ fn respond(request: &Request<impl Body>, text: &Bytes) -> Response<Full<Bytes>> 
     response
 }
 
-/// Bytes of the request line and the headers. hyper looks at its limit between two reads only, so a request may exceed the limit by one read.
+/// Bytes of the request line and the headers. hyper looks at its limit between two reads only, so a
+/// request may exceed the limit by one read.
 fn head_bytes(request: &Request<impl Body>) -> usize {
     let uri = request.uri();
     let authority = uri

@@ -69,7 +69,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, look: Look) {
     );
     let head_lines = lines(&title, area.width);
     let foot_lines = lines(&keys(state), area.width);
-    // A message that needs several lines has them, as long as a few lines are left for the processes.
+    // A message that needs several lines has them, as long as a few lines are left for the
+    // processes.
     let room = area.height.saturating_sub(4).max(2) / 2;
     let height = |lines: &[Line<'_>]| Constraint::Length((lines.len() as u16).clamp(1, room));
     let [head, body, foot] =
@@ -165,7 +166,8 @@ fn processes(frame: &mut Frame<'_>, state: &State, look: Look, area: Rect) {
     frame.render_stateful_widget(table, area, &mut selection);
 }
 
-/// The columns that there is room for, as places in [`Order::ALL`]. A number that is cut is another number, so columns are left out instead.
+/// The columns that there is room for, as places in [`Order::ALL`]. A number that is cut is another
+/// number, so columns are left out instead.
 struct Columns {
     shown: Vec<usize>,
     /// Whether REACH and ADDED show shares as well.

@@ -135,7 +135,8 @@ impl State {
                 || process.id.pid.to_string().contains(&filter)
         };
         let mut shown: Vec<_> = self.processes.iter().filter(fits).collect();
-        // Large figures first; names and numbers in their order. Equal processes stay in the order of their numbers.
+        // Large figures first; names and numbers in their order. Equal processes stay in the order
+        // of their numbers.
         let by = |of: fn(&Listed) -> u64| move |process: &&Listed| Reverse(of(process));
         let foretold = |process: &Listed, of: fn(&PolicyForecast) -> u64| {
             Reverse(told(&process.report).map_or(0, of))

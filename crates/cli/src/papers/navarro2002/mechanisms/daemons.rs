@@ -1,4 +1,5 @@
-//! Traces that show the page daemon, its lists and the cache, and what becomes of superpages when memory is short.
+//! Traces that show the page daemon, its lists and the cache, and what becomes of superpages when
+//! memory is short.
 
 use super::{fills, stores};
 use crate::papers::generated::{
@@ -8,7 +9,8 @@ use crate::papers::navarro2002::setting::{MIB, PAGE};
 
 const GIANT: u64 = 4 * MIB;
 const LARGE: u64 = MIB / 2;
-/// Base pages each at twice its size from the next, mapped by themselves: too small for a reservation.
+/// Base pages each at twice its size from the next, mapped by themselves: too small for a
+/// reservation.
 const APART: u64 = 2 * PAGE;
 const A: u64 = 1 << 32;
 const B: u64 = 1 << 36;
@@ -34,7 +36,8 @@ fn files(count: u64) -> impl Iterator<Item = Said> + Send {
     (0..count).map(|number| file(number as u32, FILE))
 }
 
-/// A superpage of which an eighth is used, and a working set that fits beside that eighth and not beside all of it.
+/// A superpage of which an eighth is used, and a working set that fits beside that eighth and not
+/// beside all of it.
 pub(super) fn partly_used() -> Saying {
     const PAGES: u64 = 600;
     let rounds = (0..30).flat_map(|_| fills(A, LARGE).chain(stores(B, PAGES, APART)));
@@ -47,7 +50,8 @@ pub(super) fn partly_used() -> Saying {
     )
 }
 
-/// A superpage that short memory breaks, while closed files are there to be taken; when the memory is there again, all of its pages are used again.
+/// A superpage that short memory breaks, while closed files are there to be taken; when the memory
+/// is there again, all of its pages are used again.
 pub(super) fn used_again() -> Saying {
     const PAGES: u64 = 330;
     const COUNT: u64 = 38;
@@ -136,7 +140,8 @@ pub(super) fn files_closed() -> Saying {
     )
 }
 
-/// Closed files fill memory. A program uses one page of an object, for which there is no extent, and then all of another.
+/// Closed files fill memory. A program uses one page of an object, for which there is no extent,
+/// and then all of another.
 pub(super) fn extents_sought() -> Saying {
     let wanted = (0..10).flat_map(|number| {
         let (first, second) = (A + number * 4 * LARGE, A + (number * 4 + 2) * LARGE);

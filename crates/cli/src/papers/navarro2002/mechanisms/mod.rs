@@ -1,4 +1,5 @@
-//! Each mechanism of the system by itself: a small trace on which it matters, replayed with the mechanism and without it.
+//! Each mechanism of the system by itself: a small trace on which it matters, replayed with the
+//! mechanism and without it.
 
 mod daemons;
 mod reservations;

@@ -9,7 +9,8 @@ const GIANT: u64 = 4 * MIB;
 const LARGE: u64 = 512 * KIB;
 const SMALL: u64 = 64 * KIB;
 
-/// Where objects of a kind are mapped, each this far from the next, so that none can be reserved together with another.
+/// Where objects of a kind are mapped, each this far from the next, so that none can be reserved
+/// together with another.
 #[derive(Clone, Copy)]
 struct Objects {
     start: u64,
@@ -51,8 +52,8 @@ const SMALLS: Objects = Objects {
     count: 50,
 };
 
-/// Memory is all reserved when small objects want extents. Sparse objects were used first and rest, dense ones grow meanwhile; giants and the first parts of
-/// sparse objects fill at the end.
+/// Memory is all reserved when small objects want extents. Sparse objects were used first and rest,
+/// dense ones grow meanwhile; giants and the first parts of sparse objects fill at the end.
 pub(super) fn contended() -> Saying {
     let kinds = [SPARSE, GIANTS, DENSE, SMALLS];
     let mapped = kinds.into_iter().flat_map(Objects::mapped);
@@ -89,7 +90,8 @@ pub(super) fn after_small_ones() -> Saying {
     )
 }
 
-/// Arrays of which each fills small superpages alone, one that fills the largest, and one that is used here and there; then all is swept several times.
+/// Arrays of which each fills small superpages alone, one that fills the largest, and one that is
+/// used here and there; then all is swept several times.
 pub(super) fn filled() -> Saying {
     let arrays = Objects {
         start: 1 << 36,
