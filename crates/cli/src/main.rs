@@ -47,8 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Removes what commands left that were killed. A trace's own folder is swept where the trace is
-/// opened.
+/// Removes files that killed commands left. A trace's own folder is swept when the trace is opened.
 fn sweep() {
     broadleaf_record::scratch::sweep();
     output::sweep(std::path::Path::new("."));

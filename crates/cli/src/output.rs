@@ -163,7 +163,7 @@ pub(crate) fn refuse_input<'a>(
     Ok(())
 }
 
-/// Where a file can be written.
+/// The target of an output file.
 enum Place {
     /// A pipe, a device: it cannot be replaced, and is written to.
     Special(File),
@@ -171,7 +171,7 @@ enum Place {
     New(Claim),
 }
 
-/// Claims `path`, or opens what is no regular file.
+/// Claims `path`, or opens it if it is a pipe or a device.
 fn place(path: &Path, force: bool, access: Access) -> Result<Place, Refused> {
     let name = shown(path);
     let wrong = |why: &str| Refused::Impossible(Failure::Wrong(format!("{name}: {why}")));

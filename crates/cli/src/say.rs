@@ -1,23 +1,22 @@
-//! What a command says beside its result, on standard error.
+//! Messages of a command on standard error, beside its result.
 //!
-//! Standard error may be closed, full, or a pipe that nobody reads any more. The work goes on, and
-//! the exit status tells how it ended. `eprintln!` would panic, so `clippy.toml` forbids it.
+//! Standard error may be closed, full, or a pipe without a reader. The command continues, and its
+//! exit status reports success or failure. `eprintln!` would panic, so `clippy.toml` forbids it.
 
 use std::fmt::Display;
 use std::io::Write;
 
 use broadleaf_report::printable;
 
-/// Says `words` to the user, after the name of the command. Its lines hold nothing that a terminal
-/// would obey.
+/// Prints `words` after the name of the command. Control characters are escaped for terminals.
 pub(crate) fn say(words: impl Display) {
     text(&format!("broadleaf: {words}\n"));
 }
 
-/// Writes lines, as they are but for what a terminal would obey.
+/// Prints lines, with control characters escaped for terminals.
 pub(crate) fn text(lines: &str) {
     let lines: Vec<String> = lines.split('\n').map(printable).collect();
-    // Nobody is left to hear of a failure.
+    // There is no other stream on which to report a failure.
     let _ = std::io::stderr().write_all(lines.join("\n").as_bytes());
 }
 

@@ -1,4 +1,4 @@
-//! What a trace may ask of a command: its size and a limit that is told bound time and memory.
+//! Bounds on the time and the memory that a trace takes: by its size, and by limits of the user.
 
 mod support;
 

@@ -153,7 +153,7 @@ fn traces_are_their_owners_and_a_replaced_file_keeps_its_mode() {
     );
 }
 
-/// Whether a process has ended; nobody may have waited for it.
+/// Returns true if a process has ended, even if its parent has not waited for it.
 fn has_ended(pid: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {
         stat.rsplit_once(") ")
@@ -210,8 +210,7 @@ fn a_killed_recorder_leaves_the_old_file_no_process_and_no_temporary_file() {
     }
 }
 
-/// What a program forked and nobody followed outlives a recording that has ended, as it would
-/// without the recorder.
+/// A daemon that a program forked outlives the recording, as it would without the recorder.
 #[test]
 fn a_recording_that_ends_leaves_a_daemon_alone() {
     let folder = folder("claims-daemon");

@@ -1,5 +1,5 @@
-//! Traces and files that somebody else made: what they say is shown, and not obeyed; what they
-//! cannot mean is refused.
+//! Traces and files of other users. Control characters in them are escaped, and invalid content is
+//! refused.
 
 mod support;
 

@@ -283,7 +283,7 @@ fn pipes_do_as_files_do() {
     assert_eq!(fs::read(format!("{pipe}.bl")).unwrap(), whole);
 }
 
-/// A recording of so many updates at random pages, each told as it is.
+/// Records `updates` updates at random pages, without grouping them.
 fn random(folder: &std::path::Path, updates: u64) -> String {
     let text: String = broadleaf_trace::synth::updates(0x10_0000, 1 << 18, updates, 1)
         .map(|visit| format!(" M {:x},8\n", visit.unit << 12))

@@ -1,8 +1,8 @@
-//! What commands take that read a trace whose size says little of what it holds.
+//! Arguments of commands that read a trace whose size does not bound its number of accesses.
 
 use clap::Args;
 
-/// How much of a trace is read at most.
+/// Limits how much of a trace a command reads.
 #[derive(Debug, Args)]
 pub(crate) struct Bound {
     /// Read a recording that holds at most N accesses [default: 2^30, and 65536 more for each byte

@@ -88,8 +88,8 @@ pub(crate) struct Govern {
     #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = percent)]
     pub(crate) max_cpu: u32,
 
-    /// Maximum share of the time in which superpages are made, maximum time of one stall, or both
-    /// as 80%,5ms. The program may wait while a superpage is made
+    /// Maximum share of the time spent making superpages, maximum time of one stall, or both as
+    /// 80%,5ms. The program may wait while a superpage is made
     #[arg(long, value_name = "PERCENT|TIME", default_value = "80%", value_parser = str::parse::<StallLimit>)]
     pub(crate) max_stall: StallLimit,
 

@@ -26,19 +26,19 @@ pub(crate) struct Memory {
     #[arg(long, value_name = "TRACE", requires = "memory")]
     pub(crate) after: Vec<PathBuf>,
 
-    /// Share of memory that is occupied before the program begins
+    /// Occupy this share of memory before the program begins
     ///
-    /// Occupied memory is grouped by what can be moved in blocks of 2 MiB, as Linux groups it in
-    /// pageblocks. Without --fragmentation, blocks in which anything is occupied are half full:
-    /// --occupied 5% leaves 90% of the blocks free.
+    /// Occupied memory is grouped by mobility in blocks of 2 MiB, as Linux groups it in pageblocks.
+    /// Without --fragmentation, partly occupied blocks are half full: --occupied 5% leaves 90% of
+    /// the blocks free.
     #[arg(long, value_name = "PART", default_value = "0%", value_parser = part, requires = "memory")]
     pub(crate) occupied: f64,
 
-    /// Share of free memory that lies in free blocks of 2 MiB before the program begins: 100% is
-    /// not fragmented, 0% leaves no such block
+    /// Put this share of free memory in free blocks of 2 MiB before the program begins: 100% is not
+    /// fragmented, 0% leaves no such block
     ///
-    /// The rest of free memory lies in smaller pieces, beside what is occupied. Without --occupied,
-    /// one page in each broken block is occupied.
+    /// The rest of free memory lies in smaller pieces, in partly occupied blocks. Without
+    /// --occupied, one page in each broken block is occupied.
     #[arg(long, value_name = "SHARE", value_parser = part, requires = "memory")]
     pub(crate) fragmentation: Option<f64>,
 
@@ -64,7 +64,7 @@ pub(crate) struct Memory {
     )]
     pub(crate) buddyinfo: Option<PathBuf>,
 
-    /// Share of what is occupied that can be moved
+    /// Set the share of occupied memory that the kernel can move
     #[arg(long, value_name = "PART", default_value = "50%", value_parser = part, requires = "memory")]
     pub(crate) movable: f64,
 
@@ -91,19 +91,23 @@ pub(crate) struct Memory {
 
     /// Set how many accesses the program makes per second: 1e9/s, 2e8
     ///
-    /// Daemons such as khugepaged have a period in seconds. The rate makes accesses of it. Divide
-    /// the accesses that `broadleaf info` shows by the seconds that the program runs without a
-    /// recorder. A note says which daemon had no turn because the trace is shorter than its period.
+    /// Daemons such as khugepaged have a period in seconds. The rate converts the period to
+    /// accesses. Divide the accesses that `broadleaf info` shows by the seconds that the program
+    /// runs without a recorder. A note names each daemon that never ran because the trace is
+    /// shorter than its period.
     #[arg(long, value_name = "N/s", default_value = "1e9/s", value_parser = rate, requires = "memory")]
     pub(crate) rate: u64,
 
-    /// What things cost, in cycles, where it is not what they cost otherwise: disk=30000,fault=900
+    /// Override event costs, in cycles: disk=30000,fault=900
     /// [default:
     /// fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,promotion-page=0,demotion=18000,migration=3000,digest-kib=2000,prefetch=100,capacity=2470]
     ///
-    /// A fault beside what follows; zeroing a KiB, and copying one; a page read from the disk or written there; a promotion beside zeroing, copying and
-    /// reading; a demotion; moving a page out of the way beside copying it; charging a TLB miss, for policies that ask for that. What is not named keeps its default, which is a round figure of a
-    /// processor of 3 GHz with a solid-state disk.
+    /// fault: a page fault; zero-kib and copy-kib: zeroing or copying one KiB; disk: reading or
+    /// writing one page; promotion: a promotion, without zeroing, copying and reading;
+    /// promotion-page: each base page of a promotion; demotion: a demotion; migration: moving a
+    /// page out of the way, without copying it; digest-kib: hashing one KiB; prefetch and capacity:
+    /// charging a TLB miss, for policies that do so. The defaults are round figures for a processor
+    /// of 3 GHz with a solid-state disk.
     #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs, requires = "memory")]
     pub(crate) costs: Option<Costs>,
 }

@@ -6,18 +6,19 @@ use clap::Args;
 
 use crate::commands::offered;
 
-/// Do a paper's experiments again, and print its figures beside ours
+/// Repeat a paper's experiments, and print its figures beside ours
 ///
-/// Each experiment prints a table: the published figures, ours, and each claim of the paper with
-/// whether our figures agree with it. The last line says how many of all claims agree. Papers:
-/// navarro2002 (reservation-based superpages of several sizes: best case, each size alone,
-/// fragmented memory, a server beside a seeker of contiguity, adversaries, demotion), romer1995
-/// (superpages that TLB misses pay for: misses, time, memory and page sizes under each of its
-/// policies).
+/// Each experiment prints a table: the published figures, ours, and whether our figures agree with
+/// each claim of the paper. The last line counts the claims that agree. Papers: navarro2002
+/// (reservation-based superpages of several sizes: best case, each size alone, fragmented memory, a
+/// server beside a seeker of contiguity, adversaries, demotion), romer1995 (superpages that TLB
+/// misses pay for: misses, time, memory and page sizes under each of its policies).
 ///
-/// Counts are exact, speedups are estimates from them. Without --full, programs are reference streams made after the kernels of the paper's
-/// programs, in less memory, and all is done in less than two minutes. With it, memory and programs have the paper's sizes, and programs that stand on
-/// this machine (gcc, sqlite3, xz, python3; compress and ngspice for romer1995) are recorded and replayed as well, which takes much longer.
+/// Counts are exact, speedups are estimates from them. Without --full, programs are reference
+/// streams modelled on the kernels of the paper's programs, in less memory. This takes less than
+/// two minutes. With --full, memory and programs have the paper's sizes, which takes much longer.
+/// Installed programs (gcc, sqlite3, xz, python3; compress and ngspice for romer1995) are then
+/// recorded and replayed as well.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

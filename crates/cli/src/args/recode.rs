@@ -7,15 +7,18 @@ use clap::Args;
 
 use super::Bound;
 
-/// Write a recording anew in version 2 of the format, which is read several times as fast
+/// Convert a recording to version 2 of the format, which is read several times as fast
 ///
-/// `record` and `import` write version 1, which can be written while a program runs. Version 2 is made of it afterwards, and holds the same: every visit, every event
-/// and what the recording says about itself, so that every command answers the same, but for the hash of the file. Long recordings become larger, often by half. It pays for those
-/// that are compared often, above all on several machines. With --curve, with --memory and for `advise`, most of the time goes elsewhere. Where machines with the same
-/// first level are all that is asked for, `broadleaf reduce` is quicker still; a recoded trace can be reduced as well. The recording itself is left as it is.
+/// `record` and `import` write version 1, which can be written while a program runs. Version 2 is
+/// made from it afterwards. It holds the same visits, events and description of the recording, so
+/// every command prints the same, except for the hash of the file. Long recordings become larger,
+/// often by half. Version 2 pays for recordings that are compared often, above all on several
+/// machines. With --curve, with --memory and for `advise`, most of the time goes elsewhere. If all
+/// machines have the same first level, `broadleaf reduce` is quicker still; a recoded trace can be
+/// reduced as well. The recording itself is not changed.
 ///
-/// A recording whose visits hardly repeat, as of a program that accesses memory at random, would be
-/// read more slowly in version 2. It is refused.
+/// Some recordings hardly repeat visits, such as those of programs that access memory at random.
+/// They would be read more slowly in version 2, so they are refused.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -34,7 +37,7 @@ pub(crate) struct Recode {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Write version 2 even where it is read more slowly than the recording
+    /// Write version 2 even if it is read more slowly than the recording
     #[arg(long)]
     pub(crate) even_if_slower: bool,
 

@@ -8,15 +8,15 @@ use clap::{Args, ValueEnum};
 
 /// Record a program's memory references
 ///
-/// Runs a command and writes down every load and store that it makes, in exact order, with what
-/// happens to its mappings. The command has its own standard input and output. It runs 3 to 20
-/// times slower than without the recorder, and 20 to 45 times slower if it runs much different code
-/// for a short time, as compilers and interpreters do.
+/// Runs a command and records every load and store that it makes, in exact order, and every change
+/// to its mappings. The command keeps its standard input and output. It runs 3 to 20 times slower
+/// than without the recorder. Programs that run much different code for a short time, such as
+/// compilers and interpreters, run 20 to 45 times slower.
 ///
-/// The exit status is 0 if the recording is whole, whatever the command's own was; that is printed.
-/// The command ends when the recorder is killed. A recording that was cut short, by a signal, a
-/// full disk or a crash, can be read up to its last whole chunk (--keep-going): a killed recorder
-/// loses the last two seconds, a crash of the machine some seven.
+/// The exit status is 0 if the recording is complete; the command's own status is printed. The
+/// command ends when the recorder is killed. A recording that was cut short, by a signal, a full
+/// disk or a crash, can be read up to its last whole chunk (--keep-going): a killed recorder loses
+/// the last two seconds, a crash of the machine some seven.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -63,7 +63,7 @@ pub(crate) struct Record {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Which clock a recorded program sees.
+/// The clock that a recorded program sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ClockName {
     /// Elapsed and processor time follow the instructions that the program executes; the date is

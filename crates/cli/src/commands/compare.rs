@@ -156,7 +156,7 @@ fn render(
 pub(crate) struct Request<'a> {
     pub(crate) trace: &'a Path,
     pub(crate) keep_going: bool,
-    /// How many accesses are read at most; what the trace's size allows where `None`.
+    /// The maximum number of accesses to read; `None` derives a limit from the trace's size.
     pub(crate) max_accesses: Option<u64>,
     pub(crate) policies: AskedPolicies,
     pub(crate) machines: Vec<Machine>,

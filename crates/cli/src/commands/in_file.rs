@@ -8,20 +8,20 @@ use broadleaf_policy::ExpressionError;
 use crate::failure::Failure;
 use crate::output::shown;
 
-/// The text of a file.
+/// Reads a file as text.
 ///
 /// # Errors
-/// Where the file cannot be read or is not UTF-8, with the place.
+/// If the file cannot be read or is not UTF-8; the error names the place.
 pub(super) fn read(path: &Path) -> Result<String, Failure> {
     let name = shown(path);
     let bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, &error))?;
     utf8(&name, bytes)
 }
 
-/// The text that these bytes of a file are.
+/// Converts the bytes of the file `name` to text.
 ///
 /// # Errors
-/// Where they are not UTF-8, with the place.
+/// If the bytes are not UTF-8; the error names the place.
 pub(super) fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -132,7 +132,7 @@ pub(crate) fn limits(
     Ok(Some((limits, held)))
 }
 
-/// Whether memory is not to be empty at first.
+/// Returns true if an argument asks for memory that is not empty at first.
 fn says_how_it_begins(asked: &Memory) -> bool {
     let files = [&asked.buddyinfo, &asked.pagetypeinfo];
     asked.occupied > 0.0 || asked.fragmentation.is_some() || files.iter().any(|it| it.is_some())
@@ -204,7 +204,7 @@ fn start(asked: &Memory) -> Result<Start, Failure> {
     })
 }
 
-/// What a file of the kernel's says.
+/// Reads and parses a file that was copied from `/proc`.
 fn recorded<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Failure> {
     let text = in_file::read(path)?;
     parse(&text).map_err(|error| Failure::Wrong(format!("{}: {error}", shown(path))))

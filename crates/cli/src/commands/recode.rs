@@ -71,14 +71,14 @@ pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
     Ok(())
 }
 
-/// From so many codes and words for each visit on, version 2 is read more slowly than version 1.
+/// The number of codes and words per visit from which version 2 is read more slowly than version 1.
 /// Two million updates at random pages were measured under `pop-64`, of 4,096 pages (1.01: 0.7 of
 /// version 1's time), 20,000 pages (1.48: 1.8 times) and 262,144 pages (1.97: 1.8 times).
 const SLOWER: f64 = 1.15;
 /// Recordings of fewer visits are read in no time, whichever the version.
 const FEW: u64 = 1 << 20;
 
-/// Refuses to write what is read more slowly than the recording.
+/// Refuses to write version 2 if it would be read more slowly than the recording.
 fn refuse_slower(name: &str, effort: Effort) -> Result<(), Failure> {
     let each = effort.for_each_visit();
     if effort.visits < FEW || each < SLOWER {
@@ -126,8 +126,8 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Hands the parts of the trace to workers in turn, and writes what they make of them in the
-    /// same order. Answers how many accesses they have, and what reading them takes.
+    /// Hands the parts of the trace to the workers in turn, and writes the recoded parts in order.
+    /// Returns the number of accesses and the effort of reading the recoded trace.
     fn go<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,

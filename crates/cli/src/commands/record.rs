@@ -28,8 +28,8 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
             "a recording needs a file: standard output is the program's own",
         ));
     }
-    // Before the output is claimed: a program that is named by a path, and whatever files its
-    // arguments name.
+    // These are checked before the output is claimed: a program that is named by a path, and all
+    // files that its arguments name.
     let inputs = || options.command.iter().map(Path::new);
     let (path, output) = match &options.output {
         Some(path) => {
@@ -65,7 +65,7 @@ fn as_inherited(command: &mut Command) {
     inherit_closed_streams(command);
 }
 
-/// Records to `path`, with a bar if `bar` says so.
+/// Records to `path`, and shows a progress bar if `bar` is set.
 pub(crate) fn record(
     what: &Options,
     path: &Path,
@@ -104,7 +104,7 @@ fn record_to(
     Ok(finished)
 }
 
-/// What went wrong, and what is left of the recording.
+/// Converts an error to a message, which names the part of the recording that was kept.
 fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
     let name = shown(path);
     match error {
@@ -136,7 +136,7 @@ fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
     }
 }
 
-/// What can be read of a recording that failed, and where.
+/// Describes the readable part of a failed recording, with its path.
 fn left(kept: &Kept) -> String {
     let Some(path) = kept.at() else {
         return "; nothing of it was kept".to_owned();
@@ -187,8 +187,8 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// Claims `PROGRAM.bl` in this folder, or the first of `PROGRAM.1.bl`, `PROGRAM.2.bl` and so on
-/// that is free.
+/// Claims `PROGRAM.bl` in this folder, or the first free name of `PROGRAM.1.bl`, `PROGRAM.2.bl` and
+/// so on.
 fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     let program = Path::new(program).file_name().unwrap_or(program);
     let named = |number: u32| {
@@ -211,7 +211,7 @@ fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     ))
 }
 
-/// What a recording holds, if that is more than one process with one program.
+/// Describes the processes and programs of a recording, if it holds more than one of either.
 fn processes(processes: u32, programs: u32) -> String {
     let executed = format!("that executed {programs} programs");
     match (processes, programs) {

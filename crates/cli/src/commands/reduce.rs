@@ -41,8 +41,8 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
             "a reduced form is no text: give a file with -o, or a pipe",
         ));
     }
-    // The head has it, so that a reader sees at once whether this was made of the trace that stands
-    // beside it.
+    // The head holds the hash, so that a reader can check at once that this file was made from the
+    // trace beside it.
     let hash = File::open(&options.trace)
         .and_then(|mut file| hash(&mut file))
         .map_err(|error| Failure::reading(&name, &error))?;

@@ -1,16 +1,15 @@
-//! How much memory this process may still take.
+//! The memory that this process may still take.
 
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// Bytes that stay for what is not counted: buffers, stacks, and what the model grows by before it
-/// looks again.
+/// Bytes that are kept free for uncounted memory: buffers, stacks, and the model's growth between
+/// two checks.
 const KEPT: u64 = 128 << 20;
 
-/// Bytes of memory that the model of a replay may take: six tenths, since what the allocator loses
-/// between blocks is not counted, of the least of what the machine has, what the control groups of
-/// this process allow and what its limit of address space leaves. `None` where none of them is
-/// known.
+/// Returns the bytes of memory that the model of a replay may take. This is six tenths of the least
+/// of available memory, the control groups' limits and the limit of address space. The rest is for
+/// losses of the allocator, which are not counted. `None` if no limit is known.
 pub(crate) fn available() -> Option<u64> {
     let known = [machine(), control_groups(), address_space()];
     let least = known.into_iter().flatten().min()?;
@@ -22,7 +21,7 @@ fn machine() -> Option<u64> {
     kib_after(&text, "MemAvailable:")
 }
 
-/// What the group of this process and those around it leave (version 2:
+/// Returns the bytes left in the control group of this process and its ancestors (version 2:
 /// Documentation/admin-guide/cgroup-v2.rst, "memory.max").
 fn control_groups() -> Option<u64> {
     let text = read_to_string("/proc/self/cgroup").ok()?;

@@ -218,7 +218,7 @@ pub(crate) fn refuse_lacking(
     for policy in policies {
         let named = policy.needs().sizes;
         let is_named = matches!(named, Sizes::These(sizes) if sizes != 0);
-        // What the TLB lacks, such a kernel allocates all the same.
+        // A kernel that allocates sizes does so even if the TLB lacks them.
         if !is_named
             || policy.needs().allocates_sizes
             || machines.iter().any(|machine| has_some(named, machine))

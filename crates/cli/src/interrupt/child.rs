@@ -18,7 +18,7 @@ static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 static BEGUN: AtomicBool = AtomicBool::new(false);
 /// The child that was started last; 0 where there was none.
 static CHILD: AtomicU32 = AtomicU32::new(0);
-/// Whether this process stopped because its child did, and was not continued since.
+/// True if this process stopped because its child did, and was not continued since.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// A signal that another process sent may have been sent to the whole process group, and nothing tells. What ends by its own is not sent a second one, and
@@ -50,15 +50,16 @@ impl LeftToChild {
         Self(())
     }
 
-    /// To a child that is about to be started. Until [`LeftToChild::begun`] a signal that finds no child ends this process.
+    /// Passes signals on to a child that is about to be started. Until [`LeftToChild::begun`], a
+    /// signal that finds no child ends this process.
     ///
-    /// From here on every signal that can be caught is passed on, also those that this process was
-    /// started to ignore: the program may catch them. The child can be waited for even where this
-    /// process was started to ignore the ends of children.
+    /// From here on every signal that can be caught is passed on. This includes signals that this
+    /// process was started to ignore, since the program may catch them. The child can be waited for
+    /// even if this process was started to ignore the ends of children.
     pub(crate) fn awaiting() -> Self {
         if was_ignored(SIGCHLD) {
-            // A handler that does nothing. The child ignores the signal all the same. Without the
-            // handler, waiting says what is wrong.
+            // An empty handler. The child still ignores the signal. Without the handler, waiting
+            // for the child fails.
             let _ = signal_hook::flag::register(SIGCHLD, Arc::default());
         }
         if let Some(handle) = super::HANDLE.get() {
@@ -90,14 +91,14 @@ impl Drop for LeftToChild {
     }
 }
 
-/// Whether a signal can be caught, and is not about this process itself.
+/// Returns true if a signal can be caught and does not concern this process itself.
 fn can_be_passed_on(signal: i32) -> bool {
     !FORBIDDEN.contains(&signal)
         && !OF_C_LIBRARY.contains(&signal)
         && !matches!(signal, SIGBUS | SIGCHLD)
 }
 
-/// Whether the kernel sent a signal because of what this process itself did.
+/// Returns true if the kernel sent a signal because of an act of this process itself.
 pub(super) fn is_own(origin: &Origin) -> bool {
     matches!(origin.cause, Cause::Kernel | Cause::Unknown)
         && matches!(
@@ -112,7 +113,7 @@ pub(crate) fn stop_as_child() {
     // In an orphaned process group no shell could continue this process.
     if !is_orphaned() {
         STOPPED.store(true, Ordering::SeqCst);
-        // It may be continued at once, and there is nothing else to do then.
+        // The process may be continued at once, and a failure needs no handling.
         let _ = kill_process(getpid(), Signal::STOP);
     }
 }

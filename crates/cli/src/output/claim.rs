@@ -1,9 +1,9 @@
 //! The claim to a file's name, from the start of a command to its end.
 //!
-//! A claim is a file `.broadleaf-HASH` beside the place, HASH being that of the name, and a lock on
-//! it (`flock`). Two commands that are to write the same file meet in the same claim: the second is
-//! refused before it does anything. The kernel releases the lock of a command that dies; a claim
-//! that can be locked is an orphan, and the next command removes it.
+//! A claim is a file `.broadleaf-HASH` in the target's folder, named by the hash of the target's
+//! name, and a lock on this file (`flock`). Two commands that write the same file meet in the same
+//! claim: the second is refused before it does anything. The kernel releases the lock of a command
+//! that dies; a claim that can be locked is an orphan, and the next command removes it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -21,15 +21,15 @@ use crate::interrupt::Unfinished;
 const PREFIX: &str = ".broadleaf-";
 /// Hexadecimal digits of the hash.
 const DIGITS: usize = 16;
-/// How long another command's sweep may hold the lock of an orphan.
+/// The maximum time for which another command's sweep holds the lock of an orphan.
 const SWEEP: Duration = Duration::from_millis(100);
 
-/// Who may read a new file.
+/// The users who may read a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Its owner alone: a trace holds command lines.
     Owner,
-    /// Whoever the umask allows.
+    /// All users that the umask allows.
     Everyone,
 }
 
@@ -37,16 +37,16 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) file: File,
-    /// Where the file is: at first the claim's own path.
+    /// The path of the file: at first the claim's own path.
     at: PathBuf,
     target: PathBuf,
-    /// Whether a file has the target's name, which is to be replaced.
+    /// True if a file has the target's name and is to be replaced.
     replaces: bool,
     /// The lock on that file, unless this user cannot read it.
     _old: Option<File>,
     /// Removes the file if a signal ends the command.
     unfinished: Option<Unfinished>,
-    /// Whether what is at `at` is to stay when this is dropped.
+    /// True if dropping the claim keeps the file.
     keep: bool,
 }
 
@@ -120,7 +120,7 @@ impl Claim {
         Ok(claim)
     }
 
-    /// Whether a file has the target's name, which is to be replaced.
+    /// Returns true if a file has the target's name and is to be replaced.
     pub(super) const fn replaces(&self) -> bool {
         self.replaces
     }
@@ -130,7 +130,7 @@ impl Claim {
         &self.target
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub(super) fn at(&self) -> &Path {
         &self.at
     }
@@ -142,7 +142,7 @@ impl Claim {
         Ok(())
     }
 
-    /// Gives the file its name. What has the name is replaced, if that was claimed.
+    /// Renames the file to its target, and replaces an older file if that was claimed.
     pub(super) fn rename_to_target(&mut self) -> io::Result<()> {
         let target = self.target.clone();
         if !self.replaces() {
@@ -158,18 +158,19 @@ impl Claim {
         name.clone_into(&mut self.at);
     }
 
-    /// What the file holds by now is worth keeping, whatever happens.
+    /// Marks the file to be kept, even if the command fails later.
     pub(super) fn keep(&mut self) {
         self.keep = true;
         self.unfinished = None;
     }
 
-    /// Whether the file is to be kept.
+    /// Returns true if the file is to be kept.
     pub(super) const fn is_kept(&self) -> bool {
         self.keep
     }
 
-    /// Has the file under its name whatever happens to the machine, and keeps it.
+    /// Renames the file to its target so that the name survives a crash of the machine, and keeps
+    /// it.
     pub(super) fn settle(&mut self) -> io::Result<()> {
         self.file.sync_all()?;
         if self.at != self.target {
@@ -195,13 +196,13 @@ impl io::Write for Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if !self.keep {
-            // It may be gone already.
+            // The file may be gone already.
             drop(fs::remove_file(&self.at));
         }
     }
 }
 
-/// Says that a file is there.
+/// The error for a target that exists.
 pub(super) fn exists(name: &str) -> Failure {
     Failure::Wrong(format!("{name}: exists already; --force overwrites it"))
 }
@@ -283,7 +284,7 @@ fn remove_orphan(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this file is the one at `path`.
+/// Returns true if `path` names this file.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let there = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),

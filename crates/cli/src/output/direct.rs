@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::claim::{Access, Claim, Refused};
 use super::{Place, place, resolved};
 
-/// How often what was recorded goes to the disk: what a crash of the machine costs at most.
+/// The time between two syncs of a recording. A crash of the machine loses at most this much.
 const SYNC_EVERY: Duration = Duration::from_secs(5);
 
 /// When a file that exists is replaced.
@@ -22,7 +22,8 @@ pub(crate) enum Replace {
     WhenBegun,
 }
 
-/// A file that has its name from its head on, so that its content can be read whatever happens.
+/// A file that has its name as soon as its head is written, so that its content can be read after
+/// any failure.
 ///
 /// A file that holds no more than its head is removed when this is dropped.
 #[derive(Debug)]
@@ -41,12 +42,12 @@ enum To {
     Claimed(Claim),
 }
 
-/// Where the content of a [`Direct`] is, once there is some.
+/// The path of a [`Direct`]'s content, once there is some.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept(Arc<OnceLock<PathBuf>>);
 
 impl Kept {
-    /// Where something was kept.
+    /// The path of the kept content.
     pub(crate) fn at(&self) -> Option<&Path> {
         self.0.get().map(PathBuf::as_path)
     }
@@ -62,7 +63,7 @@ impl Direct {
     /// Claims `path` for a new file.
     ///
     /// # Errors
-    /// Where the name is taken and `force` is not given, or nothing can be written there.
+    /// If the name is taken and `force` is not given, or the file cannot be written.
     pub(crate) fn claim(
         path: &Path,
         force: bool,
@@ -98,16 +99,16 @@ impl Direct {
         self._syncing = Some(end);
         std::thread::spawn(move || {
             while ended.recv_timeout(SYNC_EVERY) == Err(RecvTimeoutError::Timeout) {
-                // The end syncs once more, and says what is wrong.
+                // The last sync reports errors.
                 drop(file.sync_data());
             }
         });
     }
 
-    /// Has the whole file on the disk and under its name.
+    /// Syncs the whole file and renames it to its target.
     ///
     /// # Errors
-    /// Where that fails. The content stays where [`Direct::kept`] says.
+    /// If a call fails. The content stays where [`Direct::kept`] says.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         match &mut self.to {
             To::Special(file) => file.flush(),
@@ -165,7 +166,7 @@ fn unfinished(target: &Path, number: u32) -> PathBuf {
 }
 
 impl Write for Direct {
-    /// What is written first is the head, in one piece; what follows are chunks.
+    /// Writes the head with the first call, in one piece, and chunks with later ones.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.has_head {
             self.begin()?;
@@ -236,7 +237,7 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let link = folder.path().join("link.bl");
         symlink("x.bl", &link).unwrap();
-        // What an earlier recording left stays, too.
+        // The file of an earlier unfinished recording stays, too.
         fs::write(folder.path().join("x.unfinished.bl"), "earlier").unwrap();
         let mut file = direct(&link, true, Replace::WhenWhole);
         let kept = file.kept();

@@ -1,5 +1,4 @@
-//! A claim of a paper: what it says, whether our figures agree, and the paper's magnitudes beside
-//! ours.
+//! A claim of a paper: its text, whether our figures agree, and the paper's magnitudes beside ours.
 
 use std::fmt::Write as _;
 
@@ -11,7 +10,7 @@ const FAR_APART: f64 = 1.5;
 /// A claim of a paper, and whether our figures agree with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
-    /// Whether our figures agree.
+    /// True if our figures agree.
     pub(crate) agrees: bool,
     /// The claim, as a sentence.
     pub(crate) text: String,
@@ -37,7 +36,7 @@ impl Claim {
         }
     }
 
-    /// Puts a number of the paper beside ours. Numbers that are far apart are marked as such.
+    /// Adds a number of the paper and ours. Numbers that are far apart are marked.
     pub(crate) fn number(
         &mut self,
         paper: f64,
@@ -53,7 +52,7 @@ impl Claim {
         self
     }
 
-    /// Puts words of the paper, where it gives no number, beside our figure.
+    /// Adds our figure and the paper's words, if the paper gives no number.
     pub(crate) fn words(&mut self, paper: &str, here: impl Into<String>) -> &mut Self {
         self.magnitudes.push(Magnitude {
             paper: paper.to_owned(),

@@ -1,6 +1,6 @@
-//! Experiments of papers, done again. Each experiment replays traces under policies, on machines
-//! and in memories, and returns a table: the published figures beside ours, and each claim of the
-//! paper with whether our figures agree with it.
+//! Experiments of papers, repeated. Each experiment replays traces under policies, on machines and
+//! in memories, and returns a table. The table holds the published figures, ours, and whether our
+//! figures agree with each claim of the paper.
 
 mod claim;
 mod generated;

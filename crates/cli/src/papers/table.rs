@@ -42,8 +42,8 @@ impl Table {
         self.bars.push(bar);
     }
 
-    /// Adds a claim of the paper and whether the figures agree with it. Magnitudes and a reason can
-    /// be added to what this returns.
+    /// Adds a claim of the paper and whether the figures agree with it. Returns the claim, which
+    /// takes magnitudes and a reason.
     pub(crate) fn direction(&mut self, agrees: bool, text: impl Into<String>) -> &mut Claim {
         self.claims.push_mut(Claim::new(agrees, text))
     }

@@ -1,5 +1,5 @@
-//! How many accesses a recording may hold for its size, so that a few bytes cannot keep a command
-//! busy for days.
+//! The number of accesses that a recording may hold for its size, so that a few bytes cannot keep a
+//! command busy for days.
 
 use broadleaf_trace::Totals;
 
@@ -11,12 +11,12 @@ const FREE: u64 = 1 << 30;
 /// each byte; a loop that touches nothing new has more.
 const PER_BYTE: u64 = 1 << 16;
 
-/// How many accesses may be read.
+/// A limit on the number of accesses to read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
-    /// What was asked for.
+    /// The limit that the user gave.
     most: Option<u64>,
-    /// What the parts say that were handed out.
+    /// The accesses of all parts that were handed out, by the parts' own counts.
     handed_out: u64,
 }
 
@@ -28,8 +28,8 @@ impl Bound {
         }
     }
 
-    /// Refuses a recording of that many bytes that says it holds so many accesses, or has made so
-    /// many of it.
+    /// Refuses a recording of `read` bytes if its `work`, claimed or decoded so far, exceeds the
+    /// limit.
     pub(super) fn check(&self, origin: &Origin, read: u64, work: u64) -> Result<(), ReadError> {
         let bytes = origin.size().unwrap_or(read);
         let most =
@@ -45,7 +45,7 @@ impl Bound {
         })
     }
 
-    /// The same, where a part is handed out that says what it comes to.
+    /// Adds the totals of a part that is handed out, and checks the sum.
     pub(super) fn hand_out(
         &mut self,
         origin: &Origin,
@@ -57,7 +57,7 @@ impl Bound {
     }
 }
 
-/// What takes time: accesses, and executions of blocks, which may have none.
+/// The work of reading a trace: its accesses, or executions of blocks, which may have none.
 pub(super) const fn work(totals: &Totals) -> u64 {
     let accesses = totals.accesses();
     if accesses > totals.executions {

@@ -1,4 +1,4 @@
-//! Where in a trace something stands that only its replay found wrong.
+//! The position of an event that turned out to be invalid during the replay.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::origin::Passes;
 use super::{Decoder, Reading, Trace, Whole};
 
 impl Trace {
-    /// How far the trace was read, in the unit in which a user finds the place again.
+    /// The position up to which the trace was read, in the unit that a user needs to find it.
     pub(crate) fn place(&self) -> String {
         match &self.decoder {
             Decoder::Recording(reader) => {
@@ -20,8 +20,8 @@ impl Trace {
     }
 }
 
-/// Where a trace first visits a base page, by reading the trace again. `None` if that cannot be
-/// found out.
+/// The position of a trace's first visit to a base page, found by reading the trace again. `None`
+/// if the position cannot be found.
 pub(crate) fn visit_of(name: &str, page: u64) -> Option<String> {
     let path = Path::new(name);
     if !path.is_file() {

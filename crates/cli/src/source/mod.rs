@@ -44,7 +44,7 @@ pub(crate) enum ReadError {
         "{name}: {error}: reduce the trace again, or remove this file to have the trace itself read"
     )]
     Reduced { name: String, error: TraceError },
-    /// It holds more accesses than are read of a file of its size.
+    /// The recording holds more accesses than a file of its size may.
     #[error(
         "{name}: holds {} accesses or more in {} bytes, and {} are read at most of so small a recording: --max-accesses {accesses} reads it",
         grouped(*accesses), grouped(*bytes), grouped(*most)
@@ -107,7 +107,7 @@ pub(crate) struct Reading {
     pub(crate) keep_going: bool,
     /// Instruction fetches are told where a recording has them.
     pub(crate) fetches: bool,
-    /// How many accesses are read at most; what its size allows where nothing is said.
+    /// The maximum number of accesses to read; `None` derives a limit from the file's size.
     pub(crate) max_accesses: Option<u64>,
 }
 
@@ -178,7 +178,7 @@ pub(crate) struct Trace {
 #[derive(Clone, Copy, Debug)]
 struct Holds {
     accesses: u64,
-    /// What takes time to read.
+    /// The work of reading the trace (see `bound::work`).
     work: u64,
     /// Whether that is all that was recorded, and not what is whole of it.
     is_all: bool,
@@ -580,8 +580,8 @@ fn decode(
     })
 }
 
-/// What stands in a file that begins so; an ending only says that a text is meant to be Lackey's.
-/// `None` where it is no trace.
+/// The kind of a file, by its first bytes; the ending `.lackey` marks Lackey text. `None` if the
+/// file is no trace.
 fn kind(path: &Path, start: &[u8]) -> Option<Kind> {
     let magic = &MAGIC[..MAGIC.len().min(start.len())];
     if start.starts_with(magic) {
@@ -594,7 +594,7 @@ fn kind(path: &Path, start: &[u8]) -> Option<Kind> {
     (is_named_so || lackey::looks_like_lackey(start)).then_some(Kind::Lackey)
 }
 
-/// The same of a file that was opened.
+/// The kind of an open file.
 fn kind_of(path: &Path, origin: &Origin) -> Result<Kind, Failure> {
     let found = kind(path, origin.start());
     found.ok_or_else(|| Failure::Wrong(origin::not_a_trace(origin.name(), origin.start())))

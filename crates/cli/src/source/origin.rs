@@ -83,8 +83,8 @@ impl Origin {
         if metadata.is_file() {
             return Self::of_file(name, file);
         }
-        // A named pipe or the like: it can be read once, so what has to be read again is copied.
-        // Its start says whether it is a trace: a device has no end.
+        // A named pipe or a device can be read once, so it is copied if it has to be read again.
+        // Its first bytes are checked before, because a device has no end.
         let mut start = Vec::new();
         (&file)
             .take(START)
@@ -198,12 +198,12 @@ impl Origin {
     }
 }
 
-/// Whether a file of that name that begins so is a trace, as far as its start says.
+/// Returns true if the first bytes and the name of a file are those of a trace.
 fn is_trace(path: &Path, start: &[u8]) -> bool {
     super::kind(path, start).is_some()
 }
 
-/// What a file that begins so is refused with.
+/// The message that refuses a file that is no trace.
 pub(super) fn not_a_trace(name: &str, start: &[u8]) -> String {
     if start.is_empty() {
         return format!("{name}: is empty, not a trace");

@@ -39,7 +39,7 @@ pub(super) struct Pools {
     pub(super) anonymous: Pool,
     /// Mappings of files.
     pub(super) files: Pool,
-    /// Where private, writable mappings of files end, and which files these are.
+    /// The ends of private, writable file mappings, with the files.
     pub(super) data_ends: BTreeMap<u64, FileId>,
     /// Anonymous mappings that go on where one of these ends: by the first byte, the byte behind
     /// the last, and the file. A loader maps `.bss` so.
@@ -208,7 +208,7 @@ mod tests {
         ] {
             assert_eq!(pools.static_data(byte), found, "{byte:#x}");
         }
-        // What takes the place of a file that went is none.
+        // Memory that is mapped over an unmapped file is no static data.
         pools.add(&Event::Unmap(range(0x10_0000, 0x60_0000)));
         pools.add(&map(0x10_2000, 0x1000, Backing::Anonymous));
         assert_eq!(pools.static_data(0x10_2000), None);

@@ -169,7 +169,7 @@ impl Default for Pages {
 }
 
 impl Pages {
-    /// Whether the page is new.
+    /// Adds a page. Returns true if the page is new.
     fn add(&mut self, space: SpaceId, page: u64) -> bool {
         let lately = &mut self.lately[page as usize % LATELY];
         let known = *lately == Some((space, page));

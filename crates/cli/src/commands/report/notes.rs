@@ -41,7 +41,7 @@ pub(crate) fn absent(pid: u32) -> String {
     }
 }
 
-/// Whether the `proc` at `/proc` hides the processes of others, by the lines of `mountinfo`.
+/// Returns true if the `proc` at `/proc` hides other users' processes, by the lines of `mountinfo`.
 fn hides_processes(mounts: &str) -> bool {
     let mut lines = mounts.lines();
     lines.any(|line| {

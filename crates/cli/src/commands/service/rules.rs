@@ -24,8 +24,8 @@ pub(super) fn read(path: &Path) -> Result<Service, Failure> {
     read_from(path, |kind| kind.is_file() || kind.is_fifo())
 }
 
-/// What a file says that may have changed since it was first read. A pipe holds its rules once, and
-/// would make the service wait.
+/// Reads the rules again, from a regular file only. A pipe holds its rules once, and reading it
+/// again would block the service.
 ///
 /// # Errors
 /// As [`read`].

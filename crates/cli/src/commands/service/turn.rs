@@ -20,7 +20,7 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 /// The time between two looks at the machine's memory while processes rest.
 const WATCH_EVERY: Duration = Duration::from_secs(1);
 
-/// What is done next.
+/// The next task of the service.
 #[derive(Clone, Copy)]
 enum Next {
     /// A look at the process at this place.
@@ -93,7 +93,7 @@ impl Turn {
         }
     }
 
-    /// What is due first, and when.
+    /// The task that is due first, and its time.
     fn next(&self) -> (Instant, Next) {
         let look = self.wards.next().map(|(due, at)| (due, Next::Look(at)));
         let others = [(self.find, Next::Find), (self.watch, Next::Watch)];

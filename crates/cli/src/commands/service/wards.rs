@@ -147,8 +147,8 @@ impl Wards {
         }
     }
 
-    /// Has those looked at that have changed since they were last looked at, given every process
-    /// that lives, in order.
+    /// Makes processes due that have changed since their last look. `living` are all live
+    /// processes, in order.
     pub(super) fn wake(&mut self, living: &[(ProcessId, Vitals)], now: Instant) {
         let has_changed = |id: ProcessId, before: &Vitals| {
             let at = living.binary_search_by_key(&id, |(id, _)| *id);
@@ -174,7 +174,7 @@ impl Wards {
         }
     }
 
-    /// What the machine looks like.
+    /// Reads the state of the machine.
     pub(super) fn machine(&mut self) -> MachineSeen {
         self.kernel.machine()
     }

@@ -74,10 +74,10 @@ fn stores(scale: Scale, every: usize) -> Saying {
     )
 }
 
-/// What superpages cost a program, in percent of what base pages take.
+/// The slowdown of a program under superpages, in percent of its time under base pages.
 struct Slowdown {
     all: f64,
-    /// Of it, what the hardware makes a promotion cost for each base page.
+    /// The part of `all` that writing page-table entries at promotions causes.
     hardware: f64,
 }
 
@@ -142,10 +142,10 @@ fn costs(setting: &Setting) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// How many entries of page tables promotions wrote.
+/// The number of page-table entries that promotions wrote.
 ///
-/// In these programs promotions fill and copy nothing, so their cycles are those of the promotions
-/// alone.
+/// In these programs promotions neither fill nor copy pages, so their cycles are those of the
+/// promotions alone.
 fn entries_written(result: &CellResult) -> u64 {
     let cycles = (result.memory.as_ref()).map_or(0, |memory| memory.promotion_cycles);
     cycles.saturating_sub(result.promotions * PROMOTION) / ENTRY

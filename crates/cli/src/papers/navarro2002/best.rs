@@ -86,7 +86,7 @@ pub(super) fn row(setting: &Setting, name: &str, trace: Generated) -> Result<Row
     of_outcome(setting, name, &replay.generated(trace)?)
 }
 
-/// Replays any trace of so many accesses.
+/// Replays any trace of `accesses` accesses.
 pub(super) fn replay<S: broadleaf_engine::Source>(
     setting: &Setting,
     name: &str,

@@ -114,7 +114,7 @@ fn one(setting: &Setting, real: &Real, work: &Path) -> Result<Row, Failure> {
 /// The solver of Connect-4.
 const CONNECT4: &str = include_str!("connect4.c");
 
-/// Compiles the solver of Connect-4. Where there is no compiler, it is said that it is left out.
+/// Compiles the solver of Connect-4. Without a compiler, a note says that the solver is left out.
 fn compiled(folder: &Path) -> bool {
     let command = || {
         Command::new("cc")
@@ -125,8 +125,8 @@ fn compiled(folder: &Path) -> bool {
     is_here("cc") && command().is_ok_and(|status| status.success())
 }
 
-/// Puts the archive of the C library where the linker looks for it. Where there is none, it is said
-/// that the linker is left out.
+/// Copies the archive of the C library for the linker. Without an archive, a note says that the
+/// linker is left out.
 fn library(folder: &Path) -> bool {
     let found = Command::new("cc").arg("-print-file-name=libc.a").output();
     let path = found

@@ -1,5 +1,5 @@
-//! What the slides remark on by the way: zeroed frames, page colours, programs too small for a
-//! large superpage, and very large superpages.
+//! The slides' remarks: zeroed frames, page colours, programs too small for a large superpage, and
+//! very large superpages.
 
 use super::setting::{BASE, IN_ORDER, MACHINE, MIB, PAGE, memory, plenty};
 use super::{none, percent, times};
@@ -39,8 +39,8 @@ fn replay(
     replay.generated(Generated::new(trace))
 }
 
-/// Draws one picture after the other: each in a buffer that is mapped for it and goes with it, out
-/// of textures that stay.
+/// Draws one picture after the other out of textures that stay mapped. Each picture has a buffer
+/// that is mapped for it and unmapped with it.
 fn draws(scale: Scale) -> Saying {
     const BUFFER: u64 = 128 << 10;
     const TEXTURES: u64 = 512 << 10;
@@ -140,7 +140,7 @@ fn scattered() -> Saying {
     )
 }
 
-/// How many pages of the array have the colour of another before them.
+/// The number of pages of the array that share their colour with a page before them.
 fn conflicts(frames: &[(broadleaf_engine::Place, u64)]) -> u64 {
     let colors = frames
         .iter()

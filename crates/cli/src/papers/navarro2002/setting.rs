@@ -20,12 +20,12 @@ pub(super) const ANYWHERE: u64 = 2_500_000;
 /// Writing the page table's entry of one base page, as this hardware wants at each promotion;
 /// chosen.
 pub(super) const ENTRY: u64 = 100;
-/// A promotion beside that, and a demotion; chosen.
+/// A promotion, without writing those entries, and a demotion; chosen.
 pub(super) const PROMOTION: u64 = 1000;
 pub(super) const DEMOTION: u64 = 3000;
 
-/// What things cost at 500 MHz. All chosen: a fault is as much work as on other machines; a
-/// promotion is some work, and an entry to write for each base page; a demotion is as much; memory
+/// Costs of events at 500 MHz, all chosen. A fault takes as many cycles as on other machines. A
+/// promotion has a fixed cost, and one for each base page's entry; a demotion costs as much. Memory
 /// is zeroed at 500, copied at 250 and hashed at 50 MB/s.
 fn costs(disk: u64) -> Costs {
     Costs {

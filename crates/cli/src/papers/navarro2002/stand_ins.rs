@@ -8,8 +8,8 @@ use super::setting::{MIB, PAGE};
 use crate::papers::Scale;
 use crate::papers::generated::{sweep, touch};
 
-/// Rays through a tree of boxes: what is near the root is met by all rays, leaves lie anywhere;
-/// much is computed at each.
+/// Traces rays through a tree of boxes. All rays visit the nodes near the root, leaves lie
+/// anywhere, and each node takes much computation.
 pub(super) const POVRAY: Program = Program {
     name: "povray",
     stands_for: "POV-Ray (stand-in)",
@@ -34,8 +34,7 @@ pub(super) const POVRAY: Program = Program {
     },
 };
 
-/// Objects are read in order, each symbol is looked up in a table, and what is linked is written in
-/// order.
+/// Reads objects in order, looks up each symbol in a table, and writes the linked program in order.
 pub(super) const LINKER: Program = Program {
     name: "linker",
     stands_for: "Linker (stand-in)",
@@ -65,8 +64,8 @@ const fn objects(scale: Scale) -> u64 {
     }
 }
 
-/// Positions are looked up in a table by their hash; between two of them moves are tried on a board
-/// that is always near.
+/// Looks up positions in a table by their hash. Between two positions, moves are tried on a small
+/// board.
 pub(super) const CONNECT4: Program = Program {
     name: "c4",
     stands_for: "C4 (stand-in)",

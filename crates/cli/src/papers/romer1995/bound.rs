@@ -15,7 +15,7 @@ const PROMOTION: f64 = 24_000.0;
 /// R: misses that cost as much as the promotion.
 const RATIO: f64 = PROMOTION / MISS;
 
-/// The factor that a threshold of so many thousandths of R never exceeds (appendix B).
+/// The factor that a threshold of `thousandths` thousandths of R never exceeds (appendix B).
 fn bound(thousandths: f64) -> f64 {
     let threshold = RATIO * thousandths / 1000.0;
     let stops = 1.0 + BOOKKEEPING / MISS + RATIO / threshold;
@@ -45,7 +45,7 @@ fn random(seed: u64, most: u64) -> Stream {
     Stream::of(pages.collect())
 }
 
-/// How many times the cycles of the better of promoting at the start and never a policy takes.
+/// The cycles under a policy over those of the better of promoting at the start and never.
 fn factor(stream: &Stream, policy: &str) -> Result<f64, Failure> {
     let outcome = replay(stream, one_entry()?, &[policy, "fixed-4k", "fixed-8k"])?;
     let cycles = |result: &CellResult| {

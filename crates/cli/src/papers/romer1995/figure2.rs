@@ -1,4 +1,4 @@
-//! Figure 2: which candidates one miss is charged to, and what the TLB holds with and without them.
+//! Figure 2: the candidates that one miss is charged to, and the TLB with and without them.
 
 use broadleaf_translation::SpaceTag;
 use broadleaf_translation::charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
@@ -9,7 +9,7 @@ use crate::papers::Table;
 const REFERENCES: [u64; 7] = [8, 1, 7, 6, 5, 0, 1];
 const ENTRIES: usize = 3;
 
-/// A page of so many base pages, by its first.
+/// A page: its first base page, and the number of its base pages.
 type Piece = (u64, u64);
 
 fn written((first, pages): Piece) -> String {
@@ -20,7 +20,7 @@ fn written((first, pages): Piece) -> String {
     }
 }
 
-/// What the TLB holds after each reference, the newest first, and whether the last reference hits.
+/// The content of the TLB after each reference, newest first, and whether the last reference hits.
 fn contents(superpage: Option<Piece>) -> (Vec<String>, bool) {
     let mut tlb: Vec<Piece> = Vec::new();
     let mut hits = false;

@@ -41,8 +41,8 @@ fn bloat(result: &CellResult) -> u64 {
     result.resident_pages.saturating_sub(result.touched_pages)
 }
 
-/// The pages of pairs by turns, so often each; what lies alone evicts them in between. Each turn is
-/// one prefetch charge.
+/// Visits each of `pairs` pairs of pages `turns` times. Pages that lie alone evict the pair between
+/// two turns. Each turn is one prefetch charge.
 fn pairs(pairs: u64, turns: u64) -> Vec<u64> {
     let turn = |pair: u64| {
         let evicting = (0..32).map(alone);
@@ -53,7 +53,7 @@ fn pairs(pairs: u64, turns: u64) -> Vec<u64> {
         .collect()
 }
 
-/// A working set of one page more than the TLB has entries, of which so many pairs are always used.
+/// A working set of one page more than the TLB has entries. `pairs` pairs of it are always used.
 fn one_too_many(pairs: u64) -> Vec<u64> {
     let hot = move || (0..2 * pairs).map(|page| page / 2 * 4096 + page % 2);
     (0..400)
@@ -151,7 +151,7 @@ fn figures(mechanism: &Mechanism, policies: [&str; 2]) -> Result<[u64; 2], Failu
     Ok([0, 1].map(|at| (mechanism.figure)(&outcome.results[at])))
 }
 
-/// Whether a mechanism leaves at most half.
+/// Returns true if a mechanism leaves at most half.
 const fn shows([with, without]: [u64; 2]) -> bool {
     without > 0 && 2 * with <= without
 }

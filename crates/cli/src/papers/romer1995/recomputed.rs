@@ -96,8 +96,8 @@ mod tests {
         assert!(least < exact && exact < most && most - least < 2.0);
     }
 
-    /// What the paper prints of all programs but spice follows from its tables 2 and 4; spice fits
-    /// a tenth of its misses.
+    /// The improvements that the paper prints follow from its tables 2 and 4, except for spice.
+    /// Those of spice follow with a tenth of its misses.
     #[test]
     fn the_printed_improvements_follow_from_the_other_tables() {
         for program in &PROGRAMS {

@@ -39,8 +39,8 @@ pub(super) fn all_of(
     kernels.all(|run| run.and_then(&holds) == Some(true))
 }
 
-/// Claims that something holds of as many programs as in the paper, which has so many of ten. The
-/// claim agrees where at least three quarters of that part of ours do.
+/// Adds a claim that holds for `paper` of the paper's ten programs. The claim agrees if our share
+/// of programs is at least three quarters of the paper's share.
 pub(super) fn claim_of<'t>(
     table: &'t mut Table,
     runs: &[Run],

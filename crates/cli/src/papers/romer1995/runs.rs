@@ -78,7 +78,7 @@ impl Run {
         })
     }
 
-    /// A kernel under these policies: what tables call each, and its name.
+    /// A kernel under these policies, given as pairs of the name in tables and the policy's name.
     pub(super) fn under_these(
         program: &'static str,
         policies: &[(&'static str, &'static str)],

@@ -1,5 +1,5 @@
-//! How results depend on thresholds, on batching, on the reset of capacity charges and on the
-//! activation limit.
+//! The effects of thresholds, of batching, of the reset of capacity charges and of the activation
+//! limit.
 
 use super::figures::cycles;
 use super::none;
@@ -13,7 +13,7 @@ use crate::papers::{Scale, Setting, Table};
 /// The kernels, of those whose runs are short.
 const KERNELS: [&str; 4] = ["compress", "nasa7-5", "nasa7-4", "gcc"];
 
-/// Policies: what the table calls each, and its name.
+/// Policies: pairs of the name in the table and the policy's name.
 const POLICIES: [(&str, &str); 11] = [
     ("4k", "4k"),
     ("0.031 R", "approx-online(prefetch=31)"),

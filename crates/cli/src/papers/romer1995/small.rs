@@ -10,7 +10,7 @@ use super::policies::memory;
 use crate::commands::names;
 use crate::failure::Failure;
 
-/// References to base pages, in order, each after so many instructions.
+/// References to base pages, in order, `instructions` instructions apart.
 pub(super) struct Stream {
     pub(super) pages: Vec<u64>,
     pub(super) instructions: u32,

@@ -8,7 +8,7 @@ use crate::papers::{Setting, Table};
 
 /// Why figures are apart where programs are.
 pub(super) const SHORT: &str = "the kernels stand for the paper's programs and are shorter, so that copying is won back later or not at all; --full has the paper's sizes";
-/// Why online loses here where it wins in the paper.
+/// The reason why online loses here and wins in the paper.
 const DEAR: &str = "each miss costs online 2,600 cycles by table 3; the paper's column online of table 5 fits about 1,540 cycles, and its programs run longer after the last promotion";
 
 fn hundreds(misses: u64) -> String {
@@ -197,7 +197,7 @@ pub(super) fn improvement(setting: &Setting, runs: &[Run]) -> Table {
         1,
     );
     let gains = |run: &Run| run.improvement(setting, "approx-online");
-    // Of ten programs in the paper's table 5.
+    // The counts are of the ten programs in the paper's table 5.
     for (policy, paper) in [
         ("16k", 10),
         ("64k", 10),

@@ -105,7 +105,7 @@ async fn answer(stream: TcpStream, text: Bytes) -> io::Result<()> {
         .half_close(true)
         .max_buf_size(REQUEST_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    // Whatever hyper refuses, it has answered.
+    // hyper has already answered a request that it refuses.
     let _ = (&mut connection).await;
     let mut stream = connection.into_parts().io.into_inner();
     stream.shutdown().await?;

@@ -35,7 +35,7 @@ fn status(server: &Server, request: &str) -> String {
     asked(server, request).0
 }
 
-/// A GET request of exactly so many bytes.
+/// Returns a GET request of exactly `bytes` bytes.
 fn request_of(bytes: usize) -> String {
     let (begin, end) = ("GET /metrics HTTP/1.1\r\nx: ", "\r\n\r\n");
     let filler = "x".repeat(bytes - begin.len() - end.len());

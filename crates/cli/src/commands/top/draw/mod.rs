@@ -170,12 +170,12 @@ fn processes(frame: &mut Frame<'_>, state: &State, look: Look, area: Rect) {
 /// number, so columns are left out instead.
 struct Columns {
     shown: Vec<usize>,
-    /// Whether REACH and ADDED show shares as well.
+    /// True if REACH and ADDED show shares as well.
     shares: bool,
 }
 
 impl Columns {
-    /// The least widths. The command has what is left.
+    /// The minimum widths of the columns. The command's column gets the remaining width.
     const WIDTHS: [u16; 8] = [8, 9, 10, 12, 12, 10, 10, 12];
     /// What a share takes beside its figure.
     const SHARE: u16 = 8;
@@ -196,7 +196,7 @@ impl Columns {
             }
             shown.retain(|at| *at != left_out);
         }
-        // A command line says more than a share, so it has room first.
+        // A command line matters more than a share, so it gets room first.
         let all = needed(&shown) + 2 * Self::SHARE + 2 * Self::WIDTHS[Self::COMMAND];
         Self {
             shares: shown.len() == Self::WIDTHS.len() && all <= width,

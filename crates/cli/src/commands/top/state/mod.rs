@@ -38,7 +38,7 @@ impl Order {
         (Self::Command, 'n', "COMMAND"),
     ];
 
-    /// Whether small values come first unless the order is reversed: those of names and numbers.
+    /// Returns true if small values come first unless the order is reversed: for names and numbers.
     pub(super) const fn is_ascending(self) -> bool {
         matches!(self, Self::Pid | Self::User | Self::Command)
     }
@@ -135,8 +135,7 @@ impl State {
                 || process.id.pid.to_string().contains(&filter)
         };
         let mut shown: Vec<_> = self.processes.iter().filter(fits).collect();
-        // Large figures first; names and numbers in their order. Equal processes stay in the order
-        // of their numbers.
+        // Large figures come first; names and numbers ascend. Equal processes are sorted by number.
         let by = |of: fn(&Listed) -> u64| move |process: &&Listed| Reverse(of(process));
         let foretold = |process: &Listed, of: fn(&PolicyForecast) -> u64| {
             Reverse(told(&process.report).map_or(0, of))

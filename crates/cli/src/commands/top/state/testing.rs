@@ -24,7 +24,7 @@ pub(in crate::commands::top) fn process(pid: u32, mebibytes: u64) -> ProcessRepo
     }
 }
 
-/// The same in the list, with a user and a command line.
+/// Returns a process as the list shows it, with a user and a command line.
 pub(in crate::commands::top) fn listed(pid: u32, mebibytes: u64) -> Listed {
     Listed {
         id: id(pid),

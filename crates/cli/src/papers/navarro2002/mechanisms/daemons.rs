@@ -1,4 +1,4 @@
-//! Traces that show the page daemon, its lists and the cache, and what becomes of superpages when
+//! Traces that show the page daemon, its lists and the cache, and the demotion of superpages when
 //! memory is short.
 
 use super::{fills, stores};
@@ -18,7 +18,7 @@ const FILES: u64 = 1 << 38;
 /// Bytes of a file: one superpage of the smallest size.
 const FILE: u64 = 64 << 10;
 
-/// Maps so many base pages that cannot become superpages.
+/// Maps `pages` base pages that cannot become superpages.
 fn map_apart(start: u64, pages: u64) -> impl Iterator<Item = Said> + Send {
     (0..pages).map(move |page| map(start + page * APART, PAGE))
 }
@@ -36,8 +36,8 @@ fn files(count: u64) -> impl Iterator<Item = Said> + Send {
     (0..count).map(|number| file(number as u32, FILE))
 }
 
-/// A superpage of which an eighth is used, and a working set that fits beside that eighth and not
-/// beside all of it.
+/// A superpage of which an eighth is used, and a working set that fits into memory only beside that
+/// eighth.
 pub(super) fn partly_used() -> Saying {
     const PAGES: u64 = 600;
     let rounds = (0..30).flat_map(|_| fills(A, LARGE).chain(stores(B, PAGES, APART)));
@@ -80,7 +80,7 @@ pub(super) fn page_tables() -> Saying {
             .into_iter()
             .chain(map_apart(filler, PAGES))
             .chain(stores(filler, PAGES, APART))
-            // The same page of a file each time: all that the mapping takes is a page table.
+            // Each mapping is of the same page of a file, so it takes only a page table.
             .chain([switch(2), map_file(mapped, PAGE, 1)])
             .chain(sweep(mapped, PAGE, 1, 0))
     });
@@ -99,7 +99,7 @@ pub(super) fn page_tables() -> Saying {
     )
 }
 
-/// So many files leave less than an extent of 512 KiB of 8 MiB.
+/// The number of files that leave less than an extent of 512 KiB of 8 MiB.
 const COUNT: u64 = 114;
 
 /// Files fill memory and are read again each time after an extent was asked for in vain.

@@ -1,5 +1,4 @@
-//! Each mechanism of the system by itself: a small trace on which it matters, replayed with the
-//! mechanism and without it.
+//! Each mechanism of the system alone: a small trace that needs it, replayed with and without it.
 
 mod daemons;
 mod reservations;
@@ -11,15 +10,15 @@ use crate::papers::replay::Replay;
 use crate::papers::{Claim, Setting, Table};
 use broadleaf_metrics::CellResult;
 
-/// A mechanism, and what shows it.
+/// A mechanism, and a trace and a measure that show it.
 struct Mechanism {
-    /// What the policy's parameter `without` calls it.
+    /// The mechanism's name in the policy's parameter `without`.
     name: &'static str,
-    /// What the slides say of it, as a claim.
+    /// The slides' claim about it.
     claim: &'static str,
-    /// What happens in the trace.
+    /// The events of the trace.
     trace: fn() -> Saying,
-    /// How much memory there is, in bytes.
+    /// The size of memory, in bytes.
     memory: u64,
     measure: Measure,
 }
@@ -27,7 +26,7 @@ struct Mechanism {
 /// A figure that the mechanism changes.
 struct Measure {
     name: &'static str,
-    /// Whether more of it is better.
+    /// True if a larger figure is better.
     more: bool,
     of: fn(&CellResult) -> u64,
 }
@@ -68,7 +67,7 @@ const READ: Measure = Measure {
     of: |result| (result.memory.as_ref()).map_or(0, |memory| memory.file_pages_read),
 };
 
-/// How many pages of a size stand at the end.
+/// The number of pages of a size at the end of the trace.
 fn pages_of(result: &CellResult, bytes: u64) -> u64 {
     let memory = result.memory.as_ref();
     let count = memory.and_then(|memory| memory.page_sizes.get(&bytes).copied());
@@ -183,7 +182,7 @@ const MECHANISMS: &[Mechanism] = &[
     },
 ];
 
-/// What a mechanism does to its measure.
+/// The measure with a mechanism and without it.
 struct Effect {
     with: u64,
     without: u64,
@@ -208,7 +207,7 @@ impl Mechanism {
         }
     }
 
-    /// Whether the mechanism makes the measure better, by a twentieth at least.
+    /// Claims that the mechanism improves the measure by at least a twentieth.
     fn claim(&self, effect: &Effect) -> Claim {
         let (less, more) = if self.measure.more {
             (effect.without, effect.with)
@@ -248,12 +247,12 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     Ok(vec![table])
 }
 
-/// A store to each of so many base pages from a place on, each this far from the next.
+/// Stores to `pages` base pages from `start` on, each `apart` bytes from the next.
 fn stores(start: u64, pages: u64, apart: u64) -> impl Iterator<Item = Said> + Send {
     (0..pages).map(move |page| touch(start + page * apart, 0, 1))
 }
 
-/// The same for pages that lie side by side.
+/// Stores to all base pages of `bytes` bytes from `start` on.
 fn fills(start: u64, bytes: u64) -> impl Iterator<Item = Said> + Send {
     stores(start, bytes / PAGE, PAGE)
 }

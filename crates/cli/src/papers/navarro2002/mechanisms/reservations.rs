@@ -9,8 +9,7 @@ const GIANT: u64 = 4 * MIB;
 const LARGE: u64 = 512 * KIB;
 const SMALL: u64 = 64 * KIB;
 
-/// Where objects of a kind are mapped, each this far from the next, so that none can be reserved
-/// together with another.
+/// Objects of one kind, mapped `apart` bytes from each other so that no reservation holds two.
 #[derive(Clone, Copy)]
 struct Objects {
     start: u64,
