@@ -141,7 +141,7 @@ pub(crate) fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>,
             stream.misplaced += 1;
             Vec::new()
         }
-        // What it makes resident was taken in before ([`Stream::populate`]).
+        // [`Stream::populate`] has already handled the pages that the event makes resident.
         Event::Populate { .. } => Vec::new(),
         // `exec` may fail; where it does not, the space ends or begins again by an event of its own.
         Event::Exec { .. }

@@ -311,7 +311,7 @@ fn has_room<E>(stream: &Stream, policies: usize, limit: usize) -> Result<(), Err
 /// Bytes of memory that a block takes under each policy.
 const STATE_BYTES: u64 = 24;
 
-/// Whether the model may take as much memory as it does.
+/// Returns an error if the model takes more memory than `limit`.
 fn has_bytes<E>(stream: &Stream, policies: usize, limit: Option<u64>) -> Result<(), Error<E>> {
     let blocks = stream.spaces.blocks();
     let needed = stream.bytes() + blocks as u64 * policies as u64 * STATE_BYTES;

@@ -35,7 +35,7 @@ pub struct Plan {
     curves: bool,
     ranges: bool,
     limits: Option<Box<Limits>>,
-    /// How memory stands at first under these limits.
+    /// The layouts of memory at the start, under these limits.
     layouts: Layouts,
     most_bytes: Option<u64>,
     interim: Vec<u64>,
@@ -92,10 +92,11 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// A plan of these policies, in the order in which their results are wanted, on these machines.
+    /// A plan of these policies on these machines, with results in the order of the policies.
     ///
     /// # Errors
-    /// Where there are none, or a machine lacks 4 KiB pages, or 2 MiB pages that a policy makes.
+    /// If there are no policies or machines, or a machine lacks 4 KiB pages, or 2 MiB pages that a
+    /// policy makes.
     pub fn new(policies: Vec<Box<dyn Policy>>, machines: Vec<Machine>) -> Result<Self, PlanError> {
         for machine in &machines {
             check_sizes(machine, &policies)?;
@@ -209,7 +210,7 @@ impl Plan {
 
     /// How many bytes of what matters of a trace are kept for a policy that chooses with foresight.
     pub(crate) fn most_course(&self) -> usize {
-        // The rest is for the choice among what was kept, and for memory itself.
+        // The rest is for choosing among the kept data, and for memory itself.
         let part = self.most_bytes.map_or(u64::MAX, |bytes| bytes / 4);
         let pairs = (self.policies.len() * self.machines.len()) as u64;
         let part = usize::try_from(part / pairs).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Pages that the kernel makes resident: what a `Populate` event touches.
+//! Pages that the kernel makes resident: the touches of a `Populate` event.
 
 use crate::batch::Incident;
 use crate::events::pages;

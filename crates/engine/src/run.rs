@@ -47,13 +47,13 @@ pub enum Error<E> {
          fewer at a time, or use a machine with more memory"
     )]
     NoRoom {
-        /// How many bytes it takes so far.
+        /// The bytes that the model takes so far.
         needed: u64,
-        /// How many it may.
+        /// The bytes that the model may take.
         limit: u64,
-        /// How many blocks the trace had reached.
+        /// The number of blocks that the trace had reached.
         blocks: usize,
-        /// How many policies were replayed at a time, each on each machine.
+        /// The number of policies replayed at a time, each on each machine.
         policies: usize,
     },
     /// What a pass kept for the next cannot be read.

@@ -22,7 +22,7 @@ pub(crate) enum Refused {
     Page(PageNumber),
     /// No number is left for another block.
     Block,
-    /// The model takes so many bytes of memory for so many blocks, and fewer may be used.
+    /// The model needs `needed` bytes of memory for `blocks` blocks, but may use `limit` bytes.
     Room {
         needed: u64,
         limit: u64,
@@ -30,8 +30,8 @@ pub(crate) enum Refused {
     },
 }
 
-/// Bytes of memory that each block takes once, whatever the policies: its place, its mapping, and
-/// what was referenced of it. Lists of them are half empty after they grew.
+/// Bytes of memory that each block takes once, under any number of policies: its index, its
+/// mapping, and its referenced pages. Lists of blocks are half empty after they grew.
 const BLOCK_BYTES: u64 = 800;
 
 /// How many recently used blocks are found without a search. A power of two.
@@ -264,8 +264,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Notes that the kernel touches a page: its block and what was known of it, unless the access
-    /// changes nothing. Nobody may look at the address spaces meanwhile.
+    /// Records that the kernel touches a page. Returns the page's block and its earlier history, or
+    /// `None` if the access changes nothing. Address spaces must not be read during the call.
     pub(crate) fn touch(
         &mut self,
         page: PageNumber,

@@ -309,8 +309,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// What each policy makes of a reference. Answers under which a superpage's translation has to
-    /// go.
+    /// Lets each policy decide about a reference. Returns the members whose superpage translation
+    /// needs a shootdown.
     fn decide(
         &mut self,
         incident: &mut Incident,

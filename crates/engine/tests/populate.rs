@@ -31,7 +31,8 @@ fn replayed(items: &Items, policy: &str, limited: bool) -> CellResult {
     outcome.expect("a replay").results.remove(0)
 }
 
-/// Each populated page is a fault and no access; the program's own reference of it faults no more.
+/// Each populated page is a fault and no access. The program's own reference to the page does not
+/// fault.
 #[test]
 fn a_populated_page_is_a_fault_and_no_reference() {
     let mut items = Items::new(Grain::Page);

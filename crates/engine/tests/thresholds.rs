@@ -121,8 +121,7 @@ fn a_store_that_faults_is_one_decision_point() {
     );
 }
 
-/// A file's last page counts as a whole page, however few bytes of it there are (decision 0001,
-/// rule 3).
+/// A file's partial last page counts as a whole page (decision 0001, rule 3).
 #[test]
 fn a_file_is_as_long_as_its_pages() {
     for (bytes, promotions) in [

@@ -36,7 +36,7 @@ fn one_mib() -> Items {
 
 const UNITS: &str = "linux(sizes=64k+2m)";
 
-/// Multi-size THP on x86-64: a fault brings 16 pages in, and the TLB holds each by itself.
+/// Multi-size THP on x86-64: a fault maps 16 pages, and the TLB holds each page separately.
 #[test]
 fn a_kernel_allocates_extents_that_the_tlb_does_not_know() {
     let outcome = within(&one_mib(), &["linux", UNITS], "skylake", Limits::none());

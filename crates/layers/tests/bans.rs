@@ -65,8 +65,7 @@ fn every_inner_crate_reads_the_one_list() {
     }
 }
 
-/// The command must not panic where a stream is closed. What the macros do when they are called is
-/// shown by the canary below.
+/// The command must not panic if a stream is closed. The canary below shows how the macros behave.
 #[test]
 fn the_command_prints_by_no_macro_that_panics() {
     let folder = root().join("crates/cli");

@@ -15,12 +15,12 @@ pub struct MemoryAsked {
     pub swap_bytes: Option<u64>,
     /// Where pages of files are at first: `disk` or `memory`.
     pub files: String,
-    /// How memory stood before the trace began: `empty`, `grouped`, `recorded` or `recorded by
+    /// The state of memory before the trace began: `empty`, `grouped`, `recorded` or `recorded by
     /// type`.
     pub start: String,
     /// Which part of it was occupied, where that was asked for.
     pub occupied: f64,
-    /// Which part of free memory lay in free blocks of 2 MiB, where that was asked for.
+    /// The share of free memory that lay in free blocks of 2 MiB, if the user set one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fragmentation: Option<f64>,
     /// Which part of what was occupied could be moved.
@@ -29,7 +29,7 @@ pub struct MemoryAsked {
     pub seed: u64,
     /// The traces that were replayed before in the same memory, in order.
     pub after: Vec<RanBefore>,
-    /// How many accesses the program was taken to make per second: the time scale of daemons.
+    /// The assumed number of accesses per second: the time scale of daemons.
     pub accesses_per_second: u64,
     /// What things cost, in cycles, by the names that `--costs` knows.
     pub costs: BTreeMap<String, u64>,
@@ -207,8 +207,8 @@ pub struct MemorySample {
     pub reserved_frames: u64,
     /// Frames that page tables take, with what is kept together with them.
     pub wired_frames: u64,
-    /// Frames with pages of files that nobody maps, those included that are free and can be found
-    /// again.
+    /// Frames with pages of files that no process maps, including free frames in which the pages
+    /// can be found again.
     pub file_cache_frames: u64,
     /// How many extents of each order could be given out.
     pub free_contiguity: BTreeMap<u8, u64>,

@@ -113,7 +113,7 @@ pub struct AdvisedMapping {
     pub start: u64,
     /// The byte behind the last.
     pub end: u64,
-    /// Path of the file, where it is a mapping of a file or static data, and the trace names that.
+    /// The path of the file, for mappings of files and static data, if the trace names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The file's byte that stands at the first byte of the range.
@@ -134,8 +134,8 @@ pub enum BackingName {
     Stack,
     /// Memory that processes share.
     SharedMemory,
-    /// A program's or library's static data that begins as zeroes (`.bss`): the file names it, and
-    /// holds none of it.
+    /// A program's or library's static data that begins as zeroes (`.bss`). A file is named for it,
+    /// but holds none of its content.
     StaticData,
     /// A file.
     File,

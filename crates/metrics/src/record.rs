@@ -43,21 +43,21 @@ pub struct CellResult {
     pub extra_disk_read_pages: u64,
     /// Clean pages in superpages that hold a dirty one.
     pub false_dirty_pages: u64,
-    /// Those of anonymous memory.
+    /// Clean pages of anonymous memory in superpages that hold a dirty one.
     pub false_dirty_pages_anonymous: u64,
-    /// Those of files.
+    /// Clean pages of files in superpages that hold a dirty one.
     pub false_dirty_pages_file: u64,
     /// Clean pages in superpages.
     pub clean_pages_in_superpages: u64,
-    /// Those of anonymous memory.
+    /// Clean pages of anonymous memory in superpages.
     pub clean_pages_in_superpages_anonymous: u64,
-    /// Those of files.
+    /// Clean pages of files in superpages.
     pub clean_pages_in_superpages_file: u64,
     /// Distinct base pages touched.
     pub touched_pages: u64,
-    /// Those of anonymous memory.
+    /// Distinct base pages of anonymous memory that were touched.
     pub touched_pages_anonymous: u64,
-    /// Those of files.
+    /// Distinct base pages of files that were touched.
     pub touched_pages_file: u64,
     /// Base-page frames held at the end.
     pub resident_pages: u64,
@@ -65,9 +65,9 @@ pub struct CellResult {
     pub peak_resident_pages: u64,
     /// Blocks ever touched.
     pub regions: u64,
-    /// Those of anonymous memory.
+    /// Blocks of anonymous memory ever touched.
     pub regions_anonymous: u64,
-    /// Those of files.
+    /// Blocks of files ever touched.
     pub regions_file: u64,
     /// How often the answer was "do not promote", by the reason's stable name.
     pub refusals: BTreeMap<String, u64>,

@@ -64,7 +64,7 @@ impl IndexFunction {
     /// Reads `va[15:12]`, `va[18:12] ^ va[25:19]`, `va[16]` (one bit) or `none`.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A sentence that describes the error.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim() == "none" {
             return Ok(Self::none());

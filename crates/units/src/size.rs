@@ -22,8 +22,8 @@ pub fn size(text: &str) -> Option<u64> {
     (number >= 0.0 && bytes < u64::MAX as f64).then_some(bytes as u64)
 }
 
-/// Whether a number of bytes without a unit is so small that a percentage is probably meant: 1 to
-/// 1000.
+/// Returns true if a number of bytes without a unit is so small, 1 to 1000, that it probably means
+/// a percentage.
 pub fn lacks_unit(text: &str, bytes: u64) -> bool {
     let is_bare = (text.trim_end()).ends_with(|last: char| last.is_ascii_digit());
     is_bare && (1..=1000).contains(&bytes)

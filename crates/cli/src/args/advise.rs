@@ -51,7 +51,7 @@ pub(crate) struct Advise {
     #[arg(long, value_name = "WHERE", default_value = "disk")]
     pub(crate) files: FilesAt,
 
-    /// What things cost, in cycles, where it is not what they cost otherwise, as for `compare --costs`
+    /// Override event costs, in cycles, as for `compare --costs`
     #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs)]
     pub(crate) costs: Option<Costs>,
 

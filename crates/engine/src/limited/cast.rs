@@ -67,10 +67,10 @@ impl<'a> Cast<'a> {
         Ok(Self { cells, stand_ins })
     }
 
-    /// Of followers, and of the policy to which faults are compared.
+    /// The cells of the followers, and of the policy to which faults are compared.
     ///
     /// # Errors
-    /// Where memory cannot be as the limits say.
+    /// If memory cannot be set up within the limits.
     pub(super) fn following(
         followers: &'a [Follower<'a>],
         plan: &'a Plan,

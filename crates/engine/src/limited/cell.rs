@@ -202,8 +202,7 @@ impl<'a> Cell<'a> {
             let (first, count) = self.system.base_pages(part.pages);
             for page in first..first + count {
                 let at = Place { space, page };
-                // Whether the page is resident differs among policies; the number of pages does
-                // not.
+                // Policies differ in the pages that are resident, but not in the number of pages.
                 self.moment += 1;
                 if self.system.look(at, part.store).is_none() {
                     self.change(at, time, part.store, stream);
@@ -368,8 +367,8 @@ impl<'a> Cell<'a> {
         changed
     }
 
-    /// A page missed: the pieces that a schedule promotes now are due, those around the page and
-    /// those whose span begins.
+    /// Makes pieces due at a miss of `page`: those around the page that the schedule promotes now,
+    /// and those whose span begins.
     fn foresee(&self, charged: &mut Charged<'_>, page: u64, level: usize) {
         let Some(schedule) = charged.schedule else {
             return;
@@ -397,7 +396,7 @@ impl<'a> Cell<'a> {
         charged.loaded(tag, self.system.base_page(page), level);
     }
 
-    /// The totals of its memory: at the end of what was replayed, or when memory was used up.
+    /// The totals of the cell's memory: at the end of the replay, or when memory was used up.
     pub(super) fn totals(&self, spaces: &AddressSpaces) -> Totals {
         match &self.totals_when_ended {
             Some(totals) => Totals::clone(totals),

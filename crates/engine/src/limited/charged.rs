@@ -20,7 +20,7 @@ pub(crate) struct Charged<'a> {
     each: u64,
     /// Cycles of bookkeeping so far.
     pub(crate) cycles: u64,
-    /// Whether charges outlast a promotion in larger pieces, and in all pieces.
+    /// True if prefetch charges outlast promotions (in a larger piece, or in any piece).
     keeps_prefetch: bool,
     keeps_capacity: bool,
     /// Nothing is charged before walks have taken that many cycles of a thousand instructions.
@@ -65,8 +65,8 @@ impl<'a> Charged<'a> {
         })
     }
 
-    /// For a policy that knows beforehand what it promotes at misses: nothing is charged, and
-    /// nothing is paid.
+    /// The charges of a policy that knows its promotions beforehand: nothing is charged, and
+    /// bookkeeping costs nothing.
     pub(crate) const fn scheduled(schedule: &'a Schedule) -> Self {
         Self {
             schedule: Some(schedule),

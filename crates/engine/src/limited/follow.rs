@@ -1,10 +1,10 @@
 //! OFFLINE follows another policy: it makes the same promotions, at the same times, without paying
-//! for what led to them.
+//! for the decisions that led to them.
 //!
-//! OFFLINE's own choice is greedy. Where a compared policy takes fewer cycles all the same, OFFLINE
-//! replays the schedule of that policy's promotions, so OFFLINE is never worse than any policy that
-//! it is compared with. The schedule says when which piece is promoted or broken by choice.
-//! Placement of frames and copying are as under the followed policy.
+//! OFFLINE's own choice is greedy. If a compared policy takes fewer cycles, OFFLINE replays the
+//! schedule of that policy's promotions. So OFFLINE is never worse than any policy that it is
+//! compared with. The schedule records when each piece is promoted or demoted by choice. Frames are
+//! placed and copied as under the followed policy.
 
 use super::cell::Cell;
 use super::choices::{cycles, few_of};

@@ -27,7 +27,7 @@ pub struct Limits {
     pub costs: Costs,
     /// Whether pages that instructions are fetched from are in this memory too, where a trace tells of them.
     pub code: bool,
-    /// How many accesses the program makes per second: the time scale of policies' daemons.
+    /// The accesses that the program makes per second: the time scale of policies' daemons.
     pub rate: u64,
 }
 
@@ -99,7 +99,7 @@ impl Limits {
         let most_order = most_order.min(MOST_ORDER);
         let start = layouts
             .of(frames, most_order, || {
-                // Linux groups memory in blocks of its huge page, whatever the base page.
+                // Linux groups memory in blocks of its huge page, for any base page size.
                 let block = PageSize::SIZE_2M.shift().saturating_sub(base.shift());
                 self.start.lay_out_in(frames, most_order, block)
             })

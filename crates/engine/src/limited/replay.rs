@@ -213,8 +213,8 @@ impl<'a, 'p> Replay<'a, 'p> {
         Ok(())
     }
 
-    /// Refuses to go on where the model takes more memory than it may. Called after each batch,
-    /// which adds little to what was there.
+    /// Returns an error if the model takes more memory than it may. Called after each batch, since
+    /// one batch adds little.
     fn refuse_more_than_may_be(&self) -> Result<(), Refused> {
         let Some(limit) = self.plan.most_bytes() else {
             return Ok(());

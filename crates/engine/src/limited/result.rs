@@ -14,7 +14,7 @@ use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, Tlbmcpi, TraceSu
 use broadleaf_policy::{Cycles, NOMINAL_RATE};
 use std::collections::BTreeMap;
 
-/// What a replay found; `best` is the cell of each pair of the plan.
+/// The outcome of a replay; `best` is the index of each pair's cell in the plan.
 pub(super) fn outcome(
     replayed: Replayed<'_>,
     best: &[usize],
@@ -135,8 +135,8 @@ pub(super) fn follow(
     }
 }
 
-/// Says how many times the cycles of the first policy with foresight on the same machine each
-/// policy takes, and where that policy is no bound.
+/// Compares each policy's cycles with those of the first policy with foresight on the same machine.
+/// A note names the policies for which that policy is no bound.
 pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &Limits) {
     let pairs: Vec<_> = plan.pairs().collect();
     let with_foresight = (pairs.iter()).find_map(|(policy, _)| Some((policy, few_of(*policy)?)));
@@ -177,8 +177,7 @@ pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &
     }
 }
 
-/// Those of a result's cycles that a policy with foresight has few of; `None` where memory was used
-/// up.
+/// The cycles of a result that a policy with foresight minimizes; `None` if memory was used up.
 fn cycles_of(result: &CellResult, which: Cycles) -> Option<u64> {
     let memory = result.memory.as_ref()?;
     let others = match which {

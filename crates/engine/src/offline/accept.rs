@@ -31,9 +31,9 @@ impl Offer {
             || best.net > 0 && self.spared * best.net * of >= best.spared * self.net * part
     }
 
-    /// The best first: those that cost nothing more, by what they gain; then by what is spared for
-    /// what is paid. Of equal ones the smaller piece, then the one of the lower space, then the one
-    /// at the lower address, then the earlier life.
+    /// Orders the best offer first: free offers by their gain, then the others by cycles spared per
+    /// cycle paid. Ties go to the smaller piece, the lower space, the lower address and the earlier
+    /// life.
     fn order(&self, other: &Self) -> Ordering {
         let by_worth = match (self.net <= 0, other.net <= 0) {
             (true, true) => other.gain().cmp(&self.gain()),
@@ -53,7 +53,7 @@ const NEAR: (i128, i128) = (3, 4);
 /// The prices of the chosen lives.
 pub(super) type Paid = BTreeMap<LifeId, i128>;
 
-/// All lives that are worth their price beside the chosen ones.
+/// All lives that are worth their price in addition to the chosen ones.
 fn offers(
     found: &Found,
     lives: &Lives,
@@ -79,8 +79,7 @@ fn offers(
         .collect()
 }
 
-/// The chosen lives that another takes the place of: those of smaller pieces in it that end with
-/// it.
+/// The chosen lives that `life` replaces: those of smaller pieces in its piece that end with it.
 fn replaced<'a>(
     lives: &'a Lives,
     setting: &Setting,

@@ -1,5 +1,5 @@
-//! Breaks that pieces have not recovered from: OFFLINE may promote a broken piece again where
-//! nothing of it faults.
+//! Demotions that pieces have not recovered from: OFFLINE may promote a broken piece again at a
+//! reference that does not fault.
 
 use broadleaf_memory::system::Place;
 use broadleaf_units::SpaceId;
@@ -50,7 +50,7 @@ impl Breaks {
         }
     }
 
-    /// Whether a reference to a page is the first chance of a broken piece that holds the page.
+    /// Returns true if a reference to a page is the first chance of a broken piece around the page.
     #[inline]
     pub(super) fn is_chance(&self, at: Place) -> bool {
         !self.by_piece.is_empty()

@@ -12,8 +12,8 @@ use super::trial::Found;
 
 /// The parts of a piece's pages that the trace must use.
 const USED: [(u64, u64); 2] = [(1, 1), (1, 2)];
-/// A superpage stays if its hits earn one part in so many of its price: what others save because of
-/// it is not counted to it.
+/// A superpage stays if its hits earn a quarter of its price. The hits do not include misses that
+/// other pages save thanks to the superpage.
 const EARNED: i128 = 4;
 
 /// For each size, and for each part of the pages that must be used, all lives of such pieces; where

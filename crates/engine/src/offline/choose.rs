@@ -24,7 +24,7 @@ pub(crate) struct Decision {
     pub(super) trials: u32,
     /// What each spares by range, where that is told.
     pub(super) ranges: Vec<Vec<ChosenRange>>,
-    /// The misses that each life would spare by itself.
+    /// The misses that each life alone would spare.
     pub(super) spared: BTreeMap<LifeId, u64>,
     pub(super) lives: Lives,
     /// The charges of pieces that are no superpages under the best choice: level, prefetch charges
@@ -120,8 +120,8 @@ fn follow(search: &mut Search<'_>, tried: &mut Try<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Tries pieces that may be worth something only together, and leaves out of them what does not
-/// earn its price. The search goes on from what is better than its best.
+/// Tries groups of pieces that may be worth their price only together, and removes pieces that do
+/// not earn theirs. The search continues from a group that is better than its best choice.
 fn look_for_joint_gains(
     search: &mut Search<'_>,
     kept: &Kept,
@@ -266,7 +266,7 @@ mod tests {
             pieces.collect::<Vec<_>>()
         };
         assert_eq!(pieces(&items), [(0, 2, 0), (2, 1, 1)]);
-        // It need not be promoted again.
+        // The piece need not be promoted again.
         assert_eq!(pieces(&both), [(0, 2, 0)]);
     }
 

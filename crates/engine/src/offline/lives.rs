@@ -1,9 +1,9 @@
 //! The lives of pieces: the times between which a piece can be a superpage without being broken.
 //!
-//! A life begins at the first fault in a piece at which one mapping covers it, and ends when the
-//! trace takes away something of the piece. Lives depend on the trace alone: whatever is promoted,
-//! the same events break it. OFFLINE chooses lives, so it may promote a piece late, and need not
-//! promote it again.
+//! A life begins at the first fault in a piece that one mapping covers, and ends when the trace
+//! removes a part of the piece. Lives depend on the trace alone: the same events break a piece
+//! under any choice of superpages. OFFLINE chooses lives, so it may promote a piece late, and need
+//! not promote it again.
 
 use super::Setting;
 use super::course::{Event, Kept};
@@ -22,7 +22,7 @@ pub(super) struct Life {
     pub(super) span: Span,
     /// Faults in the piece where there are no superpages.
     pub(super) faults: u64,
-    /// Cycles of filling a base page of it.
+    /// Cycles of filling one base page of the piece.
     pub(super) page_cycles: u64,
 }
 
@@ -113,15 +113,16 @@ impl Lives {
         self.get(life).span.holds(time).then_some(life)
     }
 
-    /// What the promotion of a piece in one of its lives costs, less the faults that it spares.
+    /// The price of promoting a piece in one of its lives, less the faults that the promotion
+    /// spares.
     pub(super) fn price(&self, setting: &Setting, life: LifeId) -> i128 {
         let life = self.get(life);
         setting.net_price(life.piece.1, life.page_cycles, life.faults)
     }
 }
 
-/// The open pieces that an event breaks: those that lie partly in the range and, where its pages
-/// are gone, those that lie in it as a whole.
+/// The open pieces that an event breaks: those partly in the range and, if `gone`, those wholly in
+/// it.
 pub(super) fn ended<T>(
     open: &BTreeMap<Piece, T>,
     ladder: &Ladder,

@@ -1,12 +1,16 @@
 //! OFFLINE of Romer 1995, section 7.1: the superpages that are worth their price to a policy that
-//! knows the whole trace, and when each begins.
+//! knows the whole trace, and the time at which each begins.
 //!
-//! A replay in base pages writes down what matters ([`recorder`]); that is tried with some superpages, which says what it costs and what each other piece would spare ([`trial`]);
-//! of these the ones that pay are added ([`accept`], [`search`]), and so on until nothing pays ([`choose`]).
+//! A replay in base pages records the course of the trace ([`recorder`]). A trial of this course
+//! with some superpages returns its cost and the misses that each other piece would spare
+//! ([`trial`]). The pieces that pay are added ([`accept`], [`search`]), until no piece pays
+//! ([`choose`]).
 //!
-//! What a piece would spare is counted for a TLB of as many entries as the machine's largest structure for base pages has, any of which holds any page, with exact LRU replacement. On such a
-//! machine it is exact for each piece by itself that is a superpage from the first use of its pages to their end. For one that becomes a superpage later or breaks, and on another machine, it is an
-//! estimate, and so is the choice; what is reported of it is replayed on the machine itself.
+//! The misses that a piece would spare are counted for a fully associative TLB with exact LRU
+//! replacement. It has as many entries as the machine's largest structure for base pages. On such a
+//! machine the count is exact for a single piece that is a superpage from the first use of its
+//! pages to their end. For a piece that becomes a superpage later or breaks, and on other machines,
+//! the count and the choice are estimates. Reported figures are replayed on the machine itself.
 
 mod accept;
 mod broken;
@@ -72,7 +76,8 @@ impl Setting {
         }
     }
 
-    /// What one promotion costs of the cycles that are to be few, less the `faults` that it spares.
+    /// The cycles that one promotion costs, of the kind to minimize, less the `faults` that it
+    /// spares.
     fn net_price(&self, level: usize, page_cycles: u64, faults: u64) -> i128 {
         let each = i128::from(self.price(level, page_cycles));
         match self.search.cycles {

@@ -132,7 +132,7 @@ impl Recorder {
         }
     }
 
-    /// Whether a page is among those used last, so that its next use hits.
+    /// Returns true if a page is among those used last, so that its next use hits.
     pub(super) fn holds(&mut self, at: Place) -> bool {
         let number = self.numbers.of(at);
         self.recency.holds(number)

@@ -1,4 +1,4 @@
-//! The order of trials: what is tried next, by what the trials so far found.
+//! The order of trials: the results of earlier trials determine the next one.
 
 use super::accept::{Offer, Paid, accept, add};
 use super::lives::{LifeId, Lives};
@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 /// The part of their promised gain that several lives must have together. Otherwise half of them
 /// are tried, since lives that spare the same misses are worth little together.
 const ENOUGH: (i128, i128) = (7, 8);
-/// Several lives are added at a time in at most so many trials. More would find little, and trials
-/// are what OFFLINE's time goes into.
+/// The maximum number of trials that add several lives at a time. More trials would find little,
+/// and OFFLINE spends its time in trials.
 const MOST_TRIALS: u32 = 64;
 
 /// A search for the superpages that are worth their price.
 pub(super) struct Search<'a> {
     setting: &'a Setting,
     lives: &'a Lives,
-    /// The best choice so far, what was paid for it, and its cost; `u64::MAX` before the first
+    /// The best choice so far, the prices paid for it, and its cost; `u64::MAX` before the first
     /// trial.
     pub(super) best: Chosen,
     pub(super) paid: Paid,
@@ -30,8 +30,8 @@ pub(super) struct Search<'a> {
     barred: BTreeSet<LifeId>,
     /// What the trial of the best found.
     pub(super) found: Found,
-    /// The misses that trials count. What pieces spare their own pages leads most of the way,
-    /// unless each step is to be the best.
+    /// The misses that trials count. The search first counts the misses that pieces spare their own
+    /// pages, unless each step must be the best.
     pub(super) charges: Spared,
     trials: u32,
 }
@@ -79,7 +79,7 @@ impl<'a> Search<'a> {
         (chosen, paid)
     }
 
-    /// Learns what the trial of a choice found.
+    /// Updates the search with the result of trying a choice.
     pub(super) fn learn(&mut self, tried: Chosen, found: Found) {
         if found.cost == self.cost && tried == self.best {
             self.found = found;
@@ -89,7 +89,8 @@ impl<'a> Search<'a> {
         let absent: BTreeSet<LifeId> = (tried.iter().map(|(.., life)| *life))
             .filter(|life| !found.made.contains_key(life))
             .collect();
-        // A life that was chosen before may be absent because of what is tried, and is not barred.
+        // A life that was chosen before may be absent because of the tried lives, and is not
+        // barred.
         let refused: Vec<LifeId> = (self.offers.iter().map(|offer| offer.life))
             .filter(|life| absent.contains(life))
             .collect();
@@ -98,7 +99,7 @@ impl<'a> Search<'a> {
         let enough = gained > 0 && gained * ENOUGH.1 >= promised * ENOUGH.0;
         match &self.offers[..] {
             [_, _, ..] if !enough && refused.is_empty() => {
-                // Together they spare less than each by itself: the better half may spare more.
+                // Together the lives spare less than each alone, so the better half may spare more.
                 let before = self.offers.len();
                 self.offers.truncate(before / 2);
                 return;
@@ -130,8 +131,8 @@ impl<'a> Search<'a> {
         self.look_around();
     }
 
-    /// Takes a choice that was found in another way, where it costs less than the best. Answers
-    /// whether it does.
+    /// Takes a choice from outside the search if it costs less than the best one. Returns true if
+    /// it does.
     pub(super) fn take(&mut self, tried: &Chosen, found: Found) -> bool {
         if found.cost >= self.cost {
             return false;
@@ -149,7 +150,7 @@ impl<'a> Search<'a> {
         true
     }
 
-    /// Looks for offers beside the best.
+    /// Computes the offers that extend the best choice.
     fn look_around(&mut self) {
         self.offers = accept(
             &self.found,

@@ -34,7 +34,7 @@ pub struct Choice {
     pub left: Vec<LeftCharges>,
 }
 
-/// What a piece was charged that is not worth being a superpage.
+/// The charges of a piece that is not worth being a superpage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeftCharges {
     /// The size of the piece.

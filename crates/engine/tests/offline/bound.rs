@@ -127,8 +127,7 @@ fn a_promotion_begins_late_where_breaks_come_first() {
     assert_eq!(choice.cycles, offline);
 }
 
-/// Where the rights of a page change and come back, nothing faults; a miss is a chance all the
-/// same.
+/// Changing the rights of a page and restoring them causes no fault, but the next miss is a chance.
 #[test]
 fn a_promotion_begins_at_a_miss_where_nothing_faults() {
     use broadleaf_trace::Protection;
@@ -154,7 +153,7 @@ fn a_promotion_begins_at_a_miss_where_nothing_faults() {
     assert!(offline * 5 < base, "{offline} {base}");
 }
 
-/// The trials, which are what OFFLINE's time goes into, do not grow with the number of breaks.
+/// The number of trials, in which OFFLINE spends its time, does not grow with the number of breaks.
 #[test]
 fn breaks_take_few_trials() {
     let trials = |breaks, advice| {
@@ -173,8 +172,8 @@ fn breaks_take_few_trials() {
     }
 }
 
-/// Three hot pairs and cold pages that together exceed the TLB by three entries: a superpage spares
-/// misses only beside the two others.
+/// Three hot pairs and cold pages that together exceed the TLB by three entries. A superpage spares
+/// misses only together with the two others.
 #[test]
 fn pieces_that_gain_only_together_are_found() {
     let hot: Vec<u64> = (0..3).flat_map(|pair| [pair * 64, pair * 64 + 1]).collect();

@@ -131,7 +131,7 @@ fn chosen_one_by_one_it_is_what_the_oracle_chooses() {
         };
         let expected = problem.greedy();
         let recording = stream.recording(*orders.last().expect("an order"));
-        // Each by itself: where they are compared, one may make the promotions of the other.
+        // Each policy runs alone: compared policies may replay each other's promotions.
         let [one, many] = ["offline(step=one)", "offline"]
             .map(|policy| replay(&recording, &[policy], machine(entries, &orders), kib));
         assert_eq!(layout(&one.choices[0]), expected.layout, "seed {seed}");

@@ -43,7 +43,7 @@ fn chosen(lives: &Lives, pieces: &[Piece]) -> Chosen {
         .collect()
 }
 
-/// Whether two ranges of pages meet.
+/// Returns true if two ranges of pages overlap.
 fn meets((at, pages): (Place, u64), (other, of): (Place, u64)) -> bool {
     at.space == other.space
         && at.page < other.page.saturating_add(of)
@@ -99,8 +99,8 @@ impl Naive<'_> {
         }
     }
 
-    /// What the range does not cross stays as it is; what it crosses becomes pieces of the next
-    /// smaller size.
+    /// Removes a range. A piece that the range partly covers becomes pieces of the next smaller
+    /// size.
     fn remove(&mut self, first: Place, pages: u64, gone: bool) {
         let range = (first, pages);
         loop {

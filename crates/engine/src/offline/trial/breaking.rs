@@ -1,4 +1,4 @@
-//! Breaks in a trial: what becomes of superpages when the trace takes pages or translations away.
+//! Breaks in a trial: superpages when the trace removes pages or translations.
 
 use super::super::lives::ended;
 use super::{Piece, Trial};
@@ -6,8 +6,7 @@ use broadleaf_memory::system::Place;
 use std::collections::BTreeSet;
 
 impl Trial<'_> {
-    /// Translations of so many pages leave the TLB, and the pages go with them where they are
-    /// `gone`.
+    /// Removes the translations of `pages` pages from the TLB, and the pages as well if `gone`.
     pub(super) fn removed(&mut self, first: Place, pages: u64, gone: bool) {
         let end = first.page.saturating_add(pages);
         let before = self.around(first);
@@ -75,8 +74,8 @@ impl Trial<'_> {
         }
     }
 
-    /// The charges of a piece until now are misses that it would have spared. More are counted when
-    /// it is covered again.
+    /// Counts the charges of a piece until now as misses that it would have spared. Counting
+    /// resumes when the piece is covered again.
     pub(super) fn settle(&mut self, piece: Piece) {
         let Some(open) = self.open.remove(&piece) else {
             return;

@@ -1,4 +1,4 @@
-//! Promotions in a trial: what becomes a superpage at a fault or a chance.
+//! Promotions in a trial: pieces that become superpages at a fault or a chance.
 
 use super::{Open, Piece, Trial};
 use crate::offline::lives::LifeId;

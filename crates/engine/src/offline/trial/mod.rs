@@ -1,4 +1,4 @@
-//! A course under chosen superpages: what it costs, and what other superpages would spare.
+//! A course under chosen superpages: its cost, and the misses that other superpages would spare.
 
 mod breaking;
 mod making;
@@ -37,8 +37,8 @@ pub(super) struct Found {
     /// The charges of each piece that is no superpage at the end: its level, prefetch charges and
     /// capacity charges; where all misses are counted.
     pub(super) left: Vec<(usize, u64, u64)>,
-    /// The chosen lives in which a piece became a superpage, each with the misses in base pages
-    /// that hit the superpage.
+    /// The chosen lives in which a piece became a superpage, each with the number of misses in base
+    /// pages that hit the superpage.
     pub(super) made: BTreeMap<LifeId, u64>,
 }
 
@@ -85,8 +85,8 @@ struct Trial<'a> {
     found: Found,
 }
 
-/// What a course comes to where pieces are superpages in their chosen lives, from the first fault
-/// or chance on.
+/// Returns the results of a course with superpages in the chosen lives. A piece is promoted at the
+/// first fault or chance of its life.
 pub(super) fn trial(
     kept: &Kept,
     lives: &Lives,
