@@ -136,9 +136,9 @@ impl Mapping {
             && self.backing.advanced(self.pages.len()) == other.backing
     }
 
-    /// Whether all of a block could be one superpage: the mapping spans the block, and the file
-    /// behind the mapping is aligned and reaches the block's end. `file_size` is the size of that
-    /// file in bytes. A file's last page counts as a whole page of size `base`.
+    /// Returns true if all of a block could be one superpage: the mapping spans the block, and the
+    /// mapped file is aligned and reaches the block's end. `file_size` is the size of that file in
+    /// bytes. A file's last page counts as a whole page of size `base`.
     pub(crate) fn can_hold(&self, block: Pages, file_size: Option<u64>, base: PageSize) -> bool {
         if !self.pages.covers(block) {
             return false;

@@ -45,8 +45,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds a superpage that stands at the end, of that kind and with so many pages, of which some
-    /// are dirty.
+    /// Adds a superpage that exists at the end, with `pages` base pages, `dirty` of them dirty.
     pub(crate) fn add_superpage(&mut self, kind: BackingKind, pages: u64, dirty: u64) {
         self.clean_pages_in_superpages.add(kind, pages - dirty);
         if dirty > 0 {

@@ -100,7 +100,7 @@ impl Space {
         self.generation += 1;
     }
 
-    /// What is known about a block, seen from one of its pages. `base` is the size of a base page.
+    /// The facts about a block, as seen from one of its pages. `base` is the size of a base page.
     pub(crate) fn facts(
         &self,
         block: Pages,
@@ -121,7 +121,7 @@ impl Space {
         }
     }
 
-    /// What stands behind a page.
+    /// The kind of memory that a page maps.
     pub(crate) fn backing(&self, page: u64) -> BackingKind {
         let mapping = self.mappings.at(page);
         mapping.map_or(BackingKind::Anonymous, |mapping| mapping.backing.kind())

@@ -4,7 +4,8 @@ use crate::{BlockId, ByKind, PageMap};
 use broadleaf_policy::BackingKind;
 use std::ops::Sub;
 
-/// How many pages and blocks were ever referenced, by what they mapped at their first reference.
+/// The numbers of pages and blocks that were ever referenced, by the kind of memory that they
+/// mapped at first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touches {
     /// Distinct base pages.
@@ -44,10 +45,10 @@ impl Touched {
         }
     }
 
-    /// Notes a reference. Asks for the page's kind where the reference is its first.
+    /// Records a reference. Calls `kind` if this is the page's first reference.
     ///
     /// # Panics
-    /// Where no room was made for the block.
+    /// If no room was made for the block.
     #[inline]
     pub fn note(&mut self, block: BlockId, offset: usize, kind: impl FnOnce() -> BackingKind) {
         let pages = &mut self.pages[block.index()];
@@ -62,7 +63,7 @@ impl Touched {
         self.touches.pages.add(kind, 1);
     }
 
-    /// What was referenced so far.
+    /// The pages and blocks referenced so far.
     pub const fn touches(&self) -> Touches {
         self.touches
     }

@@ -1,4 +1,4 @@
-//! How much memory of this machine the model takes.
+//! The memory of this machine that the model takes.
 
 mod common;
 

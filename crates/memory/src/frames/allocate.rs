@@ -70,7 +70,7 @@ impl Buddy {
     /// Gives out an extent of that order for pages of that mobility, as chosen, from their own
     /// blocks while these have one. `None` where no free extent is large enough.
     pub fn allocate_for(&mut self, order: u8, choice: Choice, mobility: Mobility) -> Option<Given> {
-        // Memory that was empty at first is kept for nothing: all of it counts as movable.
+        // Memory that was empty at first has no pageblocks: all of it counts as movable.
         let mobility = match self.blocks {
             Some(_) => mobility,
             None => Mobility::Movable,
@@ -114,9 +114,9 @@ impl Buddy {
         parts
     }
 
-    /// The extent that pages of a mobility take from blocks of another: one of the largest order
-    /// that there is, so that few blocks are mixed (`__rmqueue_fallback` in `mm/page_alloc.c`). A
-    /// block of which half is free is theirs from then on.
+    /// Takes an extent for pages of a mobility from another mobility's blocks. It takes one of the
+    /// largest free order, so that few blocks are mixed (`__rmqueue_fallback` in
+    /// `mm/page_alloc.c`). A block of which half is free changes to the new mobility.
     fn stolen(&mut self, order: u8, choice: Choice, mobility: Mobility) -> Option<Free> {
         let order_of_blocks = self.blocks.as_ref()?.order;
         let mut orders = (order..=self.most_order).rev();
@@ -166,7 +166,7 @@ impl Buddy {
         }
     }
 
-    /// The same among those of the greatest order, which are on one list whatever their mobility.
+    /// Chooses among extents of the greatest order. One list holds these extents of all mobilities.
     fn chosen_of_top(&self, choice: Choice, mobility: Mobility) -> Option<Free> {
         let each = Zeroed::EACH.into_iter();
         match (choice.contents(), choice) {

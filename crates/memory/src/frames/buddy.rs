@@ -18,9 +18,9 @@ pub struct Buddy {
     pub(super) lists: Lists,
     /// Free frames that are known to hold zeroes.
     pub(super) zeroed: Runs,
-    /// What its blocks are kept for, where they are kept for anything.
+    /// The pageblocks, if memory has any.
     pub(super) blocks: Option<Pageblocks>,
-    /// Whether extents that become free are merged with their buddies.
+    /// True if extents that become free are merged with their buddies.
     pub(super) merges: bool,
 }
 
@@ -93,15 +93,14 @@ impl Buddy {
         }
     }
 
-    /// What the block of a frame is kept for. Where memory was empty at first, that is always
-    /// movable pages.
+    /// The mobility of a frame's pageblock. Always movable if memory was empty at first.
     pub fn mobility_of(&self, frame: u64) -> Mobility {
         let blocks = self.blocks.as_ref();
         blocks.map_or(Mobility::Movable, |blocks| blocks.of(frame))
     }
 
-    /// Merges no extent that becomes free from now on. Experiments show with it what merging is
-    /// worth.
+    /// Stops merging extents that become free. Experiments use this to measure the worth of
+    /// merging.
     pub fn stop_merging(&mut self) {
         self.merges = false;
     }
@@ -126,7 +125,7 @@ impl Buddy {
         self.lists.count(order)
     }
 
-    /// How many free extents of exactly that order begin in blocks of that mobility, as
+    /// The number of free extents of exactly this order in blocks of this mobility, as
     /// `/proc/pagetypeinfo` counts.
     pub fn free_extents_of(&self, order: u8, mobility: Mobility) -> u64 {
         if order < self.most_order {

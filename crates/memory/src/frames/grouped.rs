@@ -9,23 +9,23 @@ use std::ops::Range;
 
 /// The largest order of a piece of a block that is partly occupied.
 const LARGEST_PIECE: u8 = 4;
-/// How often a place is drawn for a piece before the next place that is free is taken.
+/// The number of random places tried for a piece before the next free place is taken.
 const DRAWS: usize = 8;
 
-/// How much of a pool is occupied, and in how many of its blocks.
+/// The occupied and movable shares of a pool, and its fragmentation.
 pub(super) struct Grouping {
     /// The order of a block.
     pub(super) block: u8,
-    /// Which part of the pool is occupied; the least that there has to be, where that is nothing
-    /// and `fragmentation` wants some.
+    /// The occupied share of the pool. If it is zero, `fragmentation` sets the least share that
+    /// breaks enough blocks.
     pub(super) occupied: Share,
-    /// Which part of what is free lies in blocks that are wholly free; what follows from blocks
-    /// that are half full, where that is not said.
+    /// The share of free memory that lies in wholly free blocks. `None`: occupied blocks are half
+    /// full.
     pub(super) fragmentation: Option<Share>,
     pub(super) movable: Share,
 }
 
-/// How many frames are occupied, and in how many whole blocks.
+/// The number of occupied frames, and of whole blocks that hold them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Amounts {
     frames: u64,
@@ -33,7 +33,7 @@ struct Amounts {
 }
 
 impl Grouping {
-    /// How many of the frames and blocks of a pool are occupied.
+    /// The numbers of occupied frames and blocks in a pool.
     fn amounts(&self, frames: u64) -> Result<Amounts, StartError> {
         let size = 1 << self.block;
         let whole = frames >> self.block;
@@ -70,7 +70,7 @@ impl Grouping {
         })
     }
 
-    /// Lays a pool out: what is free, and what is not, by address.
+    /// Lays a pool out: its free extents, and its occupied ones, by address.
     pub(super) fn lay_out(
         &self,
         frames: u64,
@@ -80,8 +80,8 @@ impl Grouping {
         let amounts = self.amounts(frames)?;
         let whole = frames >> self.block;
         let chosen = sample(amounts.blocks, whole, random);
-        // What the blocks have no room for stands behind them, where the pool is no whole number of
-        // blocks.
+        // If the pool is no whole number of blocks, frames that exceed the blocks follow the last
+        // block.
         let room = amounts.blocks << self.block;
         let behind = amounts.frames.saturating_sub(room);
         let mut left = Left {
@@ -119,18 +119,18 @@ impl Grouping {
     }
 }
 
-/// What is left for the blocks that were not drawn yet.
+/// The frames and blocks that are still to be drawn.
 struct Left {
     frames: u64,
     blocks: u64,
-    /// Of these blocks, those that are not movable.
+    /// The number of these blocks that are not movable.
     unmovable: u64,
 }
 
 impl Left {
-    /// The mobility of the next block: each order of the kinds is as likely as any other (Knuth,
-    /// The Art of Computer Programming, volume 2, section 3.4.2, algorithm S). Of what cannot be
-    /// moved, every second block can be reclaimed.
+    /// Draws the mobility of the next block. Each order of the kinds is equally likely (Knuth, The
+    /// Art of Computer Programming, volume 2, section 3.4.2, algorithm S). Every second block that
+    /// is not movable is reclaimable.
     fn draw_mobility(&mut self, random: &mut SplitMix64) -> Mobility {
         let fixed = random.below(self.blocks) < self.unmovable;
         if !fixed {
@@ -144,8 +144,8 @@ impl Left {
         }
     }
 
-    /// How many frames of the next block are occupied: as many as of the others, but for the
-    /// remainder.
+    /// The number of occupied frames in the next block. All blocks have equally many, except for
+    /// the remainder.
     const fn next_count(&mut self) -> u64 {
         let count = self.frames.div_ceil(self.blocks);
         self.frames -= count;
@@ -154,8 +154,8 @@ impl Left {
     }
 }
 
-/// Which frames of a block are occupied, of that many: runs, by address. The fewer of the occupied
-/// and the free frames lie in pieces of 1 to 16 at places that are drawn.
+/// Draws `count` occupied frames of a block, as runs in address order. The occupied or the free
+/// frames, if these are fewer, lie in pieces of 1 to 16 at random places.
 fn runs_in_block(block: u8, count: u64, random: &mut SplitMix64) -> Vec<Range<u64>> {
     let size = 1 << block;
     let fewer = count.min(size - count);

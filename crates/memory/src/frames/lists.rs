@@ -29,7 +29,7 @@ pub(super) struct Free {
     pub(super) first: u64,
     pub(super) order: u8,
     pub(super) zeroed: Zeroed,
-    /// That of the block that the first frame lies in.
+    /// The mobility of the first frame's block.
     pub(super) mobility: Mobility,
 }
 
@@ -39,7 +39,7 @@ impl Free {
     }
 }
 
-/// How many lists there are of each order: one for each content and mobility.
+/// The number of lists of each order: one for each content and mobility.
 const LISTS: usize = Zeroed::EACH.len() * Mobility::EACH.len();
 
 const fn list(zeroed: Zeroed, mobility: Mobility) -> usize {
@@ -234,8 +234,7 @@ impl Lists {
         }
     }
 
-    /// How many free extents of that order, which is below the greatest, lie in blocks of that
-    /// mobility.
+    /// The number of free extents of `order`, below the greatest order, in blocks of `mobility`.
     pub(super) fn count_of(&self, order: u8, mobility: Mobility) -> u64 {
         let Some(lists) = self.below.get(usize::from(order)) else {
             return 0;

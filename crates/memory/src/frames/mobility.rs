@@ -1,10 +1,10 @@
-//! What can be moved, and the blocks of memory that Linux keeps for it (`mm/page_alloc.c`,
+//! Page mobility, and the blocks of memory in which Linux groups pages by it (`mm/page_alloc.c`,
 //! "pageblock").
 
 use super::runs::Runs;
 use std::ops::Range;
 
-/// What a kernel can do with a page that is in the way: its migrate type.
+/// The mobility of a page: its migrate type in Linux.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mobility {
     /// Compaction can move the page.
@@ -12,7 +12,7 @@ pub enum Mobility {
     Movable,
     /// Nothing can move the page: page tables, most of the kernel's own memory.
     Unmovable,
-    /// Nothing can move the page, but the kernel can drop what it caches there.
+    /// The page cannot be moved, but the kernel can drop its cached content.
     Reclaimable,
 }
 
@@ -20,8 +20,8 @@ impl Mobility {
     /// All of them.
     pub const EACH: [Self; 3] = [Self::Movable, Self::Unmovable, Self::Reclaimable];
 
-    /// Where an allocation goes whose own blocks have nothing left, in this order (`fallbacks` in
-    /// `mm/page_alloc.c`).
+    /// The mobilities from whose blocks an allocation takes when its own blocks are full, in order
+    /// (`fallbacks` in `mm/page_alloc.c`).
     pub(super) const fn fallbacks(self) -> [Self; 2] {
         match self {
             Self::Movable => [Self::Reclaimable, Self::Unmovable],

@@ -1,4 +1,4 @@
-//! What Linux says of its free extents by mobility in `/proc/pagetypeinfo`.
+//! Linux's counts of free extents by mobility, from `/proc/pagetypeinfo`.
 
 use super::{MOST_ORDER, Mobility};
 
@@ -14,16 +14,16 @@ pub struct Pagetypeinfo {
     pub of: [TypeCounts; 3],
 }
 
-/// What there is of one mobility, in all zones.
+/// The free extents and the pageblocks of one mobility, in all zones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypeCounts {
-    /// How many extents of each order are free, from order 0 on.
+    /// The number of free extents of each order, from order 0 on.
     pub free: Vec<u64>,
-    /// How many pageblocks there are.
+    /// The number of pageblocks.
     pub blocks: u64,
 }
 
-/// What is wrong with a text of `/proc/pagetypeinfo`. Lines count from 1.
+/// An error in a text of `/proc/pagetypeinfo`. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PagetypeinfoError {
     /// There are no counts.
@@ -34,7 +34,7 @@ pub enum PagetypeinfoError {
     /// A word is no number.
     #[error("line {line}: {text:?} is not a number")]
     NotANumber {
-        /// Which line.
+        /// The line's number.
         line: usize,
         /// The word.
         text: String,
@@ -42,15 +42,15 @@ pub enum PagetypeinfoError {
     /// There are numbers for more orders than there can be.
     #[error("line {line}: {orders} orders, and there are at most {}", MOST_ORDER + 1)]
     Orders {
-        /// Which line.
+        /// The line's number.
         line: usize,
-        /// How many numbers there are.
+        /// The number of orders in the line.
         orders: usize,
     },
     /// A migrate type that is not known.
     #[error("line {line}: {text:?} is no migrate type that is known")]
     Type {
-        /// Which line.
+        /// The line's number.
         line: usize,
         /// The word.
         text: String,
@@ -58,10 +58,10 @@ pub enum PagetypeinfoError {
 }
 
 impl Pagetypeinfo {
-    /// Reads the text, of all zones together.
+    /// Reads the text, and adds up all zones.
     ///
     /// # Errors
-    /// Where a line of counts is damaged, or there is none.
+    /// If a line of counts is damaged, or there is none.
     pub fn parse(text: &str) -> Result<Self, PagetypeinfoError> {
         let mut read = Self::default();
         let mut types: Vec<Mobility> = Vec::new();
@@ -102,7 +102,7 @@ impl Pagetypeinfo {
         }
     }
 
-    /// How many extents of each order are free, of every mobility.
+    /// The number of free extents of each order, over all mobilities.
     pub fn free(&self) -> Vec<u64> {
         let orders = self.of.iter().map(|of| of.free.len()).max().unwrap_or(0);
         let count = |of: &TypeCounts, order: usize| of.free.get(order).copied().unwrap_or(0);
@@ -111,9 +111,9 @@ impl Pagetypeinfo {
             .collect()
     }
 
-    /// Makes the sums those of a `/proc/buddyinfo` that was read a moment before or after: what it
-    /// has more is movable, and what it has fewer is missing of what is movable first. (Linux stops
-    /// counting at 100,000 extents of a type, too.)
+    /// Adjusts the sums to those of a `/proc/buddyinfo` that was read a moment before or after.
+    /// Additional extents are movable; missing ones are taken from movable ones first. (Linux also
+    /// stops counting at 100,000 extents of a type.)
     pub fn matched_to(&mut self, free: &[u64]) {
         for (order, wanted) in free.iter().copied().enumerate() {
             let mut all = 0;
@@ -144,7 +144,7 @@ fn mobility(name: &str, line: usize) -> Result<Mobility, PagetypeinfoError> {
     }
 }
 
-/// A number, of which a `>` before it says that Linux stopped counting there.
+/// Parses a number. A `>` before it means that Linux stopped counting there.
 fn number(text: &str, line: usize) -> Result<u64, PagetypeinfoError> {
     let digits = text.strip_prefix('>').unwrap_or(text);
     digits.parse().map_err(|_| PagetypeinfoError::NotANumber {

@@ -106,8 +106,8 @@ pub(super) fn refuse_beyond(wanted: &[u64], most_order: u8) -> Result<(), StartE
     }
 }
 
-/// The frames of a pool by mobility, in regions so large that no free extent of one merges with one
-/// of another.
+/// The frames of a pool by mobility. Regions are so large that free extents of different regions
+/// never merge.
 pub(super) struct Regions {
     /// The frames of each mobility.
     pub(super) of: [Runs; 3],
@@ -115,8 +115,8 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// Regions for what is to be free of each mobility, the others in the proportion of its
-    /// pageblocks, at places that are drawn.
+    /// Draws regions at random places. Each mobility has room for its free extents, and further
+    /// regions in proportion to its pageblocks.
     pub(super) fn draw(
         frames: u64,
         most_order: u8,
@@ -142,7 +142,7 @@ impl Regions {
         let spare = all - needed;
         for mobility in [Mobility::Unmovable, Mobility::Reclaimable] {
             let at = mobility as usize;
-            // As many as its pageblocks are of all, but for those that it has.
+            // The mobility's share of all regions, by pageblocks, less the regions that it has.
             let part = (u128::from(all) * u128::from(types[at].blocks))
                 .checked_div(u128::from(blocks))
                 .unwrap_or(0) as u64;
@@ -174,12 +174,11 @@ impl Regions {
     }
 }
 
-/// How many frames surely have room for so many free extents of each order that do not merge, where
-/// the greatest order is that.
+/// The number of frames that surely have room for `free` free extents of each order without
+/// merging; `most_order` is the greatest order.
 ///
-/// Each extent needs its other half to be of something else. The halves that larger extents leave
-/// do for smaller ones, so that an order needs twice what is free of it, beside what is free of
-/// larger ones.
+/// Each extent needs a buddy that is not free. Buddies of larger extents have room for smaller
+/// ones. So an order needs twice the frames of its free extents, plus the frames of larger ones.
 pub fn room_for(free: &[u64], most_order: u8) -> u64 {
     let (mut larger, mut room) = (0_u64, 0_u64);
     for (order, free) in free.iter().enumerate().rev() {

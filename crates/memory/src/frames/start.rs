@@ -12,18 +12,18 @@ use super::{Buddy, Frame, MOST_FRAMES, MOST_ORDER, Pagetypeinfo, extents_of};
 pub enum Start {
     /// All of it is free.
     Empty,
-    /// Parts of it are occupied. What is occupied is grouped by what can be moved, in blocks at
-    /// places drawn from a seed, as Linux groups it in pageblocks.
+    /// Memory is partly occupied. Occupied memory is grouped by mobility, in blocks at places drawn
+    /// from a seed, as Linux groups it in pageblocks.
     Grouped {
-        /// How much of the pool is occupied, from 0 to 1. Met to the frame. With `fragmentation`, 0
-        /// is the least that it takes.
+        /// The occupied share of the pool, from 0 to 1, exact to the frame. With `fragmentation`, 0
+        /// means the least possible share.
         occupied: f64,
-        /// How much of the free memory lies in blocks that are wholly free, from 0 to 1 (Virtuoso's
-        /// fragmentation). Met to within a block. Where it is not said, blocks in which anything is
-        /// occupied are half full, or fuller where all are in use.
+        /// The share of free memory in wholly free blocks, from 0 to 1 (Virtuoso's fragmentation),
+        /// exact to the block. If `None`, partly occupied blocks are half full, or fuller if all
+        /// blocks are in use.
         fragmentation: Option<f64>,
-        /// How many of the blocks in which anything is occupied are movable, from 0 to 1. All that
-        /// is in such a block can be moved, and nothing of others.
+        /// The share of occupied blocks that are movable, from 0 to 1. All occupied memory in a
+        /// movable block can be moved, and none in other blocks.
         movable: f64,
         /// What the places are drawn from.
         seed: u64,
@@ -39,12 +39,12 @@ pub enum Start {
         /// What the places are drawn from.
         seed: u64,
     },
-    /// The same for each mobility, as `/proc/pagetypeinfo` counts. All that is in movable blocks
-    /// can be moved, and nothing of others.
+    /// As many free extents of each order and mobility as `/proc/pagetypeinfo` counts. Occupied
+    /// memory can be moved in movable blocks, and in no others.
     RecordedByType {
-        /// What was counted.
+        /// The counts.
         types: Pagetypeinfo,
-        /// What the places are drawn from.
+        /// The seed of the random places.
         seed: u64,
     },
 }
@@ -85,19 +85,19 @@ pub enum StartError {
         "{frames} occupied frames cannot keep {blocks} blocks from being free: occupy at least {:.2}% of memory", 100.0 * *blocks as f64 / *pool as f64
     )]
     TooLittle {
-        /// How many frames are occupied.
+        /// The number of occupied frames.
         frames: u64,
-        /// How many blocks should hold some of them.
+        /// The number of blocks that should hold some of them.
         blocks: u64,
         /// The size of the pool.
         pool: u64,
     },
-    /// The pool is too small for what is free of each mobility in blocks of its own.
+    /// The pool is too small for regions of each mobility's free extents.
     #[error(
         "a pool of {frames} frames is too small for what is free of each type: that takes {needed} frames"
     )]
     Regions {
-        /// How many frames it takes.
+        /// The number of frames that the regions take.
         needed: u64,
         /// The size of the pool.
         frames: u64,
@@ -129,8 +129,8 @@ pub enum StartError {
 }
 
 impl Start {
-    /// The layout of a pool of that many frames, with extents of at most that order and blocks of
-    /// order 9: those of 2 MiB where frames have 4 KiB.
+    /// The layout of a pool of `frames` frames, with extents up to `most_order` and blocks of order
+    /// 9: 2 MiB with frames of 4 KiB.
     ///
     /// # Errors
     /// As [`Start::lay_out_in`].
@@ -138,11 +138,11 @@ impl Start {
         self.lay_out_in(frames, most_order, 9)
     }
 
-    /// The layout of a pool of that many frames, with extents of at most that order, in which
-    /// memory is grouped in blocks of the order `block`.
+    /// The layout of a pool of `frames` frames, with extents up to `most_order`. Memory is grouped
+    /// in blocks of the order `block`.
     ///
     /// # Errors
-    /// Where a share is none, or what is asked for does not fit into the pool.
+    /// If a share is not between 0 and 1, or the start does not fit into the pool.
     pub fn lay_out_in(&self, frames: u64, most_order: u8, block: u8) -> Result<Layout, StartError> {
         let frames = frames.min(MOST_FRAMES);
         let most_order = most_order.min(MOST_ORDER);
@@ -216,7 +216,7 @@ impl Start {
         }
     }
 
-    /// Which part of memory is free at first, where that is known without a layout.
+    /// The share of memory that is free at first, if it is known without a layout.
     pub fn free_share(&self) -> Option<f64> {
         match self {
             Self::Empty => Some(1.0),

@@ -51,7 +51,7 @@ impl<K: Key> Reservations<K> {
         }
     }
 
-    /// Bytes of memory that the reservations take beside the nodes of what is populated in them.
+    /// Bytes of memory that the reservations take, without the population nodes.
     pub fn bytes(&self) -> usize {
         let of_each = size_of::<K>() + size_of::<ReservationId>() + size_of::<Turn>();
         let slots = self.slots.capacity() * size_of::<Option<Reservation<K>>>();

@@ -143,7 +143,7 @@ impl AddressSpaces {
         }
     }
 
-    /// What stands behind a page of a block.
+    /// The kind of memory that a page of a block maps.
     pub fn backing(&self, block: BlockId, offset: usize) -> BackingKind {
         let known = &self.known[block.index()];
         let space = &self.spaces[known.space];
@@ -153,8 +153,8 @@ impl AddressSpaces {
         }
     }
 
-    /// What the mappings say about any aligned piece of a space, seen from one of its pages, where
-    /// base pages have the size `base`.
+    /// The facts about any aligned piece of a space, as seen from one of its pages. `base` is the
+    /// size of a base page.
     pub fn facts_of(&self, space: SpaceId, piece: Pages, page: u64, base: PageSize) -> Facts {
         let facts = |space: &Space| space.facts(piece, page, &self.files, base);
         match self.numbers.get(&space) {
@@ -169,8 +169,7 @@ impl AddressSpaces {
         self.spaces[*number].mappings.at(page).copied()
     }
 
-    /// The mappings of a range, each as the part of it that lies in the range. Pages past the end
-    /// of a file are left out.
+    /// The mappings in a range, cut to the range. Pages past the end of a file are left out.
     pub fn mappings_in(&self, space: SpaceId, pages: Pages) -> Vec<Mapping> {
         let unknown;
         let space = match self.numbers.get(&space) {

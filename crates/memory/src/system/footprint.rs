@@ -1,4 +1,4 @@
-//! How much memory of this machine the model of a system takes.
+//! The memory of this machine that the model of a system takes.
 
 use super::{Piece, System};
 
@@ -8,7 +8,7 @@ pub(super) const fn entry<K, V>() -> usize {
     (size_of::<K>() + size_of::<V>()) * 4 / 3 + 4
 }
 
-/// Bytes for what is populated of a block: a node, its bits, and what the allocator adds to both.
+/// Bytes for the population of a block: a node, its bits, and the allocator's overhead for both.
 const NODE: usize = 160;
 
 impl System<'_> {

@@ -32,7 +32,7 @@ pub(crate) enum List {
 
 const NO_FRAME: u32 = u32::MAX;
 
-/// The page of a place that is none: no address space has so many.
+/// The page number that means no place: no address space has this many pages.
 const NO_PAGE: u64 = u64::MAX;
 
 /// What is known of a frame that is used.
@@ -48,7 +48,7 @@ struct Info {
     list: Option<List>,
 }
 
-/// A [`Place`] that leaves no room beside it.
+/// A [`Place`] without padding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Packed {
     page: [u32; 2],
@@ -148,7 +148,7 @@ pub(crate) struct FrameTable {
     used: u64,
     /// Frames that are used and that no place maps.
     unmapped: u64,
-    /// How many groups there are, and how many bytes of memory their entries take.
+    /// The number of groups, and the bytes of memory that their entries take.
     made: usize,
     entry_bytes: usize,
 }
@@ -196,12 +196,12 @@ impl FrameTable {
         self.entry_bytes += bytes;
     }
 
-    /// How many frames are used.
+    /// The number of used frames.
     pub(crate) const fn used(&self) -> u64 {
         self.used
     }
 
-    /// How many used frames no place maps.
+    /// The number of used frames that no place maps.
     pub(crate) const fn unmapped(&self) -> u64 {
         self.unmapped
     }

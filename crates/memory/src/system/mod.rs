@@ -114,7 +114,7 @@ pub struct System<'a> {
     /// The size of an extent that was asked for in vain, until the compacting daemon has seen to it.
     wanted: Option<usize>,
     next_scan: u64,
-    /// How many accesses lie between two turns of the policy's daemon.
+    /// The number of accesses between two runs of the policy's daemon.
     scan_period: u64,
     scan_from: (SpaceId, u64),
     compact_from: u64,
@@ -248,8 +248,8 @@ impl<'a> System<'a> {
         }
     }
 
-    /// How many accesses lie between two turns of the policy's daemon; `u64::MAX` where it has
-    /// none.
+    /// The number of accesses between two runs of the policy's daemon; `u64::MAX` if it has no
+    /// daemon.
     pub const fn scan_period(&self) -> u64 {
         self.scan_period
     }

@@ -51,9 +51,8 @@ impl System<'_> {
         }
     }
 
-    /// The program asks for superpages (`MADV_COLLAPSE`): pieces of 2 MiB in the range become one
-    /// page each, whatever the policy's settings say. Only a policy that obeys such requests does
-    /// this.
+    /// Makes a superpage of each 2 MiB piece in a range at the program's request (`MADV_COLLAPSE`).
+    /// The policy's settings do not matter, but a policy that ignores such requests does nothing.
     pub fn collapse(&mut self, spaces: &AddressSpaces, space: SpaceId, pages: crate::Pages) {
         let Some(level) = self.level_of(PageSize::SIZE_2M) else {
             return;
@@ -265,9 +264,9 @@ impl System<'_> {
         }
     }
 
-    /// A page has one bit that says whether it was stored to. Where it maps pages of a file, all of
-    /// them have to be written back once one was (Navarro 2002, on paging out dirty superpages).
-    /// Digests say which base pages changed, where the policy has them.
+    /// Marks all pages of a superpage of a file unsaved, since a page has one dirty bit. One store
+    /// makes the whole superpage to be written back (Navarro 2002, on paging out dirty superpages).
+    /// If the policy has digests, these show the base pages that changed.
     pub(super) fn all_unsaved(&mut self, piece: Piece) {
         if self.needs.digests {
             self.take_digests(piece);

@@ -85,7 +85,7 @@ impl System<'_> {
         }
     }
 
-    /// What it comes to, if the trace ends here, where memory is mapped as `spaces` say.
+    /// The totals, if the trace ends here. `spaces` are the mappings.
     pub fn totals(&self, spaces: &AddressSpaces) -> Totals {
         let mut totals = Totals {
             common: crate::Totals {

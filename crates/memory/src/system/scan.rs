@@ -60,7 +60,8 @@ impl System<'_> {
         self.counters.daemon_cycles += std::mem::replace(&mut self.fault_cycles, before);
     }
 
-    /// Zeroes free frames, as many as a period allows, whatever number of accesses the period has.
+    /// Zeroes the free frames that one period allows. The number does not depend on the accesses in
+    /// the period.
     fn zero_ahead(&mut self, period: u64) {
         let frames = (u128::from(self.needs.zeroed_ahead) * u128::from(period) / 1_000_000) as u64;
         let zeroed = self.buddy.zero_some(frames);

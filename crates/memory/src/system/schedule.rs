@@ -14,14 +14,14 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether a moment lies in the span.
+    /// Returns true if a moment lies in the span.
     pub const fn holds(&self, moment: u64) -> bool {
         self.from <= moment && moment < self.to
     }
 }
 
-/// Pieces by their first page and level, each with the spans in which it is to become a superpage
-/// or, where it is one, to be broken.
+/// The spans in which pieces are to be promoted, or demoted if they are superpages, by first page
+/// and level.
 ///
 /// The spans of one piece do not overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Schedule {
         schedule
     }
 
-    /// Whether nothing is ever promoted.
+    /// Returns true if no piece is ever promoted.
     pub fn is_empty(&self) -> bool {
         self.promoted.is_empty()
     }
@@ -69,7 +69,7 @@ impl Schedule {
         all.map(|((first, level), spans)| (*first, *level, &spans[..]))
     }
 
-    /// Whether a piece is to become a superpage at a moment.
+    /// Returns true if a piece is to become a superpage at a moment.
     pub fn promotes(&self, first: Place, level: usize, moment: u64) -> bool {
         holds(&self.promoted, first, level, moment)
     }
@@ -110,21 +110,21 @@ pub struct Resized {
     pub level: usize,
     /// When it did.
     pub moment: u64,
-    /// Whether the piece became a superpage.
+    /// True if the piece became a superpage.
     pub promoted: bool,
 }
 
-/// The changes of superpages so far, if somebody asked for them.
+/// The changes of superpages so far, if logging is on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
     changes: Vec<Resized>,
     most: usize,
-    /// Whether there were more.
+    /// True if there were more changes than the log may hold.
     full: bool,
 }
 
 impl System<'_> {
-    /// Writes down at most so many changes of superpages from now on.
+    /// Logs at most `most` changes of superpages from now on.
     pub fn log_changes(&mut self, most: usize) {
         self.log.most = most;
     }

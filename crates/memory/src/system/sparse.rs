@@ -9,15 +9,15 @@ const _: () = assert!(GROUPS == u128::BITS as usize);
 
 /// An entry of a [`Sparse`] table.
 pub(crate) trait Entry: Copy + PartialEq {
-    /// An entry that says nothing.
+    /// The empty entry.
     const NONE: Self;
 
-    /// The entry that continues this one after so many entries. An entry that names no frame and no
+    /// The entry that continues this one after `entries` entries. An entry without a frame and a
     /// place continues as itself.
     #[must_use]
     fn plus(self, entries: u64) -> Self;
 
-    /// The entry that this one continues after so many entries; `None` where there is none.
+    /// The entry that this one continues after `entries` entries; `None` if there is none.
     fn minus(self, entries: u64) -> Option<Self>;
 }
 
@@ -28,9 +28,9 @@ pub(crate) trait Entry: Copy + PartialEq {
 /// table that became a superpage, whose entries continue one another.
 #[derive(Clone, Debug)]
 pub(crate) struct Sparse<T> {
-    /// Which groups are stored: a bit for each.
+    /// One bit for each group: set if the group is stored.
     present: u128,
-    /// Those in order.
+    /// The stored groups, in order.
     stored: Vec<[T; GROUP]>,
     rule: T,
 }
@@ -58,7 +58,7 @@ impl<T: Entry> Sparse<T> {
         }
     }
 
-    /// Where a group is stored.
+    /// The index of a group in `stored`.
     const fn position(&self, group: usize) -> Option<usize> {
         if self.present >> group & 1 == 0 {
             return None;
@@ -96,7 +96,7 @@ impl<T: Entry> Sparse<T> {
         (old, self.bytes() - before)
     }
 
-    /// Bytes of memory beside the table itself.
+    /// Bytes of memory in addition to the table itself.
     pub(crate) const fn bytes(&self) -> usize {
         self.stored.capacity() * size_of::<[T; GROUP]>()
     }
@@ -118,8 +118,8 @@ impl<T: Entry> Sparse<T> {
         }
     }
 
-    /// Looks for a rule that makes most groups superfluous, and drops these. Answers how many bytes
-    /// of memory that freed.
+    /// Looks for a rule that makes most groups superfluous, and drops these groups. Returns the
+    /// number of bytes freed.
     pub(crate) fn compact(&mut self) -> usize {
         let before = self.bytes();
         // A superpage of the whole table has a page that was referenced, at most, among these.
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::frames::SplitMix64;
 
-    /// An entry with a number that counts on, where it has one.
+    /// An entry with a number that continues by counting, if it has one.
     #[derive(Clone, Copy, Debug, PartialEq)]
     struct Numbered(Option<u64>, bool);
 

@@ -21,13 +21,13 @@ pub struct Spec {
     pub files: Files,
     /// What things cost.
     pub costs: Costs,
-    /// How many accesses the program makes per second: the time scale of daemons, whose periods are
+    /// The accesses that the program makes per second: the time scale of daemons, whose periods are
     /// given for [`NOMINAL_RATE`].
     pub rate: u64,
 }
 
 impl Spec {
-    /// How many accesses of the program lie in a period.
+    /// The number of accesses in a period.
     pub(crate) fn accesses_in(&self, period: u64) -> u64 {
         let accesses = u128::from(period) * u128::from(self.rate) / u128::from(NOMINAL_RATE);
         u64::try_from(accesses).unwrap_or(u64::MAX).max(1)
@@ -57,8 +57,8 @@ pub struct Costs {
     pub disk: u64,
     /// What a promotion costs beside zeroing, copying and reading.
     pub promotion: u64,
-    /// What a promotion costs for each base page beside that: where hardware wants the entry of
-    /// each written again.
+    /// The additional cost of a promotion for each base page: hardware may need each page's entry
+    /// written again.
     pub promotion_page: u64,
     /// What a demotion costs.
     pub demotion: u64,
@@ -73,10 +73,10 @@ pub struct Costs {
 }
 
 impl Default for Costs {
-    /// Round figures of a processor of 3 GHz with a solid-state disk: a minor fault takes 0.5
-    /// microseconds beside zeroing, memory is zeroed at 10, copied at 5 and hashed at 1.5 GB/s, a
-    /// page comes from the disk in 100 microseconds, and breaking a superpage takes 6
-    /// (docs/book/src/memory.md). Charges take what they took Romer (1995, section 8.1).
+    /// Round figures for a processor of 3 GHz with a solid-state disk. A minor fault takes 0.5
+    /// microseconds without zeroing. Memory is zeroed at 10, copied at 5 and hashed at 1.5 GB/s.
+    /// Reading a page from the disk takes 100 microseconds, and demoting a superpage 6
+    /// (docs/book/src/memory.md). Charges cost as much as for Romer (1995, section 8.1).
     fn default() -> Self {
         Self {
             fault: 1500,

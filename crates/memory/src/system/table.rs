@@ -114,7 +114,7 @@ impl Tables {
         }
     }
 
-    /// How many pages are in a frame and were not referenced since they are.
+    /// The number of resident pages that were not referenced since they became resident.
     pub(crate) const fn unused(&self) -> u64 {
         self.unused
     }
@@ -341,8 +341,8 @@ impl Tables {
         }
     }
 
-    /// Lets a superpage, or what is left of one, take little memory. To be called after a change of
-    /// all its pages.
+    /// Compacts the entries of a superpage, or of the parts of a broken one. Call this after a
+    /// change of all its pages.
     pub(crate) fn compact(&mut self, first: Place, pages: u64) {
         if pages < CHUNK {
             return;

@@ -3,7 +3,7 @@
 use crate::grouped::check;
 use broadleaf_memory::frames::{Mobility, Pagetypeinfo, PagetypeinfoError, Start, StartError};
 
-/// Of a machine with 16 GiB, as it was read.
+/// The file of a machine with 16 GiB.
 const TEXT: &str = "\
 Page block order: 9
 Pages per block:  512

@@ -14,8 +14,8 @@ fn start(occupied: f64, fragmentation: Option<f64>, movable: f64, seed: u64) -> 
     }
 }
 
-/// Asserts that what is free and what is occupied are the pool, each frame once. Returns how many
-/// frames are occupied, and how many of them can be moved.
+/// Asserts that the free and the occupied frames are the whole pool, each frame once. Returns the
+/// numbers of occupied frames and of movable ones.
 pub(crate) fn check(layout: &Layout) -> (u64, u64) {
     layout.buddy.check();
     let mut rest = Buddy::occupied(layout.buddy.frames(), layout.buddy.most_order());
@@ -58,7 +58,7 @@ proptest! {
         let (taken, moved) = check(&layout);
         let wanted = (frames as f64 * occupied).round() as u64;
         prop_assert!(taken == wanted || wanted == 0 && fragmentation.is_some());
-        // Whatever is in a block has the block's mobility.
+        // All occupied frames in a block have the block's mobility.
         let size = 1u64 << block.min(most_order);
         let in_blocks = frames / size * size;
         for piece in layout.occupied.iter().filter(|piece| piece.first.0 < in_blocks) {
