@@ -19,14 +19,14 @@ pub(crate) const LINK: &str = "tool";
 /// Length of the random end of a folder's name.
 const RANDOM: usize = 6;
 
-/// What a folder is for.
+/// The purpose of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Shared memory and pipes between a recorder and its program.
     Rings,
     /// The Valgrind tool.
     Tool,
-    /// Input, output and recordings of a program that a command runs by itself.
+    /// Input, output and recordings of a program that a command runs for its own use.
     Work,
 }
 
@@ -91,13 +91,13 @@ impl Scratch {
         }
     }
 
-    /// Where the folder is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Removes this user's folders whose owner has died. What cannot be removed stays.
+/// Removes this user's folders whose owner has died. Folders that cannot be removed stay.
 pub fn sweep() {
     let mut parents: Vec<PathBuf> = Purpose::ALL.map(Purpose::parent).into();
     parents.dedup();
@@ -113,7 +113,7 @@ fn sweep_in(parent: &Path) {
     }
 }
 
-/// Removes a folder, and the one that its link names, if both are this user's and nobody owns them.
+/// Removes a folder and its linked folder, if both belong to this user and have no owner.
 fn remove_orphan(folder: &Path) -> io::Result<()> {
     if !is_scratch(folder) {
         return Ok(());
@@ -128,13 +128,14 @@ fn remove_orphan(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     if let Ok(linked) = fs::read_link(folder.join(LINK)) {
-        // The linked folder may be gone, or be somebody else's: then only the folder itself goes.
+        // If the linked folder is gone or belongs to another user, only the folder itself is
+        // removed.
         drop(remove_orphan(&linked));
     }
     fs::remove_dir_all(folder)
 }
 
-/// Whether a path has the name of a scratch folder.
+/// Returns true if a path has the name of a scratch folder.
 fn is_scratch(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return false;
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// What a killed recorder leaves: two folders, one linked from the other.
+    /// Creates the folders that a killed recorder leaves: two, one linked from the other.
     fn left(parent: &Path) -> (PathBuf, PathBuf) {
         let (rings, tool) = (
             parent.join("broadleaf-rings-abc123"),

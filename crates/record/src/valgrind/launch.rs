@@ -41,7 +41,7 @@ pub(super) struct Workplace {
     /// Holds the rings and the pipes.
     rings: Scratch,
     _life: Life,
-    /// What processes announce.
+    /// The pipe on which processes announce themselves.
     pub(super) control: Control,
 }
 
@@ -82,7 +82,7 @@ impl Workplace {
         })
     }
 
-    /// Where the ring of this name is.
+    /// The path of the ring with this name.
     pub(super) fn ring(&self, name: &str) -> PathBuf {
         self.rings.path().join(name)
     }

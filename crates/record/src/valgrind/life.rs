@@ -41,9 +41,8 @@ impl Life {
 }
 
 impl Drop for Life {
-    /// A recording that has ended leaves alone what its program forked and what was not followed: a
-    /// daemon runs on. As long as such a process lives, a keeper holds the writing end in place of
-    /// the recorder.
+    /// Ends the recording, but not the forked processes that were not followed: a daemon continues.
+    /// While such a process lives, a keeper process holds the writing end in place of the recorder.
     fn drop(&mut self) {
         self.both = None;
         let writer = self.writer.as_raw_fd();
@@ -56,8 +55,8 @@ impl Drop for Life {
     }
 }
 
-/// Waits, in milliseconds or without end (-1), until nobody has the pipe open for reading. Whether
-/// somebody still has.
+/// Waits up to `wait` milliseconds, or without limit (-1), until the pipe has no reader. Returns
+/// true if the pipe still has a reader.
 fn has_reader(writer: i32, wait: i32) -> bool {
     let mut asked = libc::pollfd {
         fd: writer,

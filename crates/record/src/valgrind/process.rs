@@ -53,8 +53,8 @@ pub(super) struct Process {
 /// The longest that a program which pauses has references outside the file, and that a parent waits
 /// for a child's first chunk.
 const SAFE_AFTER: Duration = Duration::from_secs(1);
-/// The longest that a program which runs has references outside the file: what a killed recorder
-/// loses.
+/// The longest time for which a running program's references are not yet in the file. A killed
+/// recorder loses them.
 const UNWRITTEN: Duration = Duration::from_secs(2);
 
 impl Process {

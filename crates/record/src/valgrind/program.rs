@@ -1,5 +1,5 @@
-//! The program to record: where it is, whether Valgrind can run it, and why Valgrind may have made
-//! it fail.
+//! The program to record: its path, whether Valgrind can run it, and the reason if Valgrind may
+//! have made it fail.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -39,8 +39,8 @@ pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
 
 /// Refuses a program that Valgrind cannot run, and a script whose interpreter it cannot run.
 ///
-/// A file that cannot be read, or that is neither an ELF file nor a script, is left to Valgrind,
-/// which says why.
+/// Valgrind itself reports files that cannot be read, and files that are neither ELF files nor
+/// scripts.
 ///
 /// # Errors
 /// [`RecordError::CannotRun`].
@@ -183,7 +183,7 @@ mod tests {
             let error = said(&script).unwrap_err();
             assert!(error.contains(word) && error.contains(name), "{error}");
         }
-        // What is no program is Valgrind's to name.
+        // Valgrind itself reports a file that is no program.
         assert!(said(&program(folder, "text", b"hello", 0o755)).is_ok());
         assert!(said(&program(folder, "none", b"#!/nonexistent/x\n", 0o755)).is_ok());
     }

@@ -81,7 +81,7 @@ impl<'scope, 'env, W: Write + Send> Readers<'scope, 'env, W> {
         self.threads.iter().all(ScopedJoinHandle::is_finished)
     }
 
-    /// What was recorded, once all processes are done.
+    /// The counts of the recording, once all processes are done.
     pub(super) fn join(self) -> Result<Counted, RecordError> {
         let mut first = Ok(Counted {
             spaces: self.threads.len() as u32,

@@ -32,7 +32,7 @@ pub struct Options {
     pub follow_children: bool,
     /// The clock that the program sees.
     pub clock: Clock,
-    /// Prepares the command before it starts, so that the program inherits what its user gave it.
+    /// Prepares the command before it starts, so that the program inherits the user's settings.
     pub prepare: fn(&mut Command),
     /// Level of compression, as Zstandard counts.
     pub level: i32,
@@ -45,16 +45,16 @@ pub struct Options {
 pub enum Clock {
     /// The real one: the program takes many times longer by it than without the recorder.
     Wall,
-    /// Clocks that count from an arbitrary start, and processor time, run by what the program
-    /// executes.
+    /// Executed instructions drive processor time and all clocks that count from an arbitrary
+    /// start.
     Program(u32),
     /// The date does too.
     Date(u32),
 }
 
 impl Clock {
-    /// Instructions in a microsecond unless told: what gzip and allocators reached on a processor
-    /// of 3 GHz.
+    /// The default number of instructions in a microsecond: the rate of gzip and allocators on a
+    /// processor of 3 GHz.
     pub const RATE: u32 = 3500;
 }
 
@@ -133,7 +133,7 @@ pub enum RecordError {
     CannotRun {
         /// The program's file, or that of a script's interpreter.
         program: OsString,
-        /// The reason, and what to do.
+        /// The reason, and the user's remedy.
         why: &'static str,
     },
     /// Valgrind is not installed here.
@@ -160,9 +160,9 @@ pub enum RecordError {
     /// A folder for the recorder's own files could not be made.
     #[error("cannot make the recorder's files in {}: {error}", folder.display())]
     Folder {
-        /// Where it was to be made.
+        /// The path at which the folder was to be made.
         folder: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
     /// Something else that the system refused.

@@ -79,7 +79,7 @@ impl Teller {
         self.places.stack = stack;
     }
 
-    /// Where the stack is.
+    /// The address and the size of the stack.
     pub(super) const fn stack(&self) -> Stack {
         self.places.stack
     }

@@ -1,5 +1,5 @@
-//! What the kernel does for a program: memory that it populates, the time that it tells, and calls
-//! that Valgrind lacks; and the locked instructions, which Valgrind takes apart.
+//! The kernel's work for a program: memory that it populates, its clocks, and system calls that
+//! Valgrind lacks. Also locked instructions, which Valgrind splits.
 
 use std::process::Command;
 
@@ -25,7 +25,7 @@ fn a_locked_instruction_is_one_load_and_one_store() {
     assert_eq!((counted.loads, counted.stores), (1000, 1000));
 }
 
-/// How many pages of each kind a recording of `programs/populated.c` populates on request, in
+/// The pages of each kind that a recording of `programs/populated.c` populates on request, in
 /// order.
 #[test]
 fn what_a_system_call_populates_is_told_by_page() {
@@ -66,7 +66,7 @@ fn what_a_system_call_populates_is_told_by_page() {
         (20000 - 16384, Load),
     ];
     assert_eq!(requested, expected);
-    // A buffer that is filled a thousand times is told once.
+    // A buffer that is filled a thousand times makes one event.
     let of_buffer = buffers.iter().filter(|told| **told == (17, Store));
     assert_eq!(of_buffer.count(), 1, "{buffers:?}");
     assert!(buffers.len() < 30, "{buffers:?}");
@@ -104,10 +104,11 @@ fn pages_move_and_leave_their_mapping() {
     }
 }
 
-/// What `programs/clocks.c` prints under a clock: milliseconds of execution by the monotonic clock,
-/// its coarse form, time since boot, processor time, the thread's, and the date; of a sleep; of a
-/// wait until a deadline; steps back; and whether the deadline was still the program's own after
-/// the wait.
+/// Returns the figures that `programs/clocks.c` prints under a clock. The first are milliseconds of
+/// execution by the monotonic clock, its coarse form, time since boot, processor time, the
+/// thread's, and the date. Then come milliseconds of a sleep and of a wait until a deadline, and
+/// the number of steps back. The last is 1 if the deadline was still the program's own after the
+/// wait.
 fn times(clock: Clock) -> Option<Vec<i64>> {
     let place = folder();
     let program = compiled("clocks", &["-lpthread"], place.path())?;

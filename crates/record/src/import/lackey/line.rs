@@ -46,7 +46,7 @@ pub enum Reason {
     /// The line is longer than the reader's buffer may grow.
     #[error("the line is too long")]
     TooLong,
-    /// So much stands before the line, and nothing of it is an instruction or a reference.
+    /// The 64 MiB before the line hold no instruction and no reference.
     #[error("64 MiB before it hold no instruction and no reference")]
     NothingYet,
 }

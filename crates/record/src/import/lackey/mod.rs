@@ -17,7 +17,7 @@ pub use line::{MAX_SIZE, Reason};
 const BUFFER: usize = 256 << 10;
 /// No line grows the buffer beyond this: Valgrind's own lines hold a command line at most.
 const LONGEST_LINE: usize = 16 << 20;
-/// How many bytes may stand before the first instruction or reference: Valgrind's own lines, and
+/// The maximum number of bytes before the first instruction or reference: Valgrind's own lines, and
 /// blank ones.
 const MOST_BEFORE: u64 = 64 << 20;
 /// How many visits one call of [`Reader::read`] makes, give or take those of one line.
