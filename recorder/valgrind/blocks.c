@@ -27,7 +27,7 @@ static UWord hash(const ULong* items, UInt words)
    return h;
 }
 
-/* How many instructions each of the block's patterns has. */
+/* Counts the instructions of each of the block's patterns, for the clock. */
 static void weigh(const Block* b)
 {
    UInt pattern = b->first_pattern, instructions = 0;

@@ -1,21 +1,23 @@
 /* The program's clock.
 
-   A recorded program runs many times slower than by itself. By the real clock, allocators that purge after some
-   milliseconds would purge far too often. So the clock that the program is shown advances by the instructions that it
-   executes, at a given rate, and by the real time in which none of its threads executes any: system calls and waiting.
+   A recorded program runs many times slower than without the recorder. By the real clock,
+   allocators that purge after some milliseconds would purge far too often. So the program's clock
+   advances by the instructions that the program executes, at a given rate. It also advances by the
+   real time in which no thread executes instructions: system calls and waiting.
 
-   With CLOCK_PROGRAM all clocks that count from an arbitrary start follow, and processor time. The date does not:
-   programs compare it with the times of files and with other machines. With CLOCK_DATE the date follows too. Absolute
-   deadlines are put back to real time before the kernel sees them; relative timeouts are real.
+   With CLOCK_PROGRAM, processor time and all clocks that count from an arbitrary start follow the
+   program. The date stays real: programs compare it with file times and other machines. With
+   CLOCK_DATE the date follows the program too. Absolute deadlines are converted to real time before
+   the kernel sees them; relative timeouts are real.
 
-   Instructions are estimated: each segment of the ring is sampled, and the words in it are counted. */
+   Instructions are estimated: each segment of the ring is sampled, and its words are counted. */
 #include "recorder.h"
 
 extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord);
 
-#define SAMPLES 64u /* words of a segment that are looked up */
+#define SAMPLES 64u /* sampled words of a segment */
 #define SECOND 1000000000LL
-#define STEP (SECOND / 20) /* by which the date has to be off its old distance to be taken for set anew */
+#define STEP (SECOND / 20) /* least change of a distance for which a clock counts as set */
 #define MOST_TIMERS 1024u
 #define MOST_THREADS 512u
 
@@ -31,16 +33,16 @@ static ULong  in_1024 = 5120; /* instructions in 1024 words of the last segment 
 static ULong  random_state = 1;
 
 static Long  began;              /* the monotonic clock at the start */
-static ULong ticks_at_start;     /* the time-stamp counter then */
+static ULong ticks_at_start;     /* the time-stamp counter at the start */
 static ULong idle, idle_since;   /* in ticks; 0 while a thread executes */
-static Long  shown;              /* program time that was shown last: it never goes back */
-static Long  distance[CLOCKS];   /* of each clock from the monotonic one */
+static Long  shown;              /* the last program time shown: it never goes back */
+static Long  distance[CLOCKS];   /* from the monotonic clock to each clock */
 static Bool  is_known[CLOCKS];
 static Long  process_began;      /* processor time before the process was forked */
 static Long  time_of[MOST_THREADS], thread_began;
-static UChar timers[MOST_TIMERS], descriptors[MOST_TIMERS]; /* the clock of each */
+static UChar timers[MOST_TIMERS], descriptors[MOST_TIMERS]; /* each timer's clock */
 
-/* A deadline of the program's that stands in real time while a call waits. */
+/* A program's deadline, converted to real time while a call waits: its address and old value. */
 static struct { Addr at; struct vki_timespec was; } deadlines[MOST_THREADS];
 
 static ULong ticks(void)
@@ -72,7 +74,7 @@ void bl_clock_pattern(UInt pattern, UInt instructions)
 
 static ULong weight(UInt word) { return word & WIRE_RECORD ? 0 : weights[word & MAX_PATTERNS]; }
 
-/* Words that were executed, and will not be seen again. */
+/* Counts the instructions of `n` executed words, which are about to be handed over. */
 void bl_clock_executed(const UInt* words, UInt n)
 {
    ULong sum = 0;
@@ -84,7 +86,7 @@ void bl_clock_executed(const UInt* words, UInt n)
       executed += sum;
       return;
    }
-   /* One word at random of each of equal parts, so that loops of any length are sampled fairly. */
+   /* Samples a random word of each equal part: fair to loops of any length. */
    ULong part = ((ULong)n << 16) / SAMPLES;
    for (UInt i = 0; i < SAMPLES; i++) {
       random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -95,14 +97,14 @@ void bl_clock_executed(const UInt* words, UInt n)
    executed += in_1024 * n / 1024;
 }
 
-/* Processor time so far: what was executed, at the given rate. */
+/* Processor time so far: executed instructions, at the given rate. */
 static Long processor_time(void)
 {
    ULong instructions = executed + in_1024 * bl_unpublished_words() / 1024;
    return instructions * 1000 / bl_clock_rate;
 }
 
-/* Nothing is executed from here on, until a thread runs again. */
+/* No instruction is executed from now on until a thread runs again. */
 void bl_clock_pauses(void)
 {
    if (bl_clock != CLOCK_WALL)
@@ -129,18 +131,18 @@ void bl_clock_thread_starts(ThreadId t)
 {
    if (t < MOST_THREADS) {
       time_of[t] = 0;
-      deadlines[t].at = 0; /* of a thread that had the number before and ended in the midst of a call */
+      deadlines[t].at = 0; /* an earlier thread with this number may have ended during a call */
    }
 }
 
 void bl_clock_in_child(ThreadId t)
 {
    process_began = thread_began = processor_time();
-   VG_(memset)(deadlines, 0, sizeof deadlines); /* of its parent's threads */
+   VG_(memset)(deadlines, 0, sizeof deadlines); /* these are of the parent's threads */
    bl_clock_thread_starts(t);
 }
 
-/* The monotonic clock as the program sees it; `lag` is by how much it is behind the real one. */
+/* The monotonic clock as the program sees it; `lag` is the distance to the later real one. */
 static Long program_time(Long* lag)
 {
    Long  now = real(MONOTONIC);
@@ -166,8 +168,9 @@ static Bool follows(Long clock)
    }
 }
 
-/* How far a clock is from the monotonic one. Both are read anew each time, but the distance is kept unless somebody set
-   the clock: the process may lose the processor between the two. */
+/* The distance of a clock from the monotonic one. Both clocks are read at each call, but the
+   process may lose the processor between the two. So the old distance is kept unless the clock was
+   set. */
 static Long distance_of(UInt clock)
 {
    Long now = clock == MONOTONIC ? 0 : real(clock) - real(MONOTONIC);
@@ -201,7 +204,7 @@ static void show_clock(ThreadId tid, Long clock, Addr at)
       show(at, time_of[tid] + processor_time() - thread_began, SECOND);
 }
 
-/* The program asks for a time: what the kernel said is replaced. */
+/* Replaces the kernel's time in the results of a call that asks for a time. */
 void bl_clock_after(ThreadId tid, UInt number, const UWord* args, UWord result)
 {
    Long lag;
@@ -227,7 +230,8 @@ void bl_clock_after(ThreadId tid, UInt number, const UWord* args, UWord result)
 extern void __real_vgSysWrap_generic_sys_time_before(ThreadId, void*, SyscallArgs*, SyscallStatus*, UWord*);
 extern SysRes VG_(mk_SysRes_Success)(UWord);
 
-/* `time` answers in a register, which nothing after the call can change. */
+/* Answers `time` before the call: its result is in a register, which cannot be changed after the
+   call. */
 void __wrap_vgSysWrap_generic_sys_time_before(ThreadId tid, void* layout, SyscallArgs* args, SyscallStatus* status,
                                               UWord* flags)
 {
@@ -242,7 +246,8 @@ void __wrap_vgSysWrap_generic_sys_time_before(ThreadId tid, void* layout, Syscal
    status->result = VG_(mk_SysRes_Success)(now);
 }
 
-/* The clock of the absolute deadline that a call names, and where that is; -1 for a call without one. */
+/* The clock of a call's absolute deadline, and the deadline's address; -1 for a call without one.
+   */
 static Long deadline_of(UInt number, const UWord* args, Addr* at)
 {
    static const UInt wait_bitset = 9, wait_requeue_pi = 11, lock_pi = 6, lock_pi2 = 13, by_date = 256;
@@ -269,7 +274,7 @@ static Long deadline_of(UInt number, const UWord* args, Addr* at)
    }
 }
 
-/* A call ends, or is made once more: the deadline is the program's again. */
+/* Restores the program's deadline when a call ends or is repeated. */
 void bl_clock_deadline_back(ThreadId tid)
 {
    if (tid < MOST_THREADS && deadlines[tid].at) {
@@ -279,7 +284,7 @@ void bl_clock_deadline_back(ThreadId tid)
    }
 }
 
-/* The kernel waits by real time. */
+/* Converts a call's absolute deadline to real time, by which the kernel waits. */
 void bl_clock_deadline(ThreadId tid, UInt number, const UWord* args)
 {
    Addr at = 0;
@@ -289,7 +294,7 @@ void bl_clock_deadline(ThreadId tid, UInt number, const UWord* args)
       return;
    struct vki_timespec* t = (struct vki_timespec*)at;
    if (t->tv_sec < 0 || t->tv_sec > (1LL << 32) || t->tv_nsec < 0 || t->tv_nsec >= SECOND || (t->tv_sec | t->tv_nsec) == 0)
-      return; /* never, at once, or an error; and a timer that is switched off */
+      return; /* never, at once, an error, or a timer that is switched off */
    deadlines[tid].at = at;
    deadlines[tid].was = *t;
    program_time(&lag);

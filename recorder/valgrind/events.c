@@ -195,7 +195,7 @@ static void mapped(UWord* args, Addr start)
    }
 }
 
-/* What an mremap leaves behind, and what it adds. */
+/* Records the mapping that an mremap leaves behind, or the populated memory that it adds. */
 static void remapped(const UWord* args, Addr to)
 {
    if (bl_leaves_mapping(args[3])) {

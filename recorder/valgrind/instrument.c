@@ -300,9 +300,10 @@ static UInt bytes_of_loadg(IRLoadGOp op)
    }
 }
 
-/* Whether the present instruction has already loaded exactly this memory. VEX translates a locked read-modify-write
-   (`lock xadd`, `xchg`, `lock or`) as a load, the operation, and a compare-and-swap that is retried if it fails. The
-   hardware makes one load and one store, so the compare-and-swap adds no load of its own. */
+/* Returns true if the present instruction has already loaded exactly this memory. VEX translates a
+   locked read-modify-write (`lock xadd`, `xchg`, `lock or`) as a load, the operation, and a
+   compare-and-swap that is retried if it fails. The hardware makes one load and one store, so the
+   compare-and-swap adds no load. */
 static Bool was_loaded(const IRSB* in, Int at, const IRCAS* cas, UInt bytes)
 {
    for (Int i = at - 1; i >= 0 && in->stmts[i]->tag != Ist_IMark; i--) {
@@ -315,10 +316,10 @@ static Bool was_loaded(const IRSB* in, Int at, const IRCAS* cas, UInt bytes)
    return False;
 }
 
-/* References are noted before the statement that makes them. The rules for what counts: a locked instruction is a load
-   and a store, and a compare-and-swap is both whether it succeeds or not, as on the hardware. A helper that reads and
-   writes memory is a load and a store of its whole operand. All other rules are those of Valgrind's own Lackey, so that
-   the two can be compared. */
+/* Records the references of a statement before the statement. A locked instruction counts as a load
+   and a store. So does a compare-and-swap, even if it fails, as on the hardware. A helper that
+   reads and writes memory is a load and a store of its whole operand. All other rules are those of
+   Valgrind's Lackey, so that both recorders can be compared. */
 static void statement(Walk* w, const IRSB* in, Int at)
 {
    IRStmt*          st = in->stmts[at];

@@ -1,12 +1,13 @@
-/* Memory that the kernel makes resident: what a system call populates, and the buffers that it reads or fills.
+/* Memory that the kernel makes resident: populated pages, and the buffers of system calls.
 
-   These are no references of the program. They are told as events of their own, by page. A page that was told before is
-   not told again until pages may have left memory, so that a program that reuses its buffers writes few events. */
+   These are no references of the program. They are recorded as separate events, by page. A recorded
+   page is not recorded again until pages may have left memory, so that a program that reuses its
+   buffers makes few events. */
 #include "recorder.h"
 
 #define RECENT 4096u /* pages, found by the low bits of their number */
 
-/* Linux numbers that Valgrind's headers lack. */
+/* Constants of Linux that Valgrind's headers lack. */
 #define POPULATE_READ 22
 #define POPULATE_WRITE 23
 #define COLLAPSE 25
@@ -17,9 +18,9 @@
 #define LOCK_FUTURE 2u
 #define LOCK_ON_FAULT 4u
 
-/* The page number plus one, twice; the low bit says that the kernel stored to it. */
+/* The page number plus one, shifted left by one bit. Low bit: the kernel stored there. */
 static ULong recent[RECENT];
-static Bool  locks_future; /* mlockall(MCL_FUTURE): what is mapped from here on is populated */
+static Bool  locks_future; /* mlockall(MCL_FUTURE): new mappings are populated */
 
 void bl_touches_forget(void) { VG_(memset)(recent, 0, sizeof recent); }
 
@@ -39,7 +40,7 @@ static void send(Addr start, SizeT len, UInt access, UInt origin)
    }
 }
 
-/* A system call was asked to make these pages resident. */
+/* Records pages that a system call made resident on request. */
 void bl_populated(Addr start, SizeT len, UInt access)
 {
    Addr end = VG_PGROUNDUP(start + len);
@@ -59,14 +60,14 @@ static Bool is_new(Addr page, Bool store)
    return True;
 }
 
-/* The kernel reads or fills a buffer. */
+/* Records the new pages of a buffer that the kernel reads or fills. */
 static void buffer(CorePart part, Addr start, SizeT len, Bool store)
 {
    if (part != Vg_CoreSysCall || !bl_recording || len == 0 || start + len < start)
       return;
    Addr last = VG_PGROUNDDN(start + len - 1), from = 0, to = 0;
    for (Addr page = VG_PGROUNDDN(start);; page += VKI_PAGE_SIZE) {
-      /* A call may name memory that is not there: it fails with EFAULT. */
+      /* A call may name unmapped memory: it fails with EFAULT. */
       if (is_new(page, store) && VG_(am_is_valid_for_client)(page, 1, store ? VKI_PROT_WRITE : VKI_PROT_READ)) {
          if (to != page) {
             send(from, to - from, store ? TOUCH_STORE : TOUCH_LOAD, ORIGIN_BUFFER);
@@ -87,7 +88,7 @@ static void reads(CorePart part, ThreadId tid, const HChar* what, Addr start, Si
 
 static void fills(CorePart part, ThreadId tid, Addr start, SizeT len) { buffer(part, start, len, True); }
 
-/* A mapping came to be, grew by `len`, or the heap did. */
+/* Records the population of a new mapping, or of `len` new bytes of a mapping or the heap. */
 void bl_touches_mapped(Addr start, SizeT len, UInt flags)
 {
    if ((flags & MAP_IS_LOCKED) || ((flags & MAP_IS_POPULATED) && !(flags & MAP_NONBLOCKING)) || locks_future)
@@ -111,7 +112,7 @@ static void all_populated(void)
    VG_(free)(starts);
 }
 
-/* A call succeeded that may populate memory. */
+/* Records the pages that a successful system call populated. */
 void bl_touches_after(UInt number, const UWord* args)
 {
    switch (number) {
@@ -140,7 +141,7 @@ void bl_touches_after(UInt number, const UWord* args)
       case __NR_munlockall:
          locks_future = False;
          break;
-      /* Pages left memory, or others stand there. */
+      /* Pages left memory, or were replaced by others. */
       case __NR_mmap: case __NR_shmat:
          if (number == __NR_mmap && !(args[3] & VKI_MAP_FIXED))
             break;
@@ -152,7 +153,7 @@ void bl_touches_after(UInt number, const UWord* args)
    }
 }
 
-/* A forked child inherits no lock. */
+/* A forked child inherits no memory lock. */
 void bl_touches_in_child(void)
 {
    locks_future = False;

@@ -24,7 +24,7 @@ static void usage(void)
    VG_(printf)("    --ring-dir=DIR           where the reader's control pipe is\n"
                "    --unit-shift=6..12      log2 of the unit in which places are told [12]\n"
                "    --follow-children=no|yes record what the program forks [no]\n"
-               "    --clock=wall|program|date which clocks the program sees run by its instructions [program]\n"
+               "    --clock=wall|program|date clocks that the program's instructions drive [program]\n"
                "    --clock-rate=N           instructions in a microsecond of such a clock [3500]\n");
 }
 

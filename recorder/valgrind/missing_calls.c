@@ -1,6 +1,7 @@
-/* System calls that Valgrind 3.19 refuses, and that change or populate memory.
+/* System calls that change or populate memory and that Valgrind 3.19 refuses.
 
-   mremap(MREMAP_DONTUNMAP): pages move, and their old place stays mapped, empty. mlock2: the kernel does what it asks. */
+   mremap(MREMAP_DONTUNMAP): pages move, and their old range stays mapped, empty.
+   mlock2: passed on to the kernel. */
 #include "recorder.h"
 
 #define MAY_MOVE 1u
@@ -74,7 +75,7 @@ typedef struct {
 
 extern const CallEntry* __real_vgModuleLocal_get_linux_syscall_entry(UInt number);
 
-/* The kernel handles the call: that is what the core does unless told otherwise. */
+/* Does nothing, so that the core passes the call on to the kernel. */
 static void pass_on(ThreadId tid, void* layout, SyscallArgs* args, SyscallStatus* status, UWord* flags) {}
 
 const CallEntry* __wrap_vgModuleLocal_get_linux_syscall_entry(UInt number)

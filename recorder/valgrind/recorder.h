@@ -5,8 +5,8 @@
    ring.c        shared memory towards `broadleaf record`
    events.c      system calls, threads, processes
    placement.c   mappings where the kernel would have put them
-   kernel_touch.c  memory that system calls make resident
-   clock.c       the time that the program is shown
+   kernel_touch.c  memory that the kernel makes resident
+   clock.c       the program's clock
    missing_calls.c  system calls that Valgrind lacks */
 #ifndef BROADLEAF_RECORDER_H
 #define BROADLEAF_RECORDER_H
@@ -72,7 +72,7 @@ void bl_rewind(Shadow where);   /* the next execution is written here, over what
 void bl_execution(UInt pattern, const ULong* bases, UInt n);
 void bl_park(void);             /* before a signal's frame is made or left */
 void bl_record(UInt kind, const ULong* payload, UInt words);
-UInt bl_unpublished_words(void); /* that were executed since the last segment */
+UInt bl_unpublished_words(void); /* words executed since the last segment */
 /* A record put together word by word. */
 typedef struct { UInt words; ULong word[4096]; } Payload;
 void put(Payload* p, ULong v);
@@ -92,7 +92,7 @@ extern Addr bl_vdso;      /* where the program is shown it; 0 if it is shown non
 extern Bool bl_misplaced; /* the last mapping is where the core chose */
 extern Addr bl_native;    /* and natively would have been here, modulo 2 MiB */
 
-/* The fields that are needed of the core's types of these names. */
+/* The needed fields of the core's types with these names. */
 typedef struct { Word number; UWord arg[8]; } SyscallArgs;
 typedef struct { enum { CALL_COMPLETE = 1 } what; SysRes result; } SyscallStatus;
 
@@ -120,7 +120,7 @@ void bl_clock_deadline_back(ThreadId tid);
 
 /* missing_calls.c */
 #define CALL_MLOCK2 325
-Bool bl_leaves_mapping(UWord flags); /* of an mremap */
+Bool bl_leaves_mapping(UWord flags); /* true if an mremap with these flags leaves a mapping */
 
 /* startup.c */
 void bl_hide_preload(void);

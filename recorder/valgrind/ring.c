@@ -91,12 +91,15 @@ static SysRes open_in_folder(const HChar* name, Int flags)
    return VG_(open)(path, flags | VKI_O_NONBLOCK, 0);
 }
 
-/* Ends this process: its recorder is dead, and a run under Valgrind that nobody records is of no use. */
+/* Ends this process, whose recorder is dead: an unrecorded run under Valgrind is slow and useless.
+   */
 static void end_with_recorder(void) { VG_(kill)(VG_(getpid)(), VKI_SIGKILL); }
 
-/* The recorder keeps `life` open for writing as long as it lives. When the kernel closes that end, it sends the owner of each reading end the signal
-   that F_SETSIG names: SIGKILL also ends a process that sleeps in a system call. A forked child shares its parent's end, which has one owner: it
-   opens an end of its own. The end does not survive an exec, so what runs natively is not tied. */
+/* Makes the kernel kill this process when the recorder dies. A living recorder keeps `life` open
+   for writing. When the kernel closes the writing end, it sends the signal that F_SETSIG names to
+   the owner of each reading end. SIGKILL also ends a process that sleeps in a system call. A
+   reading end has one owner, so a forked child opens a new end. The end does not survive an exec,
+   so programs that run natively are not tied. */
 static void tie_to_recorder(void)
 {
    static Int life = -1;
@@ -112,7 +115,8 @@ static void tie_to_recorder(void)
    VG_(do_syscall)(__NR_fcntl, life, F_SETFL, O_ASYNC | VKI_O_NONBLOCK, 0, 0, 0, 0, 0);
 }
 
-/* Whether nobody reads the control pipe. The recorder removes the pipe before it closes the pipe, so a pipe without a reader is a dead recorder's. */
+/* Returns true if the control pipe exists without a reader. A recorder that ends removes the pipe
+   before it closes it, so such a pipe belongs to a dead recorder. */
 static Bool recorder_is_dead(void)
 {
    SysRes fd = open_in_folder("control", VKI_O_WRONLY);
@@ -126,8 +130,9 @@ static void futex_wake(volatile UInt* word)
    VG_(do_syscall)(__NR_futex, (UWord)word, FUTEX_WAKE, 0x7fffffff, 0, 0, 0, 0, 0);
 }
 
-/* Waits, where the ring is full, until the reader has emptied some segments. The signal of `life` ends this process when the recorder dies; where the
-   kernel sends none, a reader that makes no progress is looked for here. */
+/* Waits while the ring is full, until the reader has emptied some segments. The signal of `life`
+   ends this process when the recorder dies. If the kernel sends no signal, this function looks for
+   the reader after some time without progress. */
 static void wait_for_room(void)
 {
    static const Int look_after = 50; /* tenths of a second without progress */
@@ -299,7 +304,7 @@ void bl_ring_open(const HChar* directory)
    }
    if (sr_isError(fd)) {
       if (sr_Err(fd) == VKI_ENOENT)
-         end_with_recorder(); /* the folder of a dead recorder was swept */
+         end_with_recorder(); /* a sweep removed the dead recorder's folder */
       give_up("its shared memory could not be made");
       return;
    }

@@ -1,5 +1,5 @@
-/* Solves a position of Connect-4 by alpha-beta search with a table of positions. Boards are bits: seven columns of six
-   cells, each with one more bit above. */
+/* Solves a position of Connect-4 by alpha-beta search with a table of positions. Boards are bits:
+   seven columns of six cells, each with one more bit above. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

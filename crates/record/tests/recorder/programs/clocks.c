@@ -1,4 +1,4 @@
-/* Executes for a while, and says how long that took by several clocks, in milliseconds; then what waiting takes. */
+/* Prints the time that some execution takes by several clocks, then that of waiting, in ms. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/time.h>

@@ -1,4 +1,4 @@
-/* Memory that system calls make resident, each kind in a mapping of its own size so that a test can tell them apart. */
+/* Populates memory by system calls, each in a mapping of a different size for the test. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #endif
 #define BYTES (40 * 4096ul)
 
-/* The C library of Debian 12 passes no address along without MREMAP_FIXED, and the kernel looks at it. */
+/* Without MREMAP_FIXED, the C library of Debian 12 does not pass the address to the kernel. */
 static char* move(char* from, int flags, char* to)
 {
    return (char*)syscall(SYS_mremap, from, BYTES, BYTES, MREMAP_MAYMOVE | MREMAP_DONTUNMAP | flags, to);
