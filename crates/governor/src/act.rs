@@ -15,7 +15,7 @@ pub struct Done {
     pub outcomes: Vec<Outcome>,
 }
 
-/// The limits of what is done in one tick.
+/// The limits of one tick's actions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// No run of blocks begins after this time.
@@ -66,7 +66,7 @@ pub(crate) fn carry_out(
 impl<K: Kernel> Hands<'_, K> {
     fn demote(&mut self, process: ProcessId, block: u64) -> Came {
         let answer = self.timed(1, |kernel| kernel.split(process, block));
-        // The kernel says yes where it left the superpage alone, so the block is looked at.
+        // The kernel reports success even if it left the superpage alone, so the block is checked.
         match (
             answer,
             self.kernel.blocks(process, block..block + 1).as_deref(),
@@ -121,8 +121,8 @@ impl<K: Kernel> Hands<'_, K> {
         let (Some(first), Some(last)) = (neighbours.first(), neighbours.last()) else {
             return Vec::new();
         };
-        // Time has passed since it was decided on, and the kernel would make a superpage of a block
-        // that was given back meanwhile. Nothing stands between this look and the deed.
+        // Time has passed since the decision, and the kernel would also promote a block that the
+        // program gave back meanwhile. So the blocks are checked immediately before the call.
         let before = match self.kernel.blocks(process, first.0..last.0 + 1) {
             Ok(before) => before,
             Err(no) => {
@@ -160,7 +160,7 @@ impl<K: Kernel> Hands<'_, K> {
         came
     }
 
-    /// Makes superpages of neighbours, and says what came of each.
+    /// Promotes neighbouring blocks. Returns the outcome of each.
     fn collapse(&mut self, process: ProcessId, neighbours: &[BlockSeen]) -> Vec<(u64, Came)> {
         let (Some(first), Some(last)) = (neighbours.first(), neighbours.last()) else {
             return Vec::new();
@@ -175,13 +175,13 @@ impl<K: Kernel> Hands<'_, K> {
         if neighbours.len() == 1 || no == No::Gone {
             return self.answers(process, neighbours, no);
         }
-        // One answer for all of them: some may be superpages now. The others are tried one by one,
-        // so that each has its own.
+        // The kernel gave one answer for all blocks. Some may be superpages now; the others are
+        // tried one by one, so that each gets its own answer.
         let now = match self.kernel.blocks(process, blocks) {
             Ok(now) => now,
             Err(no) => return self.answers(process, neighbours, no),
         };
-        // Where there is no memory for one, there is none for the next.
+        // If memory is exhausted for one block, it is exhausted for the next.
         let mut exhausted = None;
         let mut came = Vec::with_capacity(neighbours.len());
         for (seen, now) in neighbours.iter().zip(&now) {
@@ -208,15 +208,15 @@ impl<K: Kernel> Hands<'_, K> {
         came
     }
 
-    /// The same answer of the kernel for several blocks.
+    /// Converts one answer of the kernel to an outcome for each block.
     fn answers(&mut self, process: ProcessId, blocks: &[BlockSeen], no: No) -> Vec<(u64, Came)> {
         let each = blocks.iter();
         each.map(|seen| (seen.block, self.answer(process, seen.block, no)))
             .collect()
     }
 
-    /// What an answer of the kernel means for a block. The kernel gives the same numbers for memory
-    /// that allows no superpage, so the flags of the mapping are looked at.
+    /// Converts an answer of the kernel to a block's outcome. The kernel returns the same numbers
+    /// for memory that allows no superpage, so the mapping's flags are checked.
     fn answer(&mut self, process: ProcessId, block: u64, no: No) -> Came {
         if let No::Errno(libc::EBUSY | libc::EINVAL) = no
             && let Some(refusal) = self.kernel.ruled_out(process, block)

@@ -222,7 +222,7 @@ mod tests {
             "ten",
             "1X",
             "inf",
-            // It would be 5 bytes.
+            // This would mean 5 bytes.
             "5",
         ] {
             assert!(text.parse::<Allowance>().is_err(), "{text}");

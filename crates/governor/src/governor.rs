@@ -29,7 +29,7 @@ pub struct Governor<K> {
     spent: Spent,
     /// Processor time that looking at memory took in the latest tick.
     spent_on_pages: Duration,
-    /// Whether the latest tick looked at a process that was new or had changed.
+    /// True if the latest tick looked at a process that was new or had changed.
     has_changed: bool,
     /// Whether it only says what it would do.
     dry: bool,
@@ -124,8 +124,8 @@ impl<K: Kernel> Governor<K> {
         self.ward.put_under(policy, budgets);
     }
 
-    /// Sets the longest wait between two looks if nothing changes. It is 1 s at first: with more,
-    /// somebody else has to notice changes and shortages of memory.
+    /// Sets the longest wait between two looks if nothing changes. The default is 1 s. With a
+    /// longer wait, the caller must notice changes and shortages of memory.
     pub const fn rest_for_at_most(&mut self, longest: Duration) {
         self.pace.longest = longest;
     }
@@ -150,7 +150,7 @@ impl<K: Kernel> Governor<K> {
         self.spent
     }
 
-    /// The time that programs may have waited because of what was done.
+    /// The time that programs may have waited for the governor's actions.
     pub fn stalls(&self) -> StallSummary {
         self.stalls.summary()
     }
@@ -285,7 +285,7 @@ impl<K: Kernel> Governor<K> {
         looked.is_none_or(|(before, _)| before != vitals)
     }
 
-    /// Whether its memory was last looked at so long ago that it is looked at anyway.
+    /// Returns true if the memory of a process must be read again because the last look is too old.
     fn is_old(&self, id: ProcessId, at: Duration) -> bool {
         let looked = self.looked.get(&id);
         looked.is_none_or(|(_, when)| at.saturating_sub(*when) >= self.pace.old_age())

@@ -1,9 +1,10 @@
-//! What this process was started with, for the programs that it starts.
+//! The signal and stream state with which this process was started, for the programs that it
+//! starts.
 //!
 //! Before `main`, Rust's runtime ignores SIGPIPE and opens standard streams that were closed.
 //! Before a program runs, Rust's library gives SIGPIPE its default effect and empties the signal
-//! mask. `nice` does none of that. So the state is read before the runtime begins, and set again
-//! just before the program runs.
+//! mask. `nice` does neither. So the state is read before the runtime begins, and restored just
+//! before the program runs.
 #![allow(unsafe_code, reason = "signals and streams of this process")]
 
 use std::io;
@@ -60,7 +61,7 @@ const fn bit(number: i32, is_set: bool) -> u64 {
     (is_set as u64) << (number - 1)
 }
 
-/// Whether this process was started with a signal ignored.
+/// Returns true if this process was started with a signal ignored.
 pub fn was_ignored(signal: i32) -> bool {
     (1..=LAST).contains(&signal) && IGNORED.load(Ordering::Relaxed) & bit(signal, true) != 0
 }
@@ -126,10 +127,10 @@ fn close_streams() -> io::Result<()> {
     Ok(())
 }
 
-/// Sends a signal to a process; signals of any number, as those for real time.
+/// Sends a signal of any number to a process, including real-time signals.
 ///
 /// # Errors
-/// What the kernel answered: there is no such process, or it may not be sent signals.
+/// Those of the kernel: the process does not exist, or this user may not send it signals.
 pub fn send_signal(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: no pointers.
     match unsafe { libc::kill(pid, signal) } {
@@ -141,8 +142,8 @@ pub fn send_signal(pid: i32, signal: i32) -> io::Result<()> {
 /// Ends this process by a signal, as a program with the signal's default effect ends. Returns where
 /// the signal does not end a process.
 pub fn end_by(signal: i32) {
-    // SAFETY: the mask is a structure of numbers of ours. The process is to end, so nobody needs
-    // the handler that is replaced.
+    // SAFETY: the mask is a local structure of numbers. This process is about to end, so the
+    // replaced handler is not needed any more.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         let mut mask: libc::sigset_t = mem::zeroed();

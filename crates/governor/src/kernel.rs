@@ -73,7 +73,7 @@ pub trait Kernel {
     /// The kernel's page of zeroes does not count: a superpage of it copies nothing.
     ///
     /// # Errors
-    /// Where it has ended, or may not be looked at.
+    /// If the process has ended, or its memory may not be read.
     fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No>;
 
     /// The reason for which the kernel can never make a superpage of a block, by the flags of its

@@ -3,9 +3,9 @@
 use crate::budget::Budgets;
 use std::time::Duration;
 
-/// The memory of a quiet process is looked at again after this many of the longest waits, because
-/// the kernel's quick counts miss some of what the kernel does of its own accord. It is looked at
-/// again after a minute in any case.
+/// The number of longest waits after which the memory of a quiet process is read again. The
+/// kernel's quick counts miss some of its own changes. Memory is read again after a minute in any
+/// case.
 const LONGEST_WAITS: u32 = 10;
 const OLD_IN_ANY_CASE: Duration = Duration::from_secs(60);
 /// The longest wait between two ticks in which nothing had changed.
@@ -65,8 +65,8 @@ impl Pace {
         was_quiet: bool,
     ) -> Duration {
         self.quiet = if was_quiet { self.quiet + 1 } else { 0 };
-        // Some quiet ticks, and then longer and longer waits: sooner if somebody else notices
-        // changes.
+        // After some quiet ticks, waits become longer and longer. They do so sooner if the caller
+        // notices changes.
         let quick = if self.longest > QUIET { 4 } else { 9 };
         let patience = 1 << self.quiet.saturating_sub(quick).min(8);
         let idle = (budgets.interval * patience).min(self.longest.max(budgets.interval));
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(waits[..9], [200; 9]);
         assert_eq!(waits[9..], [400, 800, 1000, 1000, 1000]);
         assert_eq!(pace.after(&Budgets::DEFAULT, MS(0), MS(0), false), MS(200));
-        // Where somebody else notices changes, they become rarer still.
+        // If the caller notices changes, looks become rarer still.
         pace.longest = MS(10_000);
         let waits = (0..11).map(|_| pace.after(&Budgets::DEFAULT, MS(0), MS(0), true));
         let waits: Vec<_> = waits.map(|wait| wait.as_millis()).collect();

@@ -152,8 +152,8 @@ pub struct Pages {
     /// Bytes that the process holds, of pages that others share its part alone; `None` where that was not looked at, for nobody can share any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<u64>,
-    /// Ranges of blocks for which the program asked for superpages (`MADV_HUGEPAGE`), where the
-    /// kernel heeds that; `None` where it was not looked at.
+    /// Ranges of blocks for which the program asked for superpages (`MADV_HUGEPAGE`), if the kernel
+    /// heeds this advice. `None` if the ranges were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Vec<Range<u64>>>,
 }

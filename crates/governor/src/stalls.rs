@@ -11,7 +11,7 @@ const MOST_BLOCKS: usize = 16;
 /// Without a limit for one stall, as many blocks go into a call as take about this long.
 const USUAL: Duration = Duration::from_millis(10);
 
-/// What a user allows of stalls.
+/// The stalls that a user allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StallLimit {
     /// The share of the time in which superpages are made, in hundredths of a percent.
@@ -147,7 +147,7 @@ impl Stalls {
             .clamp(1, MOST_BLOCKS)
     }
 
-    /// Whether promotions wait after a block that took too long.
+    /// Returns true if promotions wait because a block took too long.
     pub(crate) fn waits(&self, at: Duration) -> bool {
         self.pause.waits(at)
     }

@@ -301,7 +301,7 @@ fn a_line_that_is_missing_doubled_or_moved_is_found() {
 
 #[test]
 fn a_damaged_line_is_named() {
-    // Without checksums, so that what is said of each line is seen.
+    // The lines have no checksums here, so that errors in their content are reported.
     let bytes = unsealed(&some_journal());
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let with = |at: usize, line: &str| {

@@ -229,7 +229,8 @@ fn the_first_tick_that_differs_is_told() {
 fn what_came_of_decisions_and_budgets_matter() {
     let mut world = World::new("pop-64", Budgets::DEFAULT, 100);
     (0..100).for_each(|block| world.fill(block, 256));
-    // A superpage is seen at the next look whatever came of it. A refusal is not.
+    // The next look shows a superpage even without the recorded outcome. It does not show a
+    // refusal.
     let pid = world.program.pid;
     world.fake().refuse.insert((pid, BASE), (libc::EINVAL, 2));
     let mut ticks: Vec<Ticked> = world.run_for(2);

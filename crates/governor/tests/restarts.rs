@@ -1,4 +1,4 @@
-//! A budget holds however often a governor is started anew: superpages that it finds count.
+//! A budget holds across restarts of a governor: superpages that it finds count.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn budgets(added: Allowance) -> Budgets {
     }
 }
 
-/// The same kernel and program under a governor that knows nothing of the one before.
+/// Runs the same kernel and program under a new governor without the old one's state.
 fn restarted(mut world: World, policy: &str, budgets: Budgets) -> World {
     let kernel = std::mem::replace(world.fake(), Fake::new(0));
     let ward = Ward::new(broadleaf_policy::parse(policy).unwrap(), budgets);

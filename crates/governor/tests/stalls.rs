@@ -1,5 +1,5 @@
-//! The time that a program may wait for a superpage is measured, and bounded where the user says
-//! so.
+//! The time that a program may wait for a superpage is measured, and bounded if the user sets a
+//! limit.
 
 mod common;
 
@@ -60,7 +60,7 @@ fn a_block_that_takes_too_long_stops_the_rest_for_a_while() {
     assert_eq!((world.huge(), told.count, told.too_long), (1, 1, 1));
     assert_eq!(world.refused(Refusal::StallTooLong), 39);
     world.run_for(60);
-    // One after 1, 2, 4, 8, 16 and 32 seconds and what a block waits beside.
+    // Calls after 1, 2, 4, 8, 16 and 32 seconds, each delayed by the waits of the stall limit.
     let calls = world.governor.stalls().count;
     assert!((3..=8).contains(&calls), "{calls}");
     // When blocks are quick again, all are made.

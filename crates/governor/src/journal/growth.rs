@@ -1,11 +1,11 @@
-//! Blocks that were filling when the recorded run made superpages of them.
+//! Blocks that were filling when the recorded run promoted them.
 //!
-//! A journal does not show what a program stores to inside of a superpage. Without a rule, a block
-//! that the recorded run promoted at 300 pages would hold 300 pages for ever in an estimate: no
-//! policy that asks for more would promote the block, though the program filled it. Policies that
-//! ask for less than the recorded one would look better than they are, and policies that ask for
-//! more would look worse. The rule: such a block goes on filling as fast as it did between the last
-//! two looks before, until it is full.
+//! A journal does not show a program's stores inside a superpage. Suppose that the recorded run
+//! promoted a block at 300 pages. Without a rule, the block would hold 300 pages for ever in an
+//! estimate. A policy that asks for more pages would never promote the block, although the program
+//! filled it. Policies that ask for fewer pages than the recorded one would look too good, others
+//! too bad. The rule: such a block continues to fill as fast as between its last two looks, until
+//! it is full.
 
 use crate::seen::{BlockSeen, PAGES};
 use std::collections::BTreeMap;
@@ -80,7 +80,8 @@ impl Growth {
         }
     }
 
-    /// What a block in a superpage of the recorded run holds, given what it held before.
+    /// Estimates the content of a block in a superpage of the recorded run, given its content
+    /// before.
     pub(super) fn holds(&self, before: BlockSeen, at: Duration) -> BlockSeen {
         let hidden = self.hidden.get(&before.block);
         let pages = hidden.map_or(0, |hidden| hidden.pages(at));
@@ -96,7 +97,7 @@ impl Growth {
         }
     }
 
-    /// Whether any of the blocks fills that `counts`.
+    /// Returns true if `counts` holds for any filling block.
     pub(super) fn any(&self, counts: impl Fn(u64) -> bool) -> bool {
         self.hidden.keys().any(|block| counts(*block))
     }
@@ -113,8 +114,8 @@ impl Growth {
         self.hidden.retain(|block, _| holds_something(*block));
     }
 
-    /// Forgets the speed of blocks that are full at a time: nothing changes there any more. What
-    /// they hold is noted by the caller.
+    /// Forgets the speed of blocks that are full at a time, since they do not change any more.
+    /// Returns these blocks; the caller records their content.
     pub(super) fn filled(&mut self, at: Duration) -> Vec<u64> {
         let full = |hidden: &Hidden| u32::from(hidden.pages(at)) == PAGES;
         let all = self.hidden.extract_if(.., |_, hidden| full(hidden));
@@ -140,7 +141,7 @@ mod tests {
         let mut growth = Growth::default();
         growth.saw(&block(100), S(1));
         growth.saw(&block(200), S(3));
-        // It went on while others were promoted.
+        // The block filled further while other blocks were promoted.
         growth.hid(&block(210), S(3));
         let held = |growth: &Growth, at| growth.holds(block(210), S(at)).present;
         assert_eq!(

@@ -1,9 +1,8 @@
-//! Journals: what a governor saw, decided and did, tick by tick, as lines of JSON.
+//! Journals: a governor's observations, decisions and actions, tick by tick, as lines of JSON.
 //!
-//! The first line is a [`Header`]; each further line is one tick. Of what was seen a line holds
-//! what differs from the line before, so that a tick in which nothing happens takes few bytes. Each
-//! line ends with a checksum. A line is written with one call, so that whoever is killed loses the
-//! tick that was under way and no other.
+//! The first line is a [`Header`]; each further line is one tick. A line holds only observations
+//! that differ from the line before, so a tick without changes takes few bytes. Each line ends with
+//! a checksum. One call writes a line, so a killed governor loses only the tick under way.
 
 mod checksum;
 mod growth;

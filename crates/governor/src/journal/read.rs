@@ -56,7 +56,7 @@ struct State {
 
 /// More bytes than any first line has.
 const LONGEST_HEADER: u64 = 1 << 20;
-/// What is said of a line that was changed.
+/// The error for a line that was changed.
 const DIFFERS: &str = "is not what was written: its checksum differs";
 
 /// Begins to read a journal.

@@ -141,18 +141,17 @@ pub struct Estimate {
     pub ticks: u64,
 }
 
-/// What another policy, or the same with other budgets, would have come to.
+/// Estimates the results of another policy, or of the same policy with other budgets.
 ///
-/// It is an estimate: programs do what they did, no faster for superpages and with no other faults.
-/// What it would have promoted becomes a superpage, unless the recorded run tried the same block
-/// and was refused; what the recorded run promoted and it would not have holds the pages that it
-/// held before. A superpage that is there in the estimate alone is broken when its block loses a
-/// page. What the program stores to inside of a recorded superpage is not known: a block that was
-/// filling goes on as fast as before, and others stay as they were. `reach` is the number of
-/// promotions that a tick has time for, as [`verify`] finds it.
+/// Programs behave as recorded: superpages make them no faster, and their faults stay the same. A
+/// block that the policy promotes becomes a superpage, unless the recorded run tried the block and
+/// was refused. A block that only the recorded run promoted keeps the pages that it held before. A
+/// superpage that exists only in the estimate is broken when its block loses a page. Stores inside
+/// a recorded superpage are unknown: a filling block continues as fast as before, and other blocks
+/// do not change. `reach` is the number of promotions that fit into a tick, as [`verify`] finds it.
 ///
 /// # Errors
-/// Where the policy cannot decide on live processes, and those of `ticks`.
+/// If the policy cannot decide on live processes, and those of `ticks`.
 pub fn under(
     policy: Box<dyn Policy>,
     budgets: Budgets,

@@ -30,7 +30,7 @@ struct Process {
     image: u64,
     /// What the blocks of its memory would hold without any superpage of the recorded run, as far as is known.
     base: BTreeMap<u64, BlockSeen>,
-    /// How the blocks fill.
+    /// The estimated growth of filling blocks.
     growth: Growth,
     /// Its memory as it was last looked at.
     pages: Pages,
@@ -160,8 +160,8 @@ impl WhatIf {
             let blocks = run.blocks.clone();
             blocks.zip(&run.present).map(|(block, decided)| {
                 let mut outcome = came(run.process, block, Process::promoted);
-                // As in a run: a block that lost pages since the decision is left alone, or it
-                // would add more than was allowed.
+                // As in a run, a block that lost pages since the decision is skipped, since it
+                // would add more memory than allowed.
                 if matches!(outcome.came, Came::Promoted(before) if before.present < *decided) {
                     outcome.came = Came::Refused(Refusal::Changed);
                 }
@@ -186,8 +186,8 @@ impl Process {
         if let Some(pages) = &seen.pages {
             self.pages = pages.clone();
         }
-        // The recorded run did not look where no page fault came. Without the superpage, a block
-        // that fills has page faults.
+        // The recorded run did not look at processes without page faults. Without the superpage, a
+        // filling block has page faults.
         let made = &self.made.0;
         let faults = |block: u64| made.get(&block).is_none_or(|made| !made.stands);
         let looked = seen.pages.is_some() || self.growth.any(faults);
@@ -209,8 +209,8 @@ impl Process {
         seen
     }
 
-    /// Bytes that superpages add to what the blocks hold without any. Of a superpage that the
-    /// program broke, all that it added at first may still be there.
+    /// Bytes that superpages add to the blocks' own content. A superpage that the program broke may
+    /// still hold all of the memory that it added.
     fn added(&self, superpages: &Superpages) -> u64 {
         let each = superpages.0.iter().map(|(block, made)| {
             let base = self.base.get(block).filter(|_| made.stands);

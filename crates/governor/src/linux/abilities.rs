@@ -17,7 +17,7 @@ pub enum ThpSetting {
 /// What this kernel and this user's rights allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// Whether processes can be seen: `/proc` is mounted.
+    /// True if processes can be seen: `/proc` is mounted.
     pub has_proc: bool,
     /// The kernel's version, as far as its first two numbers.
     pub kernel: (u32, u32),

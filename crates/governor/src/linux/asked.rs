@@ -1,4 +1,4 @@
-//! Where a program asked for superpages.
+//! The ranges for which a program asked for superpages.
 
 use super::abilities::{ThpSetting, setting_here};
 use crate::seen::BLOCK_BYTES;

@@ -149,11 +149,11 @@ pub struct Usage {
     pub rss_bytes_peak: u64,
 }
 
-/// Waits for a child, and says how it ended and what it came to. Each time that the child stops by
-/// a wish of the terminal (SIGTSTP, SIGTTIN or SIGTTOU), `stopped` is called with the signal.
+/// Waits until a child ends. Returns its status and its usage. Calls `stopped` with the signal each
+/// time that the terminal stops the child (SIGTSTP, SIGTTIN or SIGTTOU).
 ///
 /// # Errors
-/// What the kernel answered: there is no such child, or somebody else has waited for it.
+/// Those of the kernel: the child does not exist, or was waited for before.
 pub fn wait_for(child: u32, mut stopped: impl FnMut(i32)) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
     // SAFETY: a structure of numbers, for which zeroes are values.

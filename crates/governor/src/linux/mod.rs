@@ -72,8 +72,8 @@ impl Linux {
         }
     }
 
-    /// Another one for other processes of the same machine. Both share what they know of the
-    /// machine as a whole.
+    /// Returns a kernel for other processes of the same machine. Both share their knowledge of the
+    /// machine.
     pub fn beside(&self) -> Self {
         Self {
             machine: self.machine.clone(),

@@ -73,8 +73,8 @@ fn is_extent(entries: &[u64]) -> bool {
         && entries[..PAGES as usize].iter().enumerate().all(is_next)
 }
 
-/// Whether an entry of `pagemap` is that of a resident page without bit 56, which says that no
-/// other process maps the page. The kernel's page of zeroes lacks the bit as well.
+/// Returns true for the `pagemap` entry of a resident page whose bit 56, "exclusively mapped", is
+/// clear. The kernel's page of zeroes also lacks this bit.
 pub(super) const fn is_shared(entry: u64) -> bool {
     entry >> 63 & 1 == 1 && entry >> 56 & 1 == 0
 }

@@ -17,18 +17,19 @@ const ZERO_PAGE: u64 = 1 << 24;
 /// tells them apart, and the kernel shows it to `CAP_SYS_ADMIN` alone.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    /// The frame of one page of zeroes; 0 where the numbers are hidden. `None` until somebody asks.
+    /// The frame of the page of zeroes; 0 if frame numbers are hidden. `None` before the first
+    /// query.
     page: Option<u64>,
 }
 
 impl Frames {
-    /// Whether the kernel shows the numbers of frames.
+    /// Returns true if the kernel shows frame numbers.
     #[cfg(test)]
     pub(super) fn are_visible(&mut self) -> bool {
         self.page() != 0
     }
 
-    /// Whether a page of this entry of `pagemap` is the kernel's page of zeroes.
+    /// Returns true if this `pagemap` entry is of the kernel's page of zeroes.
     pub(super) fn is_zero(&mut self, entry: u64) -> bool {
         let page = self.page();
         page != 0 && entry >> 63 == 1 && entry & FRAME == page
@@ -39,8 +40,8 @@ impl Frames {
     }
 }
 
-/// Whether a frame is one of the kernel's superpage of zeroes. `false` where `kpageflags` cannot be
-/// read.
+/// Returns true if a frame belongs to the kernel's superpage of zeroes. Returns false if
+/// `kpageflags` cannot be read.
 pub(super) fn is_huge_zero(frame: u64) -> bool {
     let mut flags = [0_u8; 8];
     let read =
@@ -50,7 +51,7 @@ pub(super) fn is_huge_zero(frame: u64) -> bool {
 
 /// The frame of zeroes: that of a page which this process only read.
 fn find() -> io::Result<u64> {
-    // SAFETY: a new mapping at an address of the kernel's choice, which nobody else has. It is read
+    // SAFETY: a new mapping at an address of the kernel's choice, with no other user. It is read
     // within its length and unmapped once.
     let address = unsafe {
         let page = libc::mmap(

@@ -1,9 +1,9 @@
 //! Superpages that this ward did not make: those of an earlier or another governor, and the
 //! kernel's own.
 //!
-//! They count against the budget, so that the budget holds however often a governor is started.
-//! What such a superpage added is the part of the block that was not resident when it was last seen
-//! without a superpage, or else the whole block.
+//! They count against the budget, so that the budget holds across restarts of a governor. Such a
+//! superpage added the pages that were not resident when the block was last seen without a
+//! superpage. If the block was never seen so, the superpage added the whole block.
 
 use super::mark::Mark;
 use super::{Known, Ward};
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 pub(super) struct Found {
     /// Base pages that it added at most.
     pub(super) pages: u16,
-    /// Whether another process of the ward maps the same memory and is charged for it.
+    /// True if another process of the ward maps the same memory and is charged for it.
     pub(super) is_shared: bool,
 }
 
@@ -31,8 +31,8 @@ impl Found {
 }
 
 impl Ward {
-    /// Bytes that superpages added, whoever made them, as far as the program did not ask for them.
-    /// It is an upper bound.
+    /// Bytes that superpages added, whether the ward made them or not, without those that the
+    /// program asked for. This is an upper bound.
     pub fn charged_bytes(&self) -> u64 {
         let marks = self.known.values().flat_map(|known| known.marks.values());
         marks
@@ -40,8 +40,8 @@ impl Ward {
             .sum()
     }
 
-    /// Whether a process has superpages that are not accounted for yet. Then the decision needs to
-    /// know where the program asked for superpages.
+    /// Returns true if a process has superpages that are not accounted for yet. The next decision
+    /// then needs the ranges for which the program asked for superpages.
     pub(crate) fn is_strange(&self, process: ProcessId, pages: &Pages) -> bool {
         let known = self.known.get(&process);
         pages.mapped().any(|(_, seen)| {
@@ -72,7 +72,7 @@ impl Ward {
         shared.map(|(_, seen)| seen.block).collect()
     }
 
-    /// Charges what is still there of memory that was shared with processes that have ended.
+    /// Charges remaining memory that was shared with ended processes.
     pub(super) fn charge_heirs(&mut self) {
         let shared = self.known.iter().flat_map(|(id, known)| {
             let marks = known.marks.iter();
@@ -115,8 +115,8 @@ impl Known {
         }
     }
 
-    /// Whether a superpage at that block is one that the ward made, or charged, or that the program
-    /// asked for.
+    /// Returns true if the ward made or charged the superpage at a block, or the program asked for
+    /// it.
     fn accounts_for(&self, block: u64) -> bool {
         self.marks
             .get(&block)
@@ -128,15 +128,15 @@ impl Known {
         self.marks.get(&block).is_some_and(Mark::is_charged)
     }
 
-    /// Whether any memory of it is charged to it, so that processes which share the memory are not
-    /// charged.
+    /// Returns true if the process is charged for any memory, so that processes which share this
+    /// memory are not charged.
     pub(super) fn is_charged_at_all(&self) -> bool {
         self.marks.values().any(Mark::is_charged)
     }
 }
 
 impl Mark {
-    /// Whether this process is charged for a superpage that stands here.
+    /// Returns true if this process is charged for the superpage at this block.
     fn is_charged(&self) -> bool {
         self.made.is_some() || self.found.is_some_and(|found| !found.is_shared)
     }

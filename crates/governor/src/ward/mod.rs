@@ -33,11 +33,11 @@ pub struct Ward {
     /// The time of the latest observation.
     at: Duration,
     machine: MachineSeen,
-    /// Whether any process was ever seen.
+    /// True if any process was ever seen.
     has_seen: bool,
     /// Until when nothing is promoted, for the kernel found no memory to do so.
     pause: Patience,
-    /// What the kernel lacked then.
+    /// The memory that the kernel lacked at that time.
     lacking: Refusal,
     /// Whether memory was short when it was last told.
     was_short: bool,
@@ -69,9 +69,9 @@ struct Known {
     unreachable: bool,
     /// Blocks for which the program asked for superpages.
     asked: Vec<Range<u64>>,
-    /// Whether other processes were seen before this one.
+    /// True if other processes were seen before this one.
     is_late: bool,
-    /// Whether its memory was ever looked at.
+    /// True if the process's memory was ever read.
     was_looked_at: bool,
 }
 

@@ -55,9 +55,9 @@ pub(crate) struct Fake {
     pub(crate) limit: Option<u64>,
     /// What the kernel answers to a promotion of a block, and how often it still does.
     pub(crate) refuse: BTreeMap<(u32, u64), (i32, u32)>,
-    /// What the flags of a block's mapping rule out.
+    /// The refusal that the flags of a block's mapping imply.
     pub(crate) flags: BTreeMap<(u32, u64), Refusal>,
-    /// What a block takes to become a superpage, beside what its pages take.
+    /// The fixed time of a block's promotion, without that of its pages.
     pub(crate) micros: f64,
     /// Superpages are not broken, and the kernel says yes.
     pub(crate) splits_in_vain: bool,
