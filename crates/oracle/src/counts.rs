@@ -36,21 +36,21 @@ pub struct Counts {
     pub extra_disk_read_pages: u64,
     /// Clean pages inside superpages that stand at the end and hold at least one dirty page.
     pub false_dirty_pages: u64,
-    /// Those of anonymous memory.
+    /// Clean pages of anonymous memory in superpages that hold a dirty one.
     pub false_dirty_pages_anonymous: u64,
-    /// Those of files.
+    /// Clean pages of files in superpages that hold a dirty one.
     pub false_dirty_pages_file: u64,
-    /// Clean pages inside superpages that stand at the end.
+    /// Clean pages inside superpages that exist at the end.
     pub clean_pages_in_superpages: u64,
-    /// Those of anonymous memory.
+    /// Clean pages of anonymous memory inside superpages.
     pub clean_pages_in_superpages_anonymous: u64,
-    /// Those of files.
+    /// Clean pages of files inside superpages.
     pub clean_pages_in_superpages_file: u64,
     /// Distinct pages referenced.
     pub touched_pages: u64,
-    /// Those that mapped no file at the first reference.
+    /// Distinct pages that mapped no file at their first reference.
     pub touched_pages_anonymous: u64,
-    /// Those that mapped a file at the first reference.
+    /// Distinct pages that mapped a file at their first reference.
     pub touched_pages_file: u64,
     /// Pages resident at the end.
     pub resident_pages: u64,
@@ -58,8 +58,8 @@ pub struct Counts {
     pub peak_resident_pages: u64,
     /// Distinct blocks referenced.
     pub regions: u64,
-    /// Those whose page that was referenced first mapped no file then.
+    /// Distinct blocks whose first referenced page mapped no file at that time.
     pub regions_anonymous: u64,
-    /// Those whose page that was referenced first mapped a file then.
+    /// Distinct blocks whose first referenced page mapped a file at that time.
     pub regions_file: u64,
 }

@@ -221,8 +221,8 @@ impl Mappings {
         self.at(page).is_some_and(|piece| piece.protection.write)
     }
 
-    /// Rule 33: whether the kernel stores to a page that it populates; `None` where it leaves the
-    /// page alone.
+    /// Returns true if the kernel stores to a page that it populates (rule 33); `None` if it does
+    /// not touch the page.
     pub(crate) fn kernel_stores(
         &self,
         page: u64,

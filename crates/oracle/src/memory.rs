@@ -102,8 +102,8 @@ impl Memory {
         }
     }
 
-    /// Whether the kernel stores to a page that it populates; `None` where it does not touch the
-    /// page (rule 33).
+    /// Returns true if the kernel stores to a page that it populates (rule 33); `None` if it does
+    /// not touch the page.
     pub(crate) fn kernel_stores(
         &mut self,
         space: SpaceId,

@@ -6,8 +6,8 @@ use alloc::string::String;
 /// The moment at which a policy is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Point {
-    /// A page of the block was not resident and has just become so. `populated` counts the page;
-    /// where the access is a store, `dirty` counts it too.
+    /// A page of the block was not resident and has just become so. `populated` counts the page. If
+    /// the access is a store, `dirty` counts it too.
     Fault,
     /// A page of the block that was resident and clean before this access was stored to; `dirty`
     /// counts the page.
@@ -124,7 +124,7 @@ pub trait Policy: Send + Sync {
         Needs::default()
     }
 
-    /// Whether it makes superpages at all.
+    /// Returns true if the policy makes superpages at all.
     fn promotes(&self) -> bool {
         !self.needs().sizes.is_none()
     }

@@ -13,9 +13,9 @@ pub struct Needs {
     pub placement: Placement,
     /// Which page sizes are used beside the base page: those of the set that the machine has.
     pub sizes: Sizes,
-    /// Whether the kernel allocates extents of these sizes even where the TLB holds no such page:
-    /// the TLB then holds smaller pages of an extent (multi-size THP on x86-64). It goes for sizes
-    /// that are named and smaller than the machine's smallest page of at least 2 MiB.
+    /// True if the kernel allocates extents of these sizes even if the TLB holds no such page. The
+    /// TLB then holds smaller pages of an extent (multi-size THP on x86-64). This applies to named
+    /// sizes below the machine's smallest page of at least 2 MiB.
     pub allocates_sizes: bool,
     /// With [`Placement::Reserved`]: ask for a larger piece too where the verdict on a smaller one was not to promote.
     pub every_size: bool,
@@ -34,11 +34,11 @@ pub struct Needs {
     pub asked_when_used_again: bool,
     /// What blocks are charged with at TLB misses, and the policy asked of at [`crate::Point::Miss`].
     pub charges: Charges,
-    /// Whether larger pieces keep the prefetch charges of a piece that is promoted. Romer's
-    /// policies take them away (1995, section 6.1).
+    /// True if larger pieces keep the prefetch charges of a promoted piece. Romer's policies remove
+    /// these charges (1995, section 6.1).
     pub keeps_prefetch_charges: bool,
-    /// Whether all pieces keep their capacity charges when one is promoted. Romer's ONLINE sets
-    /// them to zero (1995, section 7.2).
+    /// True if a promotion leaves all capacity charges. Romer's ONLINE sets them to zero (1995,
+    /// section 7.2).
     pub keeps_capacity_charges: bool,
     /// Charge pieces larger than 64 KiB with prefetch charges only after so many misses in a piece of the largest size that were to be charged (Romer 1995, appendix A).
     /// 0 and 1 are at each miss.
@@ -55,16 +55,15 @@ pub struct Needs {
     pub zeroed_ahead: u64,
     /// Whether pages that can neither leave nor move are put together, apart from others.
     pub wires_together: bool,
-    /// Whether the program gets superpages where it asks for them (`MADV_COLLAPSE`), whatever the
-    /// policy would decide.
+    /// True if the program gets superpages on request (`MADV_COLLAPSE`), without asking the policy.
     pub obeys_collapse: bool,
     /// What the page daemon keeps in mind when memory is short.
     pub daemon: PageDaemon,
-    /// Whether frames are chosen for contiguity alone, although free frames are zeroed ahead of
+    /// True if frames are chosen for contiguity alone, although free frames are zeroed ahead of
     /// time (Navarro 2002, on mesa).
     pub ignores_zeroed: bool,
-    /// Whether hash digests say which base pages of a dirty superpage changed, so that only those
-    /// are written back (Navarro 2002, on paging out dirty superpages).
+    /// True if hash digests show the base pages of a dirty superpage that changed, so that only
+    /// these are written back (Navarro 2002, on paging out dirty superpages).
     pub digests: bool,
     /// Mechanisms that an experiment turned off.
     pub without: Without,
@@ -185,8 +184,8 @@ pub enum Cycles {
     All,
 }
 
-/// What a block that is no superpage is charged with at TLB misses (Romer 1995, section 6.1). Where
-/// it is nothing, misses are not told.
+/// The charges of a block that is no superpage at TLB misses (Romer 1995, section 6.1). Policies
+/// without charges are not asked at misses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charges {
     /// Every miss of a page in it ([`crate::View::misses`]).
@@ -287,8 +286,8 @@ impl Sizes {
     }
 }
 
-/// How many accesses per second periods are given for. The default of a period that its source has
-/// in seconds is that many accesses for each second.
+/// The accesses per second for which periods are given. If a source gives a period in seconds, the
+/// default period is the seconds times this rate.
 pub const NOMINAL_RATE: u64 = 1_000_000_000;
 
 /// A daemon that goes round the address spaces.

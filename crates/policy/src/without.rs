@@ -1,9 +1,9 @@
 //! Mechanisms of a host that an experiment can turn off.
 
-/// Mechanisms that a host leaves out, so that an experiment shows what each is worth. By default
+/// Mechanisms that a host leaves out, so that an experiment shows the worth of each. By default
 /// none is left out.
 ///
-/// The mechanisms are Navarro's (2002). Those that the policy itself decides are not among them.
+/// The mechanisms are Navarro's (2002), without those that the policy itself decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Without {
     /// The victim is the reservation whose last allocation is the latest, instead of the oldest.
@@ -13,7 +13,7 @@ pub struct Without {
     /// The victim comes from the list of the largest free pieces, instead of the smallest that
     /// suffice.
     pub smallest_list: bool,
-    /// A preempted reservation is dissolved: no part of it stays reserved.
+    /// Preemption dissolves the whole reservation: no part stays reserved.
     pub partial_preemption: bool,
     /// The buddy allocator does not merge free extents.
     pub coalescing: bool,

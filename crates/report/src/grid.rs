@@ -104,7 +104,7 @@ impl Grid {
         self
     }
 
-    /// Sets the number of first columns that every block repeats; 1 if nothing is said.
+    /// Sets the number of leading columns that every block repeats; the default is 1.
     #[must_use]
     pub fn keys(mut self, keys: usize) -> Self {
         self.keys = keys;

@@ -74,20 +74,20 @@ pub enum Advice {
     Other(i32),
 }
 
-/// How the kernel makes pages resident for a program.
+/// The kernel's way of making pages resident for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KernelTouch {
-    /// It reads them: `MADV_POPULATE_READ`, or a buffer that `write` sends from.
+    /// The kernel reads the pages: `MADV_POPULATE_READ`, or a buffer that `write` sends from.
     Load,
-    /// It stores to them: `MADV_POPULATE_WRITE`, or a buffer that `read` fills.
+    /// The kernel stores to the pages: `MADV_POPULATE_WRITE`, or a buffer that `read` fills.
     Store,
-    /// It stores to private pages that may be written, and reads others: `MAP_POPULATE`, `mlock`.
+    /// The kernel stores to private writable pages, and reads others: `MAP_POPULATE`, `mlock`.
     AsMapped,
-    /// As `AsMapped`, and it makes superpages of what the range covers: `MADV_COLLAPSE`.
+    /// As `AsMapped`, and the kernel makes superpages of the range: `MADV_COLLAPSE`.
     Collapse,
 }
 
-/// Why the kernel touched pages.
+/// The kernel's reason for touching pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TouchOrigin {
     /// The program asked for resident pages.
@@ -118,9 +118,9 @@ pub enum Event {
     Populate {
         /// At most [`Event::MOST_POPULATED`] bytes.
         range: Range,
-        /// How.
+        /// The kernel's accesses to the pages.
         touch: KernelTouch,
-        /// Why.
+        /// The kernel's reason.
         origin: TouchOrigin,
     },
     /// The heap now spans this range: `brk` moved its end, up or down. The first such event says where it starts.

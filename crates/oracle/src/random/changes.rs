@@ -193,7 +193,7 @@ impl Writer {
         }
     }
 
-    /// The kernel populates a range, which may reach past what is mapped.
+    /// Populates a range, which may reach past the mapped memory.
     pub(super) fn populate(&mut self, rng: &mut Rng) {
         let within = self.space().place(rng.below(4));
         let pages = some_range(rng, &within);

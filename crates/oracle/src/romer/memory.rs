@@ -69,7 +69,7 @@ impl Memory {
         self.peak = self.peak.max(self.resident.len() as u64);
     }
 
-    /// Whether a page is one that the kernel touches when it populates memory.
+    /// Returns true if the kernel touches a page when it populates memory.
     pub(super) fn is_touched_by_kernel(
         &mut self,
         space: SpaceId,

@@ -21,7 +21,7 @@ pub(super) struct Checker<'a> {
     pub(super) flags: Vec<Flag>,
     /// At which ages of a reservation a comparison begins to hold.
     pub(super) ages: Vec<(u64, Range<usize>)>,
-    /// Where the age of a reservation stands in comparisons that no one age decides.
+    /// The positions of the reservation's age in comparisons that no single age decides.
     pub(super) unsolved: Vec<Range<usize>>,
 }
 

@@ -8,14 +8,14 @@ use super::trend::only_ceases;
 use crate::View;
 use core::ops::Range;
 
-/// What a comparison says about the age at which a reservation is to be asked about.
+/// The age at which a comparison requires the policy to be asked about a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deadline {
     /// Nothing: it does not mention the age, or it holds from the start or never.
     None,
     /// The first age, in accesses, at which the comparison holds and before which it did not.
     At(u64),
-    /// It begins to hold at an age that depends on the block.
+    /// The comparison begins to hold at an age that depends on the block.
     Unknown,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn deadline(comparison: Comparison, values: &[Value; 2], negated: boo
     }
 }
 
-/// Where the age first stands in an expression.
+/// The position of the first mention of the age in an expression.
 pub(super) fn place(node: &Node) -> Option<Range<usize>> {
     match &node.what {
         What::Name(word) if Quantity::named(word) == Some(Quantity::Age) => Some(node.at.clone()),
@@ -54,16 +54,16 @@ pub(super) fn place(node: &Node) -> Option<Range<usize>> {
     }
 }
 
-/// How a value depends on the age of a reservation.
+/// The dependence of a value on the age of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// It depends on nothing.
+    /// The value is constant.
     Constant,
-    /// It depends on the block, and not on the age.
+    /// The value depends on the block, and not on the age.
     Other,
-    /// It is a linear function of the age alone.
+    /// The value is a linear function of the age alone.
     Linear,
-    /// It depends on the age in another way.
+    /// The value depends on the age in another way.
     Mixed,
 }
 
@@ -87,7 +87,7 @@ fn form(value: &Value) -> Form {
     }
 }
 
-/// Whether a comparison of linear functions of the age holds at an age.
+/// Returns true if a comparison of linear functions of the age holds at an age.
 fn holds(comparison: Comparison, values: &[Value; 2], age: u64) -> bool {
     let view = View {
         reservation_age: Some(age),
@@ -96,8 +96,8 @@ fn holds(comparison: Comparison, values: &[Value; 2], age: u64) -> bool {
     comparison.holds(values[0].of(&view), values[1].of(&view))
 }
 
-/// The first age at which a comparison by order holds, where it does not hold from the start. Both
-/// sides are linear, so the comparison changes at most once, and the place is found by bisection.
+/// The first age at which a comparison by order holds, if it does not hold from the start. Both
+/// sides are linear, so the comparison changes at most once. Bisection finds the age.
 fn first(comparison: Comparison, values: &[Value; 2]) -> Option<u64> {
     let (mut not_yet, mut already) = (0, MOST as u64);
     if holds(comparison, values, not_yet) || !holds(comparison, values, already) {

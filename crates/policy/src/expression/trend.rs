@@ -1,4 +1,4 @@
-//! Which way a value goes as a reservation grows older, whatever else there is to know of its
+//! The direction in which a value changes with the age of a reservation, for any state of the
 //! block.
 
 use super::names::Quantity;
@@ -13,8 +13,7 @@ struct Trend {
     slope: Option<i8>,
 }
 
-/// Whether a comparison that holds can cease to hold with age, and one that does not hold never
-/// begins to.
+/// Returns true if age can only end a comparison: one that does not hold never begins to hold.
 pub(super) fn only_ceases(comparison: Comparison, values: &[Value; 2]) -> bool {
     let difference = of(&values[0]).plus(of(&values[1]).negative());
     match comparison {
@@ -41,7 +40,7 @@ fn of(value: &Value) -> Trend {
         }
         Value::Product(product, parts) => {
             let [left, right] = [of(&parts[0]), of(&parts[1])];
-            // What is divided by an age has no value at age 0, and may have one later.
+            // A quotient by an age has no value at age 0, and may have one later.
             return match product {
                 Product::Over if right.slope != Some(0) => Trend {
                     sign: None,

@@ -9,8 +9,8 @@ use crate::{
 use alloc::boxed::Box;
 use alloc::string::String;
 
-/// What `without` may say: a mechanism that is turned off. The explanation of [`ENTRY`] says what
-/// happens then.
+/// The values of `without`: mechanisms that can be turned off. The explanation of [`ENTRY`]
+/// describes their effects.
 const SWITCHES: &[&str] = &[
     NOTHING,
     "least-recent-victim",
@@ -33,7 +33,7 @@ const SWITCHES: &[&str] = &[
 /// Nothing is turned off.
 const NOTHING: &str = "nothing";
 
-/// How often free frames are zeroed ahead of time, in accesses.
+/// The period, in accesses, at which free frames are zeroed ahead of time.
 const ZEROING: u64 = 50_000;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -102,7 +102,7 @@ impl Navarro {
         self.given.word("without") == mechanism
     }
 
-    /// Whether superpages are broken at their first store, and pieces have to agree in being dirty.
+    /// Returns true if a first store breaks superpages, and pieces must be all clean or all dirty.
     fn demotes(&self) -> bool {
         self.given.word("dirty") == "demote"
     }

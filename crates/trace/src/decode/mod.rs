@@ -182,8 +182,8 @@ impl ChunkReader {
         }
     }
 
-    /// Adds up the visits of the item, which is complete. What a chunk says bounds the work that it
-    /// makes, so more than that ends it.
+    /// Adds up the visits of the item, which is complete. A chunk's totals bound its work: more
+    /// visits than these are an error.
     fn count(&mut self) -> Result<Found, Bad> {
         self.made.add(self.visits.made());
         if self.made.accesses() > self.totals.accesses() {

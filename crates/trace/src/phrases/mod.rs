@@ -38,19 +38,19 @@ pub struct Phrased<'a> {
     pub words: &'a [u16],
 }
 
-/// What reading chunks of version 2 takes.
+/// The effort of reading chunks of version 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Visits that they hold.
+    /// Visits in the chunks.
     pub visits: u64,
-    /// Codes that stand for these.
+    /// Codes that encode these visits.
     pub codes: u64,
     /// Words of their vocabularies.
     pub words: u64,
 }
 
 impl Effort {
-    /// What both take.
+    /// Adds another effort.
     pub fn add(&mut self, other: Self) {
         self.visits += other.visits;
         self.codes += other.codes;

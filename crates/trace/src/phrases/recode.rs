@@ -26,7 +26,7 @@ pub enum RecodeError {
 pub struct Recoded {
     /// Chunks for [`TraceWriter::write`], in order.
     pub chunks: Vec<PackedChunk>,
-    /// What reading these takes.
+    /// The effort of reading these chunks.
     pub effort: Effort,
     /// What [`TraceReader::close`](crate::TraceReader::close) wants of the part.
     pub closed: Option<Closed>,

@@ -74,7 +74,7 @@ impl PhrasePacker {
         self.events.push(event.clone());
     }
 
-    /// Chunks that hold all that came, and what reading them takes.
+    /// Ends the last chunk. Returns all chunks, and the effort of reading them.
     pub(super) fn finish(
         &mut self,
         process: u32,
