@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `run` passes on what `nice` passes on: every signal that can be caught, signal dispositions, the signal mask and closed streams.
+# `run` passes on the same things as `nice`: every signal that can be caught, signal dispositions, the signal mask and closed streams.
 set -u
 broadleaf=$(realpath "${BROADLEAF:-target/release/broadleaf}")
 command -v perl >/dev/null || { echo "skipped: no perl" >&2; exit 0; }
@@ -17,7 +17,7 @@ expect() { # NAME WANTED CAME
   fi
 }
 
-# What the program begins with, under nice and under run. The probe is a shell: perl opens closed streams again.
+# Compares the program's initial state under nice and under run. The probe is a shell: perl reopens closed streams.
 cat >probe.sh <<'SH'
 exec 9>"$1"
 grep -E '^Sig(Ign|Blk)' /proc/self/status >&9
@@ -40,7 +40,7 @@ inherits "SIGTERM and SIGALRM blocked" 'sigprocmask(SIG_BLOCK, POSIX::SigSet->ne
 inherits "standard input closed" 'POSIX::close(0)'
 inherits "standard output closed" 'POSIX::close(1)'
 
-# A program that says which signals it catches, and ends by SIGTERM.
+# A program that writes the signals that it catches, and ends by SIGTERM.
 cat >catches.pl <<'PERL'
 use POSIX;
 $| = 1;
@@ -72,16 +72,16 @@ done
 kill -TERM $run
 wait $run
 expect "exit status after SIGTERM" 0 $?
-# A program that run left behind would go on for ever.
+# A program that run left behind would never end.
 kill -KILL "$(cat pid)" 2>/dev/null
 expect "signals that reached the program" "$(echo $signals TERM | wc -w)" "$(wc -l <caught)"
 rm -f ready
 
-# A program that dies by a signal for real time: so does run.
+# If a program dies by a real-time signal, run dies by the same one.
 "$broadleaf" run -o report --force -- perl -e 'kill 40, $$; sleep 5'
 expect "the end by a signal for real time" $((128 + 40)) $?
 
-# Without /proc signals still reach the program, and what is wrong is said once.
+# Without /proc signals still reach the program, and run reports the reason once.
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
   said=$(unshare -m sh -c 'mount -t tmpfs none /proc; exec "$0" run -- sh -c "exit 3"' "$broadleaf" 2>&1)
   expect "exit status without /proc" 3 $?

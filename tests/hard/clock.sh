@@ -1,5 +1,5 @@
 #!/bin/sh
-# Allocators that purge by the clock behave under the recorder as they do natively. Takes libjemalloc2 and libmimalloc2.0
+# Allocators that purge by the clock behave under the recorder as natively. Uses libjemalloc2 and libmimalloc2.0
 # from the system, or from the folder $ALLOCATORS.
 set -eu
 broadleaf=$(realpath "${BROADLEAF:-target/release/broadleaf}")

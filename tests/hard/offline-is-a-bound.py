@@ -11,7 +11,7 @@ import time
 BROADLEAF = os.path.abspath(os.environ.get("BROADLEAF", "target/release/broadleaf"))
 COSTS = ["--machine", "romer1995", "--memory", "unlimited", "--costs", "copy-kib=3000,zero-kib=3000,promotion=0"]
 
-# A table of 1 MiB of which single pages are given back and used again; then the table is used at random.
+# Gives single pages of a 1 MiB table back and uses them again; then uses the table at random.
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <stdint.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Memory that system calls populate is in the recording: the model's resident memory against the kernel's.
+# Memory that system calls populate is in the recording: compares the model's resident memory with the kernel's.
 set -eu
 broadleaf=${BROADLEAF:-target/release/broadleaf}
 broadleaf=$(realpath "$broadleaf")

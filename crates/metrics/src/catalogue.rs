@@ -122,7 +122,7 @@ pub const METRICS: &[Metric] = &[
     cost(
         "clean_pages_in_superpages",
         "base pages",
-        "Pages never stored to, inside superpages that stand at the end of the trace; a superpage without any store counts all its pages. Zhu 2018 calls this count false dirty (tables 6.2 and 6.3, per region).",
+        "Pages never stored to, inside superpages that exist at the end of the trace; a superpage without any store counts all its pages. Zhu 2018 calls this count false dirty (tables 6.2 and 6.3, per region).",
     ),
     cost(
         "clean_pages_in_superpages_anonymous",
@@ -167,12 +167,12 @@ pub const METRICS: &[Metric] = &[
     fact(
         "regions_anonymous",
         "blocks",
-        "The part of regions in which the page that was referenced first mapped no file then.",
+        "The part of regions whose first referenced page mapped no file at that time.",
     ),
     fact(
         "regions_file",
         "blocks",
-        "The part of regions in which the page that was referenced first mapped a file then.",
+        "The part of regions whose first referenced page mapped a file at that time.",
     ),
     fact(
         "refusals",

@@ -131,9 +131,9 @@ pub const MEMORY_METRICS: &[Metric] = &[
     cost(
         "times_offline",
         "times",
-        "With --memory and the policy offline: how far a policy is from what the whole trace shows to be worth it: its cycles divided by those of offline, so that 2 is twice as many. \
+        "With --memory and the policy offline: the policy's cycles divided by those of offline, so that 2 is twice as many. \
          Counted are walk_cycles, bookkeeping_cycles and promotion_cycles, or beside offline(cycles=all) walk_cycles, bookkeeping_cycles, fault_cycles and daemon_cycles. Where several such policies are compared it \
-         is the first, which a note names. No policy compared is below 1 in unlimited memory: offline makes the promotions of a policy that takes fewer cycles than its own choice. Where one is below 1 in limited memory, a note names it.",
+         is the first, which a note names. No compared policy is below 1 in unlimited memory: offline makes the promotions of a policy that takes fewer cycles than its own choice. If a policy is below 1 in limited memory, a note names it.",
     ),
     fact(
         "free_contiguity",
@@ -182,12 +182,12 @@ pub const SAMPLE_METRICS: &[Metric] = &[
     fact(
         "free_frames",
         "base pages",
-        "In at_peak and over_time: free frames that hold nothing that could be found again. With the mapped, occupied, reserved, wired and file cache frames they are all frames there are.",
+        "In at_peak and over_time: free frames without pages that could be found again. Together with the mapped, occupied, reserved, wired and file cache frames they are all frames.",
     ),
     fact(
         "mapped_frames",
         "base pages",
-        "In at_peak and over_time: frames that are mapped, each once however many processes map it.",
+        "In at_peak and over_time: mapped frames, each counted once, even if several processes map it.",
     ),
     fact(
         "occupied_frames",
@@ -207,7 +207,7 @@ pub const SAMPLE_METRICS: &[Metric] = &[
     fact(
         "file_cache_frames",
         "base pages",
-        "In at_peak and over_time: frames with pages of files that nobody maps. Those that are free count here and not in free_frames.",
+        "In at_peak and over_time: frames with pages of files that no process maps. Free ones count here and not in free_frames.",
     ),
 ];
 

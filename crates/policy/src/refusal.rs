@@ -55,7 +55,7 @@ refusals! {
     Expression = "expression", "The expression did not hold.";
     OverBudget = "over_budget", "The superpage would add more memory than the user allows.";
     SplitByProgram = "split_by_program", "The program broke the superpage that stood here, and has not filled all of the block since.";
-    BackingOff = "backing_off", "The superpage that stood here was broken for memory a short while ago; the host waits.";
+    BackingOff = "backing_off", "The block's superpage was recently broken to free memory; the host waits.";
     Changed = "changed", "Between the decision and the deed, fewer pages were left than were decided on.";
     Busy = "busy", "Pages of the block were locked, pinned or on their way, and the kernel could not move them.";
     NotCollapsible = "not_collapsible", "The kernel makes no superpage there: the program advised against it, or the mapping allows none.";

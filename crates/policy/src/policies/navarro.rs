@@ -40,18 +40,18 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "navarro",
     syntax: "navarro(...)",
     summary: "promote full pieces of a reservation to every page size in turn, and keep memory contiguous",
-    explanation: "Memory is reserved for the largest page that fits, and each piece of it becomes a superpage of the next size when it is full and all clean \
-                  or all dirty. The first store breaks a clean superpage, size by size down to the page that it meets, so that the system knows what is dirty; its \
-                  pieces come back as they are dirty throughout. When memory is short, superpages are broken as the page daemon clears their reference bits, to find out \
-                  which parts of them are in use, and the page daemon takes those pages that complete an extent somebody asked for in vain. \
+    explanation: "Memory is reserved for the largest page that fits. A piece of a reservation becomes a superpage of the next size when it is full, and all clean or all \
+                  dirty. The first store breaks a clean superpage, size by size down to the stored page, so that the system knows the dirty pages; a piece is promoted \
+                  again when all of it is dirty. When memory is short, the page daemon breaks superpages as it clears their reference bits, to find the parts in use. \
+                  It also takes the pages that complete an extent after a failed allocation. \
                   A piece becomes a superpage again, size by size, when all of its pages were referenced since. \
-                  Of wired pages only those are modelled that page tables take: they stand together. \
+                  The only wired pages in the model are page tables; they are clustered. \
                   The parameter `without` is a switch for experiments. It turns one mechanism off: \
                   `least-recent-victim`: the most recently allocated reservation is preempted; `preemption`: extents never preempt reservations; \
                   `smallest-list`: the list of the largest free pieces comes first; `partial-preemption`: preemption dissolves the whole reservation; \
                   `coalescing`: the buddy allocator does not merge; `small-superpages`: pieces below 4 MiB are never promoted; \
-                  `full-population`: promotion happens at the first page; `speculative-demotion`: short memory breaks no superpage; \
-                  `re-promotion`: what short memory broke is not promoted again; `wired-clustering`: page tables stand anywhere; \
+                  `full-population`: promotion happens at the first page; `speculative-demotion`: a shortage of memory breaks no superpage; \
+                  `re-promotion`: superpages that a shortage broke are not promoted again; `wired-clustering`: page tables lie anywhere; \
                   `cache-hits`: pages in free frames are not found again; `large-reservations`: only the smallest size is reserved; \
                   `closing`: pages of closed files stay active; `clearing`: the daemon clears no extent; `promotion`: nothing is promoted.",
     source: "Navarro, Iyer, Druschel, Cox 2002 (OSDI), sections 4.1 to 4.9, 5.1 (the page daemon) and 6 (the experiments that the options are for)",
@@ -65,8 +65,8 @@ pub(crate) const ENTRY: Entry = Entry {
             "dirty",
             &["demote", "ignore", "digest"],
             "demote",
-            "Whether the first store breaks a clean superpage, and pieces have to agree in being dirty; or neither; or neither, and hash digests say which \
-             base pages changed.",
+            "demote: the first store breaks a clean superpage, and pieces must be all clean or all dirty; ignore: neither; digest: neither, and hash digests \
+             show the base pages that changed.",
         ),
         Parameter::word(
             "daemon",
@@ -79,13 +79,13 @@ pub(crate) const ENTRY: Entry = Entry {
             "frames",
             (0, 1_000_000),
             0,
-            "How many free frames are zeroed ahead of time in a million accesses. Superpages do not favour them; base pages alone (`sizes=none`) do.",
+            "The number of free frames zeroed ahead of time in a million accesses. Superpages do not favour them; base pages alone (`sizes=none`) do.",
         ),
         Parameter::word(
             "without",
             SWITCHES,
             NOTHING,
-            "Switch for experiments: the mechanism that is turned off.",
+            "Switch for experiments: the mechanism to turn off.",
         ),
     ],
     examples: &["navarro", "navarro(dirty=ignore)", "navarro(daemon=cache)"],

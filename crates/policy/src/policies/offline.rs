@@ -11,12 +11,12 @@ use alloc::string::String;
 pub(crate) const ENTRY: Entry = Entry {
     name: "offline",
     syntax: "offline(...)",
-    summary: "promote what the whole trace shows to be worth its price: how far others are from the best",
-    explanation: "The policy looks through the trace first. Each piece has lives: a life begins when one mapping covers the piece, and ends when the program takes part of the piece away. \
+    summary: "promote the superpages that pay over the whole trace: a bound for the other policies",
+    explanation: "The policy reads the whole trace first. Each piece has lives: a life begins when one mapping covers the piece, and ends when the program takes part of the piece away. \
                   The policy counts the misses that a superpage would spare in each life, and compares them with the price of a promotion. It chooses the lives that are worth the price, counts the \
-                  misses that are left, and goes on until no life is worth its price. It also tries all used pieces of one size together, since some are worth something only together. So a promotion may \
-                  begin late, and a broken piece need not be promoted again. Where a policy of the same comparison takes fewer cycles, offline makes the promotions of that policy: it is never worse \
-                  than a policy that it is compared with. No kernel knows the future. The choice is good, and not proved to be the best. In limited memory it is a bound only for the policies compared.",
+                  misses that are left, and repeats this until no life is worth its price. It also tries all used pieces of one size together, since some pieces gain only together. So a promotion may \
+                  begin late, and a broken piece need not be promoted again. If a policy of the same comparison takes fewer cycles, offline makes the promotions of that policy: it is never worse \
+                  than a policy that it is compared with. No kernel knows the future. The choice is good, and not proved to be the best. In limited memory offline is a bound only for the policies compared.",
     source: "Romer 1995, section 7.1 (OFFLINE)",
     parameters: &[
         Parameter::word(

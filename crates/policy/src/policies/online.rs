@@ -50,7 +50,7 @@ const ADJUST: Parameter = Parameter::word(
     "adjust",
     &["yes", "no"],
     "yes",
-    "Switch for experiments: whether larger pieces lose the charges of a piece in them that is promoted.",
+    "Switch for experiments: whether a promotion removes the piece's charges from larger pieces.",
 );
 
 pub(crate) const ENTRY: Entry = Entry {

@@ -36,7 +36,7 @@ pub(crate) const ENTRY: Entry = Entry {
         Parameter::sizes(
             "sizes",
             Sizes::These(1 << 21),
-            "Which page sizes follow enabled (inherit); 64k+2m is multi-size THP with 64 KiB. Sizes that the TLB lacks are allocated all the same, and translated as smaller pages.",
+            "The page sizes that follow enabled (inherit); 64k+2m is multi-size THP with 64 KiB. Sizes that the TLB lacks are allocated too, and translated as smaller pages.",
         ),
         Parameter::sizes(
             "sizes_always",
