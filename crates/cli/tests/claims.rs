@@ -1,5 +1,4 @@
-//! Output files: who may write which name, what a killed command leaves, and who may read the
-//! result.
+//! Output files: claims to names, the files that a killed command leaves, and the mode of results.
 
 mod support;
 

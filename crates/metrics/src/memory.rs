@@ -197,7 +197,7 @@ pub struct MemorySample {
     pub bloat_pages: u64,
     /// Pages inside superpages.
     pub superpage_pages: u64,
-    /// Free frames that hold nothing that could be found again.
+    /// Free frames without pages that could be found again.
     pub free_frames: u64,
     /// Frames that are mapped, each once however many processes map it.
     pub mapped_frames: u64,

@@ -25,18 +25,18 @@ pub enum Start {
         /// The share of occupied blocks that are movable, from 0 to 1. All occupied memory in a
         /// movable block can be moved, and none in other blocks.
         movable: f64,
-        /// What the places are drawn from.
+        /// The seed of the random places.
         seed: u64,
     },
     /// As many free extents of each order as were counted on a real machine ([`Buddyinfo::free`](super::Buddyinfo::free)), at places
     /// drawn from a seed. All else is occupied.
     Recorded {
-        /// How many extents of each order are free, from order 0 on.
+        /// The number of free extents of each order, from order 0 on.
         free: Vec<u64>,
         /// How much of what is occupied can be moved, from 0 to 1. Met to within one piece; a piece is the largest aligned extent that is
         /// occupied throughout.
         movable: f64,
-        /// What the places are drawn from.
+        /// The seed of the random places.
         seed: u64,
     },
     /// As many free extents of each order and mobility as `/proc/pagetypeinfo` counts. Occupied

@@ -16,7 +16,7 @@ pub struct Sample {
     pub bloat: u64,
     /// Of these, pages inside superpages.
     pub in_superpages: u64,
-    /// Free frames that hold nothing that could be found again.
+    /// Free frames without pages that could be found again.
     pub free: u64,
     /// Frames that are mapped, each once.
     pub mapped: u64,
