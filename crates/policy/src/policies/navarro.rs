@@ -65,7 +65,7 @@ pub(crate) const ENTRY: Entry = Entry {
             "dirty",
             &["demote", "ignore", "digest"],
             "demote",
-            "demote: the first store breaks a clean superpage, and pieces must be all clean or all dirty; ignore: neither; digest: neither, and hash digests \
+            "With demote the first store breaks a clean superpage, and pieces must be all clean or all dirty; with ignore neither; with digest neither, and hash digests \
              show the base pages that changed.",
         ),
         Parameter::word(
