@@ -146,7 +146,7 @@ pub const RANGE_HEADINGS: &[Heading] = &[
     heading(
         "gained",
         Derived(
-            "cycles_gained: cycles of the walks that are spared, less what the superpages cost in faults, filling and promotion, less again what the spared faults cost.",
+            "cycles_gained: cycles of the walks that the superpages spare, less their cycles of faults, filling, copying and promotion, plus the cycles of the faults that they spare.",
         ),
     ),
     heading(

@@ -607,6 +607,10 @@ impl<'a> Cell<'a> {
         let (page, pages) = self.system.base_pages(extent.pages);
         if let Some(recorder) = &mut self.recorder {
             let space = extent.space;
+            if let Change::Relocate { to, .. } = change {
+                let to = self.system.base_page(PageNumber(*to));
+                recorder.moved(Place { space, page }, pages, to);
+            }
             recorder.gone(Place { space, page }, pages);
         }
         if let (Some(charged), Some(tag)) = (&mut self.charged, self.tags.get(&extent.space)) {

@@ -50,29 +50,34 @@ impl Offer {
 const NEAR_OWN: (i128, i128) = (1, 4);
 const NEAR: (i128, i128) = (3, 4);
 
-/// The prices of the chosen lives.
+/// Prices of lives.
 pub(super) type Paid = BTreeMap<LifeId, i128>;
 
-/// All lives that are worth their price in addition to the chosen ones.
+/// All lives that are worth their price beside the chosen ones. `alone` has the prices of lives without superpages.
 fn offers(
     found: &Found,
     lives: &Lives,
     setting: &Setting,
-    chosen: &Chosen,
-    paid: &Paid,
+    (chosen, paid): (&Chosen, &Paid),
+    alone: &Paid,
 ) -> Vec<Offer> {
     let miss = i128::from(setting.walk_cycles.first().copied().unwrap_or(0));
-    let offers = found.spared.iter().map(|(life, spared)| {
-        let price = lives.price(setting, *life);
-        let parts = replaced(lives, setting, chosen, *life);
+    let offers = found.spared.iter().filter_map(|(life, spared)| {
+        let mut parts = replaced(lives, setting, chosen, *life).peekable();
+        // What the replaced superpages fill is not resident where the larger piece takes their place.
+        let prices = match parts.peek() {
+            Some(_) => alone,
+            None => &found.prices,
+        };
+        let price = *prices.get(life)?;
         let replaced: i128 = parts.filter_map(|(.., part)| paid.get(&part)).sum();
-        Offer {
+        Some(Offer {
             piece: lives.get(*life).piece,
             life: *life,
             price,
             net: price - replaced,
             spared: i128::from(*spared) * miss,
-        }
+        })
     });
     offers
         .filter(|offer| offer.gain() > 0 && !paid.contains_key(&offer.life))
@@ -121,6 +126,7 @@ pub(super) fn accept(
     lives: &Lives,
     setting: &Setting,
     (chosen, paid): (&Chosen, &Paid),
+    alone: &Paid,
     barred: &BTreeSet<LifeId>,
     charges: Spared,
 ) -> Vec<Offer> {
@@ -128,7 +134,7 @@ pub(super) fn accept(
         Spared::Own => NEAR_OWN,
         Spared::All => NEAR,
     };
-    let mut offers = offers(found, lives, setting, chosen, paid);
+    let mut offers = offers(found, lives, setting, (chosen, paid), alone);
     offers.retain(|offer| !barred.contains(&offer.life));
     offers.sort_by(Offer::order);
     let Some(best) = offers.first().copied() else {

@@ -7,6 +7,7 @@
 use super::Chosen;
 use super::Setting;
 use super::course::Kept;
+use super::accept::Paid;
 use super::lives::{LifeId, Lives};
 use super::trial::Found;
 
@@ -16,9 +17,14 @@ const USED: [(u64, u64); 2] = [(1, 1), (1, 2)];
 /// other pages save thanks to the superpage.
 const EARNED: i128 = 4;
 
-/// For each size, and for each part of the pages that must be used, all lives of such pieces; where
-/// they do not cost `most` cycles by themselves.
-pub(super) fn bulks(lives: &Lives, kept: &Kept, setting: &Setting, most: u64) -> Vec<Chosen> {
+/// For each size, and for each part of the pages that must be used, all lives of such pieces; where they do not cost `most` cycles by themselves.
+pub(super) fn bulks(
+    lives: &Lives,
+    alone: &Paid,
+    kept: &Kept,
+    setting: &Setting,
+    most: u64,
+) -> Vec<Chosen> {
     let mut bulks: Vec<Chosen> = Vec::new();
     for level in 1..setting.sizes.levels() {
         let pages = setting.sizes.pages(level);
@@ -29,7 +35,7 @@ pub(super) fn bulks(lives: &Lives, kept: &Kept, setting: &Setting, most: u64) ->
                 let first = about.piece.0;
                 let used = kept.numbers.among(first, pages).count() as u64;
                 if used * of >= pages * part {
-                    price += lives.price(setting, life);
+                    price += alone.get(&life).copied().unwrap_or(0);
                     chosen.insert((first, level, life));
                 }
             }
@@ -45,7 +51,6 @@ pub(super) fn bulks(lives: &Lives, kept: &Kept, setting: &Setting, most: u64) ->
 pub(super) fn earning(
     chosen: &Chosen,
     found: &Found,
-    lives: &Lives,
     setting: &Setting,
     strict: bool,
 ) -> Chosen {
@@ -53,7 +58,8 @@ pub(super) fn earning(
     let factor = if strict { 1 } else { EARNED };
     let earns = |life: LifeId| {
         let hits = found.made.get(&life).copied().unwrap_or(0);
-        i128::from(hits) * miss * factor >= lives.price(setting, life)
+        let price = found.prices.get(&life);
+        price.is_some_and(|price| i128::from(hits) * miss * factor >= *price)
     };
     let all = chosen.iter().copied();
     all.filter(|(.., life)| earns(*life)).collect()

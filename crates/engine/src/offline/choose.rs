@@ -1,5 +1,6 @@
 //! Chooses by trial: what pays is added until nothing pays.
 
+use super::accept::Paid;
 use super::bulk::{bulks, earning};
 use super::course::Kept;
 use super::lives::{LifeId, Lives};
@@ -26,6 +27,8 @@ pub(crate) struct Decision {
     pub(super) ranges: Vec<Vec<ChosenRange>>,
     /// The misses that each life alone would spare.
     pub(super) spared: BTreeMap<LifeId, u64>,
+    /// The price of each life by itself.
+    pub(super) prices: Paid,
     pub(super) lives: Lives,
     /// The charges of pieces that are no superpages under the best choice: level, prefetch charges
     /// and capacity charges.
@@ -86,7 +89,7 @@ pub(crate) fn choose(
             told += 1;
             progress(told)?;
             let found = trial(&kept, &lives, &setting, chosen, ladder, Spared::Own);
-            ControlFlow::Continue(found.walks.iter().sum())
+            ControlFlow::Continue((found.walks.iter().sum(), found.prices))
         };
         for chosen in &choices {
             let about = (&setting, &kept.regions);
@@ -101,6 +104,7 @@ pub(crate) fn choose(
         ranges,
         left,
         spared: nothing.spared,
+        prices: nothing.prices,
         lives,
         numbers: kept.numbers,
         regions: kept.regions,
@@ -129,9 +133,9 @@ fn look_for_joint_gains(
     setting: &Setting,
     tried: &mut Try<'_>,
 ) -> ControlFlow<()> {
-    for bulk in bulks(lives, kept, setting, search.cost) {
+    for bulk in bulks(lives, &search.alone, kept, setting, search.cost) {
         let all = tried(&bulk, Spared::Own)?;
-        let fewer = earning(&bulk, &all, lives, setting, false);
+        let fewer = earning(&bulk, &all, setting, false);
         let mut better = search.take(&bulk, all);
         if fewer.len() < bulk.len() && !fewer.is_empty() {
             let found = tried(&fewer, Spared::Own)?;
@@ -142,7 +146,7 @@ fn look_for_joint_gains(
             follow(search, tried)?;
         }
     }
-    let fewer = earning(&search.best, &search.found, lives, setting, true);
+    let fewer = earning(&search.best, &search.found, setting, true);
     if fewer.len() < search.best.len() {
         let found = tried(&fewer, Spared::All)?;
         search.take(&fewer, found);
@@ -150,12 +154,12 @@ fn look_for_joint_gains(
     ControlFlow::Continue(())
 }
 
-/// What chosen pieces spare by range, each as if there were no other: what `walks` there are then, against those where there is nothing.
+/// The walks that chosen pieces spare by range, and their price, each range as if there were no other. `walks` tries a range alone.
 fn by_range(
     chosen: &Chosen,
     (setting, regions): (&Setting, &Regions),
     nothing: &Found,
-    walks: &mut dyn FnMut(&Chosen) -> ControlFlow<(), u64>,
+    walks: &mut dyn FnMut(&Chosen) -> ControlFlow<(), (u64, Paid)>,
 ) -> ControlFlow<(), Vec<ChosenRange>> {
     let miss = setting.walk_cycles.first().copied().unwrap_or(0);
     let all: u64 = nothing.walks.iter().sum();
@@ -167,14 +171,20 @@ fn by_range(
             .collect();
         let alone = own.first().filter(|_| own.len() == 1);
         let spared = alone.and_then(|(.., life)| nothing.spared.get(life));
-        let walks_spared = match spared {
-            Some(spared) => *spared,
-            _ => all.saturating_sub(walks(&own)?),
+        let (walks_spared, prices) = match spared {
+            Some(spared) => (*spared, None),
+            _ => {
+                let (walks, prices) = walks(&own)?;
+                (all.saturating_sub(walks), Some(prices))
+            }
         };
+        let prices = prices.as_ref().unwrap_or(&nothing.prices);
+        let price = own.iter().filter_map(|(.., life)| prices.get(life)).sum();
         ranges.push(ChosenRange {
             pieces,
             walks_spared,
             walk_cycles_spared: walks_spared * miss,
+            price,
         });
     }
     ControlFlow::Continue(ranges)
@@ -201,6 +211,7 @@ mod tests {
             walk_cycles: vec![30; orders.len()],
             costs: Costs {
                 promotion: 30,
+                copy_kib: 0,
                 ..Costs::default()
             },
             tells_ranges: false,

@@ -5,9 +5,9 @@
 //! under any choice of superpages. OFFLINE chooses lives, so it may promote a piece late, and need
 //! not promote it again.
 
-use super::Setting;
 use super::course::{Event, Kept};
 use super::trial::Piece;
+use super::{Setting, Work};
 use broadleaf_memory::system::{Appraisal, Place, Span};
 use broadleaf_translation::charges::Ladder;
 use std::collections::BTreeMap;
@@ -48,6 +48,7 @@ impl Lives {
                     let at = kept.numbers.place(*number);
                     lives.chance(&mut open, ladder, *time, at, appraisal, 0);
                 }
+                Event::Moved(..) => {}
                 Event::ShotDown(first, pages) | Event::Gone(first, pages) => {
                     let gone = matches!(event, Event::Gone(..));
                     for piece in ended(&open, ladder, *first, *pages, gone) {
@@ -113,11 +114,17 @@ impl Lives {
         self.get(life).span.holds(time).then_some(life)
     }
 
-    /// The price of promoting a piece in one of its lives, less the faults that the promotion
-    /// spares.
-    pub(super) fn price(&self, setting: &Setting, life: LifeId) -> i128 {
+    /// Cycles of a promotion in a life, at a fault or at a miss, less the cycles of the faults that the superpage spares.
+    pub(super) fn price(&self, setting: &Setting, life: LifeId, work: Work, faults: bool) -> i128 {
         let life = self.get(life);
-        setting.net_price(life.piece.1, life.page_cycles, life.faults)
+        let promotion = i128::from(setting.promotion(life.piece.1, work, life.page_cycles));
+        let fault = |filled| i128::from(setting.fault(filled));
+        let paid = match (faults, work.copied) {
+            (false, _) => 0,
+            (true, 0) => fault(0),
+            (true, _) => fault(life.page_cycles),
+        };
+        promotion + paid - i128::from(life.faults) * fault(life.page_cycles)
     }
 }
 

@@ -76,23 +76,20 @@ impl Setting {
         }
     }
 
-    /// The cycles that one promotion costs, of the kind to minimize, less the `faults` that it
-    /// spares.
-    fn net_price(&self, level: usize, page_cycles: u64, faults: u64) -> i128 {
-        let each = i128::from(self.price(level, page_cycles));
-        match self.search.cycles {
-            Cycles::Tlb => each,
-            Cycles::All => {
-                let fault = i128::from(self.costs.fault);
-                each + fault - i128::from(faults) * (i128::from(page_cycles) + fault)
-            }
-        }
+    /// Cycles of a promotion of a piece of that level, where filling one base page of the piece takes `page_cycles`.
+    fn promotion(&self, level: usize, work: Work, page_cycles: u64) -> u64 {
+        let copied = self.costs.copy(self.base, work.copied);
+        let filled = work.filled.saturating_mul(page_cycles);
+        self.costs
+            .promotion(self.sizes.pages(level))
+            .saturating_add(copied)
+            .saturating_add(filled)
     }
+}
 
-    /// What making a piece of that level one page takes, where filling one base page of it takes so much.
-    fn price(&self, level: usize, page_cycles: u64) -> u64 {
-        (self.sizes.pages(level))
-            .saturating_mul(page_cycles.saturating_add(self.costs.promotion_page))
-            .saturating_add(self.costs.promotion)
-    }
+/// The base pages that a promotion copies, and those that the promotion fills: zeroes or reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Work {
+    copied: u64,
+    filled: u64,
 }

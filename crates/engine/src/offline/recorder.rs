@@ -193,6 +193,13 @@ impl Recorder {
         self.removed(first, pages, Event::ShotDown);
     }
 
+    /// The resident pages of a range are about to move to another place in their address space.
+    pub(crate) fn moved(&mut self, first: Place, pages: u64, to: u64) {
+        if !self.full {
+            self.event(Event::Moved(first, pages, to));
+        }
+    }
+
     /// So many pages are no more.
     pub(crate) fn gone(&mut self, first: Place, pages: u64) {
         self.removed(first, pages, Event::Gone);

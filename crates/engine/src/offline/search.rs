@@ -21,6 +21,8 @@ pub(super) struct Search<'a> {
     /// trial.
     pub(super) best: Chosen,
     pub(super) paid: Paid,
+    /// The prices of lives where there are no superpages.
+    pub(super) alone: Paid,
     pub(super) cost: u64,
     /// The first choice that was better than none, and its cost.
     pub(super) first: Option<(Chosen, u64)>,
@@ -44,6 +46,7 @@ impl<'a> Search<'a> {
             lives,
             best: Chosen::new(),
             paid: Paid::new(),
+            alone: Paid::new(),
             cost: u64::MAX,
             first: None,
             offers: Vec::new(),
@@ -81,6 +84,9 @@ impl<'a> Search<'a> {
 
     /// Updates the search with the result of trying a choice.
     pub(super) fn learn(&mut self, tried: Chosen, found: Found) {
+        if self.cost == u64::MAX {
+            self.alone.clone_from(&found.prices);
+        }
         if found.cost == self.cost && tried == self.best {
             self.found = found;
             self.look_around();
@@ -140,8 +146,8 @@ impl<'a> Search<'a> {
         let made = |life: LifeId| found.made.contains_key(&life);
         self.best = tried.iter().copied().filter(|at| made(at.2)).collect();
         let lives = self.best.iter().map(|(.., life)| *life);
-        let price = |life| (life, self.lives.price(self.setting, life));
-        self.paid = lives.map(price).collect();
+        let price = |life| Some((life, *found.prices.get(&life)?));
+        self.paid = lives.filter_map(price).collect();
         self.cost = found.cost;
         self.found = found;
         self.barred.clear();
@@ -157,6 +163,7 @@ impl<'a> Search<'a> {
             self.lives,
             self.setting,
             (&self.best, &self.paid),
+            &self.alone,
             &self.barred,
             self.charges,
         );

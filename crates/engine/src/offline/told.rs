@@ -54,6 +54,8 @@ pub struct ChosenRange {
     pub walks_spared: u64,
     /// Cycles of these.
     pub walk_cycles_spared: u64,
+    /// Cycles of the promotions in the range if they alone had been superpages, less those of the faults that they spare.
+    pub price: i128,
 }
 
 /// A piece that was chosen to be a superpage.
@@ -75,7 +77,8 @@ pub struct ChosenPiece {
     pub walks_spared: u64,
     /// Cycles of these.
     pub walk_cycles_spared: u64,
-    /// What it costs by the cycles that there are to be few of, less than nothing where it spares more in faults than it costs to fill.
+    /// The cycles of the piece's promotions, less those of the faults that they spare, if each had been the only promotion. Copying, filling
+    /// and faults count as the policy's `cycles` says. Less than zero where the faults cost more.
     pub price: i128,
     /// The mapping that it lies in; `None` where the trace tells none.
     pub region: Option<Region>,
@@ -146,9 +149,8 @@ impl Decision {
             promotions: lives.len() as u64,
             walks_spared,
             walk_cycles_spared: walks_spared * miss,
-            price: lives
-                .iter()
-                .map(|life| self.lives.price(&self.setting, *life))
+            price: (lives.iter())
+                .filter_map(|life| self.prices.get(life))
                 .sum(),
             region: region(&self.regions, &self.setting, at, level),
         }

@@ -3,6 +3,7 @@
 //! `BROADLEAF_CASES` sets how many random streams are tried (1,000 unless told, of which this suite takes a tenth or two).
 
 mod bound;
+mod prices;
 mod ranges;
 
 use std::collections::BTreeMap;

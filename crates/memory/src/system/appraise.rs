@@ -9,8 +9,6 @@ use broadleaf_policy::{Copies, Coverage};
 pub struct Appraisal {
     /// Those that one mapping of equal rights holds all of: bit `n` for the one of level `n`.
     pub covered: u32,
-    /// Those of which nothing is resident, in the same way.
-    pub empty: u32,
     /// Cycles of filling one base page there.
     pub page_cycles: u64,
 }
@@ -30,9 +28,7 @@ impl System<'_> {
         for level in 1..self.sizes.levels() {
             let piece = self.piece(at, level);
             let covered = self.facts(spaces, piece, at.page).coverage == Coverage::Covered;
-            let present = self.tables.counts(piece.first, self.pages(level)).present;
             appraisal.covered |= u32::from(covered) << level;
-            appraisal.empty |= u32::from(present == 0) << level;
         }
         appraisal
     }

@@ -99,7 +99,8 @@ impl Costs {
         pages * (base.bytes() >> 10) * self.zero_kib
     }
 
-    pub(crate) fn promotion(&self, pages: u64) -> u64 {
+    /// A promotion of so many base pages, beside zeroing, copying and reading.
+    pub const fn promotion(&self, pages: u64) -> u64 {
         self.promotion + pages * self.promotion_page
     }
 
@@ -107,7 +108,8 @@ impl Costs {
         pages * (base.bytes() >> 10) * self.digest_kib
     }
 
-    pub(crate) fn copy(&self, base: PageSize, pages: u64) -> u64 {
+    /// Copying so many base pages.
+    pub const fn copy(&self, base: PageSize, pages: u64) -> u64 {
         pages * (base.bytes() >> 10) * self.copy_kib
     }
 }

@@ -35,8 +35,7 @@ fn advised(range: &ChosenRange, run: &[ChosenPiece], places: &Places) -> Option<
     let (first, last) = (run.first()?, run.last()?);
     let sum = |of: fn(&ChosenPiece) -> u64| run.iter().map(of).sum::<u64>();
     let end = last.address.saturating_add(last.size.bytes());
-    let prices = run.iter().map(|piece| piece.price);
-    let gained = i128::from(range.walk_cycles_spared) - prices.sum::<i128>();
+    let gained = i128::from(range.walk_cycles_spared) - range.price;
     let cycles_gained = gained.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
     let added_bytes = sum(|piece| piece.size.bytes().saturating_sub(piece.used_bytes));
     let per_kib = |bytes: u64| cycles_gained as f64 * 1024.0 / bytes as f64;
@@ -131,6 +130,7 @@ mod tests {
             ChosenRange {
                 walks_spared: spared / 30,
                 walk_cycles_spared: spared - if *length > 1 { 100 } else { 0 },
+                price: pieces[pieces_of.clone()].iter().map(|piece| piece.price).sum(),
                 pieces: pieces_of,
             }
         });

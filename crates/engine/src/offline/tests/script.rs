@@ -127,10 +127,7 @@ impl Script {
         for level in 1..=self.ladder.largest() {
             let page = self.ladder.first_of(level, place.page);
             let end = page + self.ladder.pages(level);
-            let inside = Place { page, ..place }..Place { page: end, ..place };
-            let empty = self.resident.range(inside).next().is_none();
             appraisal.covered |= u32::from(end <= mapped) << level;
-            appraisal.empty |= u32::from(empty) << level;
         }
         appraisal
     }

@@ -31,6 +31,7 @@ impl Trial<'_> {
         }
         let tag = self.tag(first.space);
         if gone {
+            self.residence.remove(first, pages);
             self.prefetch.forget(tag, first.page, pages);
             if let Some(capacity) = &mut self.capacity {
                 capacity.forget(tag, first.page, pages);

@@ -2,6 +2,7 @@
 
 mod breaking;
 mod making;
+mod residence;
 
 use super::course::{Event, Item, Kept};
 use super::lives::{LifeId, Lives};
@@ -11,6 +12,7 @@ use broadleaf_memory::system::Place;
 use broadleaf_translation::SpaceTag;
 use broadleaf_translation::charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
 use broadleaf_units::SpaceId;
+use residence::Residence;
 use std::collections::BTreeMap;
 
 /// A piece: where it begins, and its level.
@@ -34,8 +36,9 @@ pub(super) struct Found {
     /// Lives in which a piece was no superpage, and lay in none, each with the misses that the
     /// superpage would have spared.
     pub(super) spared: BTreeMap<LifeId, u64>,
-    /// The charges of each piece that is no superpage at the end: its level, prefetch charges and
-    /// capacity charges; where all misses are counted.
+    /// The net price of a promotion at the first chance of each life in this trial ([`Lives::price`]).
+    pub(super) prices: BTreeMap<LifeId, i128>,
+    /// The charges of each piece that is no superpage at the end: its level, prefetch charges and capacity charges; where all misses are counted.
     pub(super) left: Vec<(usize, u64, u64)>,
     /// The chosen lives in which a piece became a superpage, each with the number of misses in base
     /// pages that hit the superpage.
@@ -76,6 +79,7 @@ struct Trial<'a> {
     unit_of: Vec<u32>,
     /// What is a superpage now: its level and its unit.
     active: BTreeMap<Place, (usize, u32)>,
+    residence: Residence,
     recency: Recency,
     prefetch: PrefetchCharges,
     /// Left out where only what a piece spares its own pages is asked for.
@@ -106,6 +110,7 @@ pub(super) fn trial(
         units: Vec::new(),
         unit_of: (0..kept.numbers.len() as u32).collect(),
         active: BTreeMap::new(),
+        residence: Residence::new(ladder),
         recency: Recency::new(setting.entries),
         prefetch: PrefetchCharges::new(ladder),
         capacity: (charges == Spared::All).then(|| CapacityCharges::new(ladder, setting.entries)),
@@ -161,8 +166,9 @@ impl Trial<'_> {
         match event {
             Event::Fault(number, appraisal) => self.fault(*number, appraisal),
             Event::Chance(number, appraisal) => {
-                self.chance(*number, appraisal);
+                self.chance(*number, appraisal, false);
             }
+            Event::Moved(first, pages, to) => self.residence.relocate(*first, *pages, *to),
             Event::ShotDown(first, pages) => self.removed(*first, *pages, false),
             Event::Gone(first, pages) => self.removed(*first, *pages, true),
         }
