@@ -6,8 +6,8 @@
 
 use super::Chosen;
 use super::Setting;
-use super::course::Kept;
 use super::accept::Paid;
+use super::course::Kept;
 use super::lives::{LifeId, Lives};
 use super::trial::Found;
 
@@ -48,12 +48,7 @@ pub(super) fn bulks(
 }
 
 /// The chosen lives whose hits earn the wanted part of their price.
-pub(super) fn earning(
-    chosen: &Chosen,
-    found: &Found,
-    setting: &Setting,
-    strict: bool,
-) -> Chosen {
+pub(super) fn earning(chosen: &Chosen, found: &Found, setting: &Setting, strict: bool) -> Chosen {
     let miss = i128::from(setting.walk_cycles.first().copied().unwrap_or(0));
     let factor = if strict { 1 } else { EARNED };
     let earns = |life: LifeId| {

@@ -159,7 +159,9 @@ fn a_piece_that_is_only_worth_zeroing_is_left_out() {
     items.event(map(PAGES - 1, 1));
     items.visits(loads([PAGES - 1]));
     // In a TLB of four entries, each of these misses.
-    items.visits(loads((0..u64::midpoint(copying, zeroing)).map(|at| at % PAGES)));
+    items.visits(loads(
+        (0..u64::midpoint(copying, zeroing)).map(|at| at % PAGES),
+    ));
     let outcome = replay(&mut items, "offline(cycles=all)");
     assert!(outcome.choices[0].pieces.is_empty());
 }

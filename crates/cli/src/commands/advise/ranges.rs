@@ -130,7 +130,10 @@ mod tests {
             ChosenRange {
                 walks_spared: spared / 30,
                 walk_cycles_spared: spared - if *length > 1 { 100 } else { 0 },
-                price: pieces[pieces_of.clone()].iter().map(|piece| piece.price).sum(),
+                price: pieces[pieces_of.clone()]
+                    .iter()
+                    .map(|piece| piece.price)
+                    .sum(),
                 pieces: pieces_of,
             }
         });
