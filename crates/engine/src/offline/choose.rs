@@ -154,12 +154,15 @@ fn look_for_joint_gains(
     ControlFlow::Continue(())
 }
 
+/// Tries a choice for its walks and its prices.
+type TryAlone<'a> = dyn FnMut(&Chosen) -> ControlFlow<(), (u64, Paid)> + 'a;
+
 /// The walks that chosen pieces spare by range, and their price, each range as if there were no other. `walks` tries a range alone.
 fn by_range(
     chosen: &Chosen,
     (setting, regions): (&Setting, &Regions),
     nothing: &Found,
-    walks: &mut dyn FnMut(&Chosen) -> ControlFlow<(), (u64, Paid)>,
+    walks: &mut TryAlone<'_>,
 ) -> ControlFlow<(), Vec<ChosenRange>> {
     let miss = setting.walk_cycles.first().copied().unwrap_or(0);
     let all: u64 = nothing.walks.iter().sum();
