@@ -38,6 +38,7 @@ static ULong idle, idle_since;   /* in ticks; 0 while a thread executes */
 static Long  shown;              /* the last program time shown: it never goes back */
 static Long  distance[CLOCKS];   /* from the monotonic clock to each clock */
 static Bool  is_known[CLOCKS];
+static Long  processor_shown; /* the last processor time shown: it never goes back */
 static Long  process_began;      /* processor time before the process was forked */
 static Long  time_of[MOST_THREADS], thread_began;
 static UChar timers[MOST_TIMERS], descriptors[MOST_TIMERS]; /* each timer's clock */
@@ -101,7 +102,10 @@ void bl_clock_executed(const UInt* words, UInt n)
 static Long processor_time(void)
 {
    ULong instructions = executed + in_1024 * bl_unpublished_words() / 1024;
-   return instructions * 1000 / bl_clock_rate;
+   Long  time = instructions * 1000 / bl_clock_rate;
+   if (time > processor_shown)
+      processor_shown = time;
+   return processor_shown;
 }
 
 /* No instruction is executed from now on until a thread runs again. */
@@ -137,6 +141,7 @@ void bl_clock_thread_starts(ThreadId t)
 
 void bl_clock_in_child(ThreadId t)
 {
+   processor_shown = 0;
    process_began = thread_began = processor_time();
    VG_(memset)(deadlines, 0, sizeof deadlines); /* these are of the parent's threads */
    bl_clock_thread_starts(t);
@@ -173,7 +178,13 @@ static Bool follows(Long clock)
    set. */
 static Long distance_of(UInt clock)
 {
-   Long now = clock == MONOTONIC ? 0 : real(clock) - real(MONOTONIC);
+   Long now = 0;
+   for (UInt tries = 0; clock != MONOTONIC && tries < 8; tries++) {
+      Long before = real(MONOTONIC);
+      now = real(clock) - before;
+      if (real(MONOTONIC) - before < STEP / 50)
+         break;
+   }
    Long change = now - distance[clock];
    if (!is_known[clock] || change > STEP || change < -STEP) {
       is_known[clock] = True;
@@ -274,12 +285,23 @@ static Long deadline_of(UInt number, const UWord* args, Addr* at)
    }
 }
 
-/* Restores the program's deadline when a call ends or is repeated. */
+/* Another thread that waits by the deadline at that address; MOST_THREADS if there is none. */
+static UInt other_with(Addr at, ThreadId tid)
+{
+   UInt other = 0;
+   while (other < MOST_THREADS && (other == tid || deadlines[other].at != at))
+      other++;
+   return other;
+}
+
+/* Restores the program's deadline when a call ends, is interrupted or is repeated. The last thread
+   that waits by a deadline restores it. */
 void bl_clock_deadline_back(ThreadId tid)
 {
    if (tid < MOST_THREADS && deadlines[tid].at) {
-      if (may_write(deadlines[tid].at, sizeof(struct vki_timespec)))
-         *(struct vki_timespec*)deadlines[tid].at = deadlines[tid].was;
+      Addr at = deadlines[tid].at;
+      if (other_with(at, tid) == MOST_THREADS && may_write(at, sizeof(struct vki_timespec)))
+         *(struct vki_timespec*)at = deadlines[tid].was;
       deadlines[tid].at = 0;
    }
 }
@@ -292,7 +314,8 @@ void bl_clock_deadline(ThreadId tid, UInt number, const UWord* args)
    bl_clock_deadline_back(tid);
    if (!follows(clock) || tid >= MOST_THREADS || !may_write(at, sizeof(struct vki_timespec)))
       return;
-   struct vki_timespec* t = (struct vki_timespec*)at;
+   UInt                 other = other_with(at, tid);
+   struct vki_timespec* t = other < MOST_THREADS ? &deadlines[other].was : (struct vki_timespec*)at;
    if (t->tv_sec < 0 || t->tv_sec > (1LL << 32) || t->tv_nsec < 0 || t->tv_nsec >= SECOND || (t->tv_sec | t->tv_nsec) == 0)
       return; /* never, at once, an error, or a timer that is switched off */
    deadlines[tid].at = at;

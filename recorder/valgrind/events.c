@@ -263,6 +263,7 @@ static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
       bl_ring_flush();
    if (bl_follow_children && forks(number, args))
       bl_ring_forks();
+   bl_touches_before(number);
    bl_clock_deadline(tid, number, args);
    bl_clock_pauses();
    bl_placement_expect_nothing();
@@ -314,7 +315,7 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
    if (sr_isError(res))
       return;
    bl_clock_after(tid, number, args, sr_Res(res));
-   bl_touches_after(number, args);
+   bl_touches_after(number, args, sr_Res(res));
    switch (number) {
       case __NR_mmap:
          if (bl_recording) {
@@ -391,13 +392,17 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
 }
 
 
-static void in_parent(ThreadId tid) { forked = True; }
+static void in_parent(ThreadId tid)
+{
+   forked = True;
+   bl_touches_forget(); /* the next store of the kernel in a shared page is a fault again */
+}
 
 static void in_child(ThreadId tid)
 {
-   bl_clock_in_child(tid);
    bl_touches_in_child();
    bl_ring_abandon();
+   bl_clock_in_child(tid); /* the parent counts the abandoned words */
    if (!bl_follow_children) {
       VG_(clo_trace_children) = False; /* what it executes runs natively */
       bl_ring_leave();
@@ -412,6 +417,7 @@ static void in_child(ThreadId tid)
 
 static void before_signal(ThreadId tid, Int signal, Bool alternate_stack)
 {
+   bl_clock_deadline_back(tid); /* the handler may leave the interrupted call for good */
    if (is_fault(signal)) {
       if (bl_precise)
          bl_fault();

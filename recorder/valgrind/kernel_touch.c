@@ -17,9 +17,11 @@
 #define LOCK_CURRENT 1u
 #define LOCK_FUTURE 2u
 #define LOCK_ON_FAULT 4u
+#define MOST_MOVED 0x7ffff000u /* bytes that one call reads or writes at most: MAX_RW_COUNT */
 
 /* The page number plus one, shifted left by one bit. Low bit: the kernel stored there. */
 static ULong recent[RECENT];
+static Bool  read_later; /* the present call tells how much of its buffer was read */
 static Bool  locks_future; /* mlockall(MCL_FUTURE): new mappings are populated */
 
 void bl_touches_forget(void) { VG_(memset)(recent, 0, sizeof recent); }
@@ -65,10 +67,14 @@ static void buffer(CorePart part, Addr start, SizeT len, Bool store)
 {
    if (part != Vg_CoreSysCall || !bl_recording || len == 0 || start + len < start)
       return;
+   if (len > MOST_MOVED)
+      len = MOST_MOVED;
    Addr last = VG_PGROUNDDN(start + len - 1), from = 0, to = 0;
    for (Addr page = VG_PGROUNDDN(start);; page += VKI_PAGE_SIZE) {
-      /* A call may name unmapped memory: it fails with EFAULT. */
-      if (is_new(page, store) && VG_(am_is_valid_for_client)(page, 1, store ? VKI_PROT_WRITE : VKI_PROT_READ)) {
+      /* The kernel stops at unmapped memory (EFAULT), and so does this loop. */
+      if (!VG_(am_is_valid_for_client)(page, 1, store ? VKI_PROT_WRITE : VKI_PROT_READ))
+         break;
+      if (is_new(page, store)) {
          if (to != page) {
             send(from, to - from, store ? TOUCH_STORE : TOUCH_LOAD, ORIGIN_BUFFER);
             from = page;
@@ -81,9 +87,18 @@ static void buffer(CorePart part, Addr start, SizeT len, Bool store)
    send(from, to - from, store ? TOUCH_STORE : TOUCH_LOAD, ORIGIN_BUFFER);
 }
 
+/* Calls that may read less of their buffer than they name, and return how much they read. */
+static Bool reads_a_part(UInt number)
+{
+   return number == __NR_write || number == __NR_pwrite64 || number == __NR_sendto;
+}
+
+void bl_touches_before(UInt number) { read_later = reads_a_part(number); }
+
 static void reads(CorePart part, ThreadId tid, const HChar* what, Addr start, SizeT len)
 {
-   buffer(part, start, len, False);
+   if (!read_later)
+      buffer(part, start, len, False);
 }
 
 static void fills(CorePart part, ThreadId tid, Addr start, SizeT len) { buffer(part, start, len, True); }
@@ -112,9 +127,11 @@ static void all_populated(void)
    VG_(free)(starts);
 }
 
-/* Records the pages that a successful system call populated. */
-void bl_touches_after(UInt number, const UWord* args)
+/* Records the pages that a successful system call populated or read. */
+void bl_touches_after(UInt number, const UWord* args, UWord result)
 {
+   if (reads_a_part(number))
+      buffer(Vg_CoreSysCall, args[1], result < args[2] ? result : args[2], False);
    switch (number) {
       case __NR_madvise:
          if (args[2] == POPULATE_READ)

@@ -100,7 +100,8 @@ typedef struct { enum { CALL_COMPLETE = 1 } what; SysRes result; } SyscallStatus
 void bl_touches_init(void);
 void bl_touches_forget(void);
 void bl_touches_in_child(void);
-void bl_touches_after(UInt number, const UWord* args);
+void bl_touches_before(UInt number);
+void bl_touches_after(UInt number, const UWord* args, UWord result);
 void bl_touches_mapped(Addr start, SizeT len, UInt flags);
 
 /* clock.c */

@@ -115,14 +115,16 @@ static void tie_to_recorder(void)
    VG_(do_syscall)(__NR_fcntl, life, F_SETFL, O_ASYNC | VKI_O_NONBLOCK, 0, 0, 0, 0, 0);
 }
 
-/* Returns true if the control pipe exists without a reader. A recorder that ends removes the pipe
-   before it closes it, so such a pipe belongs to a dead recorder. */
-static Bool recorder_is_dead(void)
+/* The error of opening the control pipe; 0 while the recorder reads it. A recorder that ends
+   removes the pipe before it closes it (ENOENT). A pipe without a reader (ENXIO) belongs to a dead
+   recorder. */
+static UWord control_error(void)
 {
    SysRes fd = open_in_folder("control", VKI_O_WRONLY);
-   if (!sr_isError(fd))
-      VG_(close)(sr_Res(fd));
-   return sr_isError(fd) && sr_Err(fd) == VKI_ENXIO;
+   if (sr_isError(fd))
+      return sr_Err(fd);
+   VG_(close)(sr_Res(fd));
+   return 0;
 }
 
 static void futex_wake(volatile UInt* word)
@@ -148,8 +150,13 @@ static void wait_for_room(void)
       VG_(do_syscall)(__NR_futex, (UWord)&ring->tail, FUTEX_WAIT, tail, (UWord)&tenth, 0, 0, 0, 0);
       if (ring->tail == tail && ++waits >= look_after) {
          waits = 0;
-         if (recorder_is_dead())
+         UWord error = control_error();
+         if (error == VKI_ENXIO)
             end_with_recorder();
+         if (error == VKI_ENOENT) {
+            give_up("the recording has ended");
+            return;
+         }
       }
    }
 }
@@ -303,9 +310,7 @@ void bl_ring_open(const HChar* directory)
          break; /* an exec keeps the process id: the name of the program before it is taken */
    }
    if (sr_isError(fd)) {
-      if (sr_Err(fd) == VKI_ENOENT)
-         end_with_recorder(); /* a sweep removed the dead recorder's folder */
-      give_up("its shared memory could not be made");
+      give_up(sr_Err(fd) == VKI_ENOENT ? "the recording has ended" : "its shared memory could not be made");
       return;
    }
    SysRes r = VG_(do_syscall)(__NR_ftruncate, sr_Res(fd), ring_bytes(), 0, 0, 0, 0, 0, 0);
@@ -325,7 +330,7 @@ void bl_ring_open(const HChar* directory)
    ring->magic = WIRE_MAGIC;
 
    fd = open_in_folder("control", VKI_O_WRONLY);
-   if (sr_isError(fd) && (sr_Err(fd) == VKI_ENXIO || sr_Err(fd) == VKI_ENOENT))
+   if (sr_isError(fd) && sr_Err(fd) == VKI_ENXIO)
       end_with_recorder();
    if (sr_isError(fd) || VG_(write)(sr_Res(fd), line, VG_(strlen)(line)) < 0) {
       give_up("nobody reads the recording");
@@ -350,7 +355,7 @@ void bl_ring_close(UInt ended)
 void bl_ring_leave(void)
 {
    tie_to_recorder();
-   if (recorder_is_dead())
+   if (control_error() == VKI_ENXIO)
       end_with_recorder();
 }
 

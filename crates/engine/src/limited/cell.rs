@@ -218,8 +218,9 @@ impl<'a> Cell<'a> {
     /// `MADV_COLLAPSE`, for a policy that obeys it.
     pub(super) fn collapse(&mut self, space: SpaceId, pages: Pages, stream: &Stream) {
         if self.ended.is_none() {
-            self.system.collapse(&stream.spaces, space, pages);
-            self.shoot_down();
+            self.moment += 1;
+            self.system.set_moment(self.moment);
+            self.impose(|system| system.collapse(&stream.spaces, space, pages));
         }
     }
 
@@ -581,6 +582,18 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// Changes memory as the trace asks. The changes of superpages are not the policy's own.
+    fn impose(&mut self, change: impl FnOnce(&mut System<'a>)) {
+        let logged = |cell: &Self| cell.system.changes().map_or(0, <[Resized]>::len);
+        let before = logged(self);
+        change(&mut self.system);
+        let after = logged(self);
+        if after > before {
+            self.imposed.push(before..after);
+        }
+        self.shoot_down();
+    }
+
     /// Does what an event asks.
     pub(crate) fn apply(&mut self, change: &Change) {
         if self.ended.is_some() {
@@ -589,14 +602,7 @@ impl<'a> Cell<'a> {
         if let Some(recorder) = &mut self.recorder {
             recorder.pass(self.moment + 1);
         }
-        let logged = |cell: &Self| cell.system.changes().map_or(0, <[Resized]>::len);
-        let before = logged(self);
-        self.system.apply(change);
-        let after = logged(self);
-        if after > before {
-            self.imposed.push(before..after);
-        }
-        self.shoot_down();
+        self.impose(|system| system.apply(change));
         // What pages were charged for does not go with them to another place.
         let (Change::Release(extent) | Change::Relocate { from: extent, .. }) = change else {
             return;

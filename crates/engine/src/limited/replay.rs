@@ -164,9 +164,7 @@ impl<'a, 'p> Replay<'a, 'p> {
                         if let Event::Populate { range, touch, .. } = &*event {
                             let populated = self.populate(*range, *touch);
                             populated.map_err(|why| refused(why, self.plan.policies().len()))?;
-                            continue;
-                        }
-                        if self.event(&event).is_err() {
+                        } else if self.event(&event).is_err() {
                             return Ok(Ended::ToBeginAgain(self.stream.running));
                         }
                         let room = self.refuse_more_than_may_be();

@@ -106,9 +106,11 @@ impl Pagetypeinfo {
     pub fn free(&self) -> Vec<u64> {
         let orders = self.of.iter().map(|of| of.free.len()).max().unwrap_or(0);
         let count = |of: &TypeCounts, order: usize| of.free.get(order).copied().unwrap_or(0);
-        (0..orders)
-            .map(|order| self.of.iter().map(|of| count(of, order)).sum())
-            .collect()
+        let of_order = |order| {
+            let counts = self.of.iter().map(|of| count(of, order));
+            counts.fold(0, u64::saturating_add)
+        };
+        (0..orders).map(of_order).collect()
     }
 
     /// Adjusts the sums to those of a `/proc/buddyinfo` that was read a moment before or after.
@@ -116,10 +118,10 @@ impl Pagetypeinfo {
     /// stops counting at 100,000 extents of a type.)
     pub fn matched_to(&mut self, free: &[u64]) {
         for (order, wanted) in free.iter().copied().enumerate() {
-            let mut all = 0;
+            let mut all = 0_u64;
             for of in &mut self.of {
                 of.free.resize(of.free.len().max(free.len()), 0);
-                all += of.free[order];
+                all = all.saturating_add(of.free[order]);
             }
             self.of[Mobility::Movable as usize].free[order] += wanted.saturating_sub(all);
             let mut more = all.saturating_sub(wanted);
