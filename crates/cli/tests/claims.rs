@@ -3,7 +3,7 @@
 mod support;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -152,6 +152,24 @@ fn traces_are_their_owners_and_a_replaced_file_keeps_its_mode() {
     );
 }
 
+fn make_pipe(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
+/// Every user can make a pipe in a shared folder, and to open a pipe waits for a writer.
+#[test]
+fn a_pipe_with_the_name_of_a_claim_stops_no_command() {
+    let folder = folder("claims-pipe");
+    make_pipe(&folder.join(".broadleaf-0000000000000000"));
+    let mut child = start(&folder, &["list", "policies"]);
+    let has_ended = is_soon(|| child.try_wait().unwrap().is_some());
+    // It would wait for ever.
+    let _ = child.kill();
+    assert!(has_ended);
+    assert_eq!(names(&folder), [".broadleaf-0000000000000000"]);
+}
+
 /// Returns true if a process has ended, even if its parent has not waited for it.
 fn has_ended(pid: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {
@@ -180,10 +198,7 @@ fn a_killed_recorder_leaves_the_old_file_no_process_and_no_temporary_file() {
         let old = fs::read(folder.join("x.bl")).unwrap();
         let line = "(while :; do :; done) & echo $! >>pids; echo $$ >>pids; read x <pipe";
         fs::write(folder.join("line"), line).unwrap();
-        let pipe = std::process::Command::new("mkfifo")
-            .arg(folder.join("pipe"))
-            .status();
-        assert!(pipe.unwrap().success());
+        make_pipe(&folder.join("pipe"));
         let all = [
             &["record", "-o", "x.bl", "--force"],
             follow,

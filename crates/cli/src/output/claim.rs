@@ -11,8 +11,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use super::shown;
 use crate::failure::{Failure, reason};
@@ -104,7 +105,7 @@ impl Claim {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(cannot(error)),
             Ok(there) => {
-                let old = File::open(target).ok();
+                let old = open_now(target).ok();
                 let locked = old.as_ref().map(File::try_lock);
                 if matches!(locked, Some(Err(TryLockError::WouldBlock))) {
                     return Err(busy());
@@ -272,16 +273,29 @@ fn lock_new(path: &Path, mode: u32) -> io::Result<Option<File>> {
 
 /// Removes a claim of this user that no command holds.
 fn remove_orphan(path: &Path) -> io::Result<()> {
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path)?;
-    let data = file.metadata()?;
-    let ours = data.is_file() && data.uid() == rustix::process::geteuid().as_raw();
-    if ours && file.try_lock().is_ok() && is_at(&file, path)? {
+    // Before the file is opened: to open a device may have effects.
+    if !is_ours(&path.symlink_metadata()?) {
+        return Ok(());
+    }
+    let file = open_now(path)?;
+    if is_ours(&file.metadata()?) && file.try_lock().is_ok() && is_at(&file, path)? {
         fs::remove_file(path)?;
     }
     Ok(())
+}
+
+/// Opens a file to read. Follows no link, and waits for no writer if the file is a pipe.
+fn open_now(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+}
+
+/// Returns true for a regular file of this user.
+fn is_ours(data: &fs::Metadata) -> bool {
+    data.is_file() && data.uid() == geteuid().as_raw()
 }
 
 /// Returns true if `path` names this file.
