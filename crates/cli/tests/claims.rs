@@ -170,6 +170,42 @@ fn a_pipe_with_the_name_of_a_claim_stops_no_command() {
     assert_eq!(names(&folder), [".broadleaf-0000000000000000"]);
 }
 
+/// Another user. Only root can run a command as another user, and give files away.
+const OTHER: u32 = 65_534;
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// Starts an import as another user and kills it while it reads.
+#[test]
+fn what_a_killed_command_of_another_user_left_keeps_nobody_from_writing() {
+    use std::os::unix::process::CommandExt;
+    if !is_root() {
+        return;
+    }
+    let folder = folder("claims-users");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    make_pipe(&folder.join("endless"));
+    // A pipe that is open for both does not wait for a reader, and never ends.
+    let endless = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(folder.join("endless"));
+    let mut command = broadleaf(&["import", "lackey", "-", "-o", "x.bl"]);
+    command.current_dir(&folder).stdin(endless.unwrap());
+    let Ok(mut child) = command.uid(OTHER).gid(OTHER).spawn() else {
+        // The other user cannot reach the command.
+        return;
+    };
+    assert!(is_soon(|| names(&folder).len() == 2));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let text = file(&folder, "t.lackey", lackey(10).as_bytes());
+    let mut import = broadleaf(&["import", "lackey", &text, "-o", "x.bl"]);
+    succeeded(&import.current_dir(&folder).output().unwrap());
+}
+
 /// Returns true if a process has ended, even if its parent has not waited for it.
 fn has_ended(pid: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {

@@ -91,7 +91,24 @@ impl Claim {
             Access::Everyone => 0o666,
         };
         let at = folder.join(claim_name(target));
-        let file = lock_new(&at, mode).map_err(cannot)?.ok_or_else(busy)?;
+        let in_the_way = |why: &str| {
+            let at = shown(&at);
+            Refused::Taken(Failure::Wrong(format!(
+                "{name}: cannot claim this name: {at} {why}. If no broadleaf command writes {name}, remove {at}; otherwise give another name with -o"
+            )))
+        };
+        let file = match (lock_new(&at, mode), at.symlink_metadata()) {
+            (Ok(Some(file)), _) => file,
+            (Ok(None), Ok(there)) if !is_ours(&there) => {
+                return Err(in_the_way("is no regular file of this user"));
+            }
+            (Ok(None), _) => return Err(busy()),
+            (Err(error), Ok(_)) => {
+                let why = format!("cannot be opened: {}", reason(&error));
+                return Err(in_the_way(&why));
+            }
+            (Err(error), Err(_)) => return Err(cannot(error)),
+        };
         let mut claim = Self {
             unfinished: Some(Unfinished::new(&at)),
             file,
@@ -224,10 +241,13 @@ fn folder_of(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
+/// The name of this user's claim to `target`. A user cannot remove what another user's command left.
 fn claim_name(target: &Path) -> String {
     let name = target.file_name().unwrap_or_default();
-    let hash = blake3::hash(name.as_encoded_bytes()).to_hex();
-    format!("{PREFIX}{}", &hash[..DIGITS])
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&geteuid().as_raw().to_le_bytes());
+    hasher.update(name.as_encoded_bytes());
+    format!("{PREFIX}{}", &hasher.finalize().to_hex()[..DIGITS])
 }
 
 fn is_claim(name: &std::ffi::OsStr) -> bool {
@@ -365,6 +385,18 @@ mod tests {
         fs::write(&other, "").unwrap();
         sweep(folder.path());
         assert!(!orphan.exists() && other.exists() && living.at().exists());
+        // A directory cannot be claimed, and the message names it.
+        fs::create_dir(&orphan).unwrap();
+        let said = words(Claim::take(
+            &folder.path().join("y.bl"),
+            false,
+            Access::Owner,
+        ));
+        assert!(
+            said.contains(&format!("remove {}", shown(&orphan))),
+            "{said}"
+        );
+        fs::remove_dir(&orphan).unwrap();
         // A claim takes an orphan's place.
         fs::write(&orphan, "").unwrap();
         drop(Claim::take(&folder.path().join("y.bl"), false, Access::Owner).unwrap());
