@@ -112,6 +112,12 @@ fn end(signal: i32) {
     std::process::exit(128 + signal);
 }
 
+/// Holds back signals that would end the process.
+#[cfg(test)]
+pub(crate) fn hold() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Something that is done before a signal ends the process, for as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct AtEnd(());

@@ -156,24 +156,26 @@ impl Claim {
     /// Gives the file this name, which is free.
     pub(super) fn rename_to(&mut self, name: &Path) -> io::Result<()> {
         rename_new(&self.at, name)?;
-        self.moved(name);
-        Ok(())
-    }
-
-    /// Renames the file to its target, and replaces an older file if that was claimed.
-    pub(super) fn rename_to_target(&mut self) -> io::Result<()> {
-        let target = self.target.clone();
-        if !self.replaces() {
-            return self.rename_to(&target);
-        }
-        fs::rename(&self.at, &target)?;
-        self.moved(&target);
-        Ok(())
-    }
-
-    fn moved(&mut self, name: &Path) {
         self.unfinished = Some(Unfinished::new(name));
         name.clone_into(&mut self.at);
+        Ok(())
+    }
+
+    /// Renames the file to its target for good, and replaces an older file if that was claimed.
+    pub(super) fn keep_as_target(&mut self) -> io::Result<()> {
+        let was_kept = self.keep;
+        // Before the renaming: a signal after the renaming must not remove the target.
+        self.keep();
+        let renamed = if self.replaces {
+            fs::rename(&self.at, &self.target)
+        } else {
+            rename_new(&self.at, &self.target)
+        };
+        match renamed {
+            Ok(()) => self.at.clone_from(&self.target),
+            Err(_) => self.keep = was_kept,
+        }
+        renamed
     }
 
     /// Marks the file to be kept, even if the command fails later.
@@ -192,7 +194,7 @@ impl Claim {
     pub(super) fn settle(&mut self) -> io::Result<()> {
         self.file.sync_all()?;
         if self.at != self.target {
-            self.rename_to_target()?;
+            self.keep_as_target()?;
         }
         self.keep();
         // Some file systems cannot sync a folder, and do not need it.
@@ -370,9 +372,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.bl");
         let mut first = Claim::take(&target, false, Access::Owner).unwrap();
-        first.rename_to_target().unwrap();
+        first.rename_to(&target).unwrap();
         let said = words(Claim::take(&target, true, Access::Owner));
         assert!(said.contains("another broadleaf command"), "{said}");
+    }
+
+    /// A signal removes the unfinished files. A thread that ends the process waits for the same lock.
+    #[test]
+    fn a_finished_file_is_out_of_the_reach_of_signals_before_it_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x.bl");
+        let mut claim = Claim::take(&target, false, Access::Owner).unwrap();
+        let signal = crate::interrupt::hold();
+        let settling = std::thread::spawn(move || claim.settle());
+        for _ in 0..30 {
+            std::thread::sleep(Duration::from_millis(10));
+            assert!(!target.exists());
+        }
+        drop(signal);
+        settling.join().unwrap().unwrap();
+        assert!(target.exists());
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl Direct {
             return Ok(());
         }
         if claim.replaces() && self.replace == Replace::WhenBegun {
-            claim.rename_to_target()?;
+            claim.keep_as_target()?;
         }
         claim.keep();
         self.kept.0.get_or_init(|| claim.at().to_owned());
@@ -137,7 +137,7 @@ impl Direct {
 /// Gives a file with a head its first name.
 fn name_it(claim: &mut Claim, target: &Path, replace: Replace) -> io::Result<()> {
     if !claim.replaces() {
-        return claim.rename_to_target();
+        return claim.rename_to(target);
     }
     if replace == Replace::WhenBegun {
         return Ok(());
