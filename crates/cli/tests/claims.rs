@@ -206,6 +206,28 @@ fn what_a_killed_command_of_another_user_left_keeps_nobody_from_writing() {
     succeeded(&import.current_dir(&folder).output().unwrap());
 }
 
+#[test]
+fn a_file_that_root_replaces_keeps_its_owner() {
+    if !is_root() {
+        return;
+    }
+    let folder = folder("claims-owner");
+    let text = file(&folder, "t.lackey", lackey(10).as_bytes());
+    let x = folder.join("x.bl");
+    fs::write(&x, "old").unwrap();
+    chown(&x, Some(OTHER), Some(OTHER)).unwrap();
+    let x = x.to_str().unwrap();
+    for arguments in [
+        &["import", "lackey", &text, "-o", x, "--force"][..],
+        &["record", "-o", x, "--force", "--", "true"],
+    ] {
+        succeeded(&run(arguments));
+        let there = fs::metadata(x).unwrap();
+        assert_eq!((there.uid(), there.gid()), (OTHER, OTHER), "{arguments:?}");
+        assert_ne!(there.len(), 3);
+    }
+}
+
 /// Returns true if a process has ended, even if its parent has not waited for it.
 fn has_ended(pid: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {

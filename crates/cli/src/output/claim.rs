@@ -7,7 +7,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,8 @@ pub(super) struct Claim {
     target: PathBuf,
     /// True if a file has the target's name and is to be replaced.
     replaces: bool,
+    /// The owner and the group of that file, if the new file has others.
+    owner: Option<(u32, u32)>,
     /// The lock on that file, unless this user cannot read it.
     _old: Option<File>,
     /// Removes the file if a signal ends the command.
@@ -115,6 +117,7 @@ impl Claim {
             at,
             target: target.to_owned(),
             replaces: false,
+            owner: None,
             _old: None,
             keep: false,
         };
@@ -130,8 +133,14 @@ impl Claim {
                 if !force {
                     return Err(Refused::Taken(exists(&name)));
                 }
-                let mode = fs::Permissions::from_mode(there.mode() & 0o7777);
+                // Without the bits that would run a file as its owner, who may be root.
+                let mode = fs::Permissions::from_mode(there.mode() & 0o777);
                 claim.file.set_permissions(mode).map_err(cannot)?;
+                if geteuid().is_root() {
+                    let new = claim.file.metadata().map_err(cannot)?;
+                    let owner = (there.uid(), there.gid());
+                    claim.owner = (owner != (new.uid(), new.gid())).then_some(owner);
+                }
                 (claim.replaces, claim._old) = (true, old);
             }
         }
@@ -166,6 +175,7 @@ impl Claim {
         let was_kept = self.keep;
         // Before the renaming: a signal after the renaming must not remove the target.
         self.keep();
+        self.give_to_owner();
         let renamed = if self.replaces {
             fs::rename(&self.at, &self.target)
         } else {
@@ -176,6 +186,24 @@ impl Claim {
             Err(_) => self.keep = was_kept,
         }
         renamed
+    }
+
+    /// Gives a file that root wrote to the owner of the file that it replaces. Not before it is
+    /// renamed: root's sweep removes files of root.
+    ///
+    /// A failure ends no command. The file has the older file's mode, so no further user can read
+    /// it.
+    fn give_to_owner(&self) {
+        let Some((user, group)) = self.owner else {
+            return;
+        };
+        if let Err(error) = fchown(&self.file, Some(user), Some(group)) {
+            say!(
+                "warning: {}: the file that it replaces belongs to user {user} and group {group}, the new one to root: {}. To change that: chown {user}:{group}",
+                shown(&self.target),
+                reason(&error)
+            );
+        }
     }
 
     /// Marks the file to be kept, even if the command fails later.
