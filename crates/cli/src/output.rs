@@ -127,6 +127,10 @@ impl Write for Output {
 
 /// Where a link leads, so that what it leads to is replaced and not the link: it may be `/dev/stdout`.
 fn resolved(path: &Path) -> PathBuf {
+    // A file that a stream leads to is appended to, not replaced.
+    if special::descriptor(path).is_some() {
+        return path.to_owned();
+    }
     let leads_somewhere = path.is_symlink().then(|| path.canonicalize().ok());
     leads_somewhere.flatten().unwrap_or_else(|| path.to_owned())
 }
@@ -177,7 +181,7 @@ fn place(path: &Path, force: bool, access: Access) -> Result<Place, Refused> {
     let wrong = |why: &str| Refused::Impossible(Failure::Wrong(format!("{name}: {why}")));
     match path.metadata() {
         Ok(there) if there.is_dir() => Err(wrong("is a directory")),
-        Ok(there) if !there.is_file() => {
+        Ok(there) if !there.is_file() || special::descriptor(path).is_some() => {
             let cannot =
                 |error: io::Error| wrong(&format!("cannot write there: {}", reason(&error)));
             special::open(path).map(Place::Special).map_err(cannot)

@@ -230,6 +230,48 @@ fn a_file_that_root_replaces_keeps_its_owner() {
     }
 }
 
+#[test]
+fn a_stream_that_leads_to_a_file_is_written_in_place() {
+    let folder = folder("claims-in-place");
+    copy_version_1(&folder);
+    symlink("/dev/stdout", folder.join("link")).unwrap();
+    for (path, more, redirection) in [
+        ("/dev/stdout", "", ">log"),
+        ("/dev/stdout", "--force", ">>log"),
+        ("/dev/stderr", "--force", "2>>log"),
+        ("/dev/fd/7", "--force", "7>>log"),
+        ("/proc/self/fd/1", "--force", ">log"),
+        ("link", "--force", ">>log"),
+    ] {
+        let log = folder.join("log");
+        fs::write(&log, "before\n").unwrap();
+        let before = log.metadata().unwrap().ino();
+        let line = format!(
+            "{{ echo first; \"$0\" compare v1.bl -o {path} {more}; echo last; }} {redirection}"
+        );
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell.args(["-c", &line, env!("CARGO_BIN_EXE_broadleaf")]);
+        let output = shell.current_dir(&folder).output().unwrap();
+        succeeded(&output);
+        assert_eq!(log.metadata().unwrap().ino(), before, "{line}");
+        let text = fs::read_to_string(&log).unwrap();
+        assert!(text.contains("navarro"), "{line}: {text}");
+        assert_eq!(
+            text.starts_with("before\n"),
+            redirection.contains(">>"),
+            "{line}"
+        );
+        if path == "/dev/stdout" {
+            assert!(
+                text.contains("first\n") && text.ends_with("last\n"),
+                "{line}: {text}"
+            );
+        }
+    }
+    assert_eq!(names(&folder), ["link", "log", "v1.bl"]);
+}
+
+/// Whether a process has ended; nobody may have waited for it.
 /// Returns true if a process has ended, even if its parent has not waited for it.
 fn has_ended(pid: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {

@@ -7,7 +7,9 @@
 //! before the program runs.
 #![allow(unsafe_code, reason = "signals and streams of this process")]
 
+use std::fs::File;
 use std::io;
+use std::os::fd::FromRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -127,6 +129,21 @@ fn close_streams() -> io::Result<()> {
     Ok(())
 }
 
+/// Returns a new descriptor of the open file that has the descriptor `number`. Both share the position in the file.
+///
+/// # Errors
+/// If no file has this descriptor.
+pub fn duplicate(number: i32) -> io::Result<File> {
+    // SAFETY: no pointers. The call fails if the descriptor is not open.
+    let new = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
+    if new == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor, and nothing else uses it.
+    Ok(unsafe { File::from_raw_fd(new) })
+}
+
+/// Sends a signal to a process; signals of any number, as those for real time.
 /// Sends a signal of any number to a process, including real-time signals.
 ///
 /// # Errors

@@ -30,7 +30,9 @@ pub use census::{BARS, Census, Kinds};
 pub use counters::Counters;
 pub use forecast::{Forecast, forecast};
 pub use governor::{Governor, Planned, Spent, Ticked, Unseen};
-pub use inherited::{end_by, inherit_closed_streams, inherit_signals, send_signal, was_ignored};
+pub use inherited::{
+    duplicate, end_by, inherit_closed_streams, inherit_signals, send_signal, was_ignored,
+};
 pub use kernel::{Kernel, No};
 pub use linux::{
     Abilities, Description, Linux, Obstacle, ThpControl, ThpSetting, Usage, allow_only_advised,

@@ -1,4 +1,4 @@
-//! Pipes and devices as outputs.
+//! Pipes, devices and open files as outputs.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -6,20 +6,30 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use broadleaf_governor::duplicate;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 
 /// The longest wait for the reader of a pipe. A script may start the reader after this command.
 const WAIT: Duration = Duration::from_secs(5);
+/// The maximum number of links that the kernel follows.
+const LINKS: usize = 40;
 /// The time between two attempts.
 const AGAIN: Duration = Duration::from_millis(50);
 
+/// Opens a pipe, a device or a stream to write to. If nobody has opened a pipe to read from it, waits for a while and says so.
 /// Opens a pipe or a device for writing. If a pipe has no reader, prints a note and waits for a
 /// while.
 ///
 /// # Errors
 /// Those of the kernel, and [`io::ErrorKind::TimedOut`] if no reader came.
 pub(super) fn open(path: &Path) -> io::Result<File> {
+    // To open the file again would write from its start.
+    if let Some(number) = descriptor(path)
+        && path.metadata().is_ok_and(|there| there.is_file())
+    {
+        return duplicate(number);
+    }
     // Without this flag, the call waits for a reader for ever.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let began = Instant::now();
@@ -44,6 +54,28 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     let flags = fcntl_getfl(&file)?;
     fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
     Ok(file)
+}
+
+/// The number of the descriptor that a path names, such as `/dev/stdout` or a link to it.
+pub(super) fn descriptor(path: &Path) -> Option<i32> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match path.to_str() {
+            Some("/dev/stdout") => return Some(1),
+            Some("/dev/stderr") => return Some(2),
+            Some(name) => {
+                let number = ["/dev/fd/", "/proc/self/fd/"]
+                    .iter()
+                    .find_map(|folder| name.strip_prefix(folder));
+                if let Some(number) = number {
+                    return number.parse().ok();
+                }
+            }
+            None => {}
+        }
+        path = path.parent()?.join(path.read_link().ok()?);
+    }
+    None
 }
 
 fn is_without_reader(path: &Path, error: &io::Error) -> bool {
