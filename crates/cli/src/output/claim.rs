@@ -191,15 +191,15 @@ impl Claim {
     /// Gives a file that root wrote to the owner of the file that it replaces. Not before it is
     /// renamed: root's sweep removes files of root.
     ///
-    /// A failure ends no command. The file has the older file's mode, so no further user can read
-    /// it.
+    /// A failure ends no command: the file has the older file's mode, so at most root's group gains
+    /// a right.
     fn give_to_owner(&self) {
         let Some((user, group)) = self.owner else {
             return;
         };
         if let Err(error) = fchown(&self.file, Some(user), Some(group)) {
             say!(
-                "warning: {}: the file that it replaces belongs to user {user} and group {group}, the new one to root: {}. To change that: chown {user}:{group}",
+                "warning: {0}: the file that it replaces belongs to user {user} and group {group}, the new one to root: {1}. To change that: chown {user}:{group} {0}",
                 shown(&self.target),
                 reason(&error)
             );
