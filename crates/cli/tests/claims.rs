@@ -271,7 +271,6 @@ fn a_stream_that_leads_to_a_file_is_written_in_place() {
     assert_eq!(names(&folder), ["link", "log", "v1.bl"]);
 }
 
-/// Whether a process has ended; nobody may have waited for it.
 /// Returns true if a process has ended, even if its parent has not waited for it.
 fn has_ended(pid: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {
@@ -357,4 +356,18 @@ fn a_folder_for_temporary_files_that_is_missing_is_named() {
         "{line}"
     );
     assert!(names(&folder).is_empty());
+}
+
+/// Valgrind ends without a word if its standard error is closed.
+#[test]
+fn a_program_is_recorded_where_standard_error_is_closed() {
+    let folder = folder("claims-no-stderr");
+    let line = "exec \"$0\" record -o x.bl -- sh -c 'echo out; exit 4' 2>&-";
+    let mut shell = std::process::Command::new("sh");
+    let shell = shell.args(["-c", line, env!("CARGO_BIN_EXE_broadleaf")]);
+    let output = shell.current_dir(&folder).output().unwrap();
+    assert_eq!(output.stdout, b"out\n");
+    let info = broadleaf(&["info", "x.bl"]).current_dir(&folder).output();
+    let text = succeeded(&info.unwrap());
+    assert!(text.contains("exit 4"), "{text}");
 }

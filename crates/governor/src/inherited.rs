@@ -75,12 +75,25 @@ pub fn inherit_signals(command: &mut Command) {
     unsafe { command.pre_exec(restore_signals) };
 }
 
+/// The standard streams that a command may begin without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MayLack {
+    /// All three.
+    All,
+    /// Standard input and output. Valgrind ends without a word if standard error is closed.
+    InputAndOutput,
+}
+
 /// Has a command begin with the standard streams that were closed when this process was started.
-/// The command must not redirect them.
-pub fn inherit_closed_streams(command: &mut Command) {
+/// The command must not redirect them. A stream that the command may not lack is `/dev/null`.
+pub fn inherit_closed_streams(command: &mut Command, may_lack: MayLack) {
     if CLOSED.load(Ordering::Relaxed) != 0 {
+        let last = match may_lack {
+            MayLack::All => libc::STDERR_FILENO,
+            MayLack::InputAndOutput => libc::STDOUT_FILENO,
+        };
         // SAFETY: as above.
-        unsafe { command.pre_exec(close_streams) };
+        unsafe { command.pre_exec(move || close_streams(last)) };
     }
 }
 
@@ -117,9 +130,9 @@ fn restore_signals() -> io::Result<()> {
     Ok(())
 }
 
-fn close_streams() -> io::Result<()> {
+fn close_streams(last: i32) -> io::Result<()> {
     let closed = CLOSED.load(Ordering::Relaxed);
-    for stream in 0..3 {
+    for stream in 0..=last {
         if closed & bit(stream + 1, true) != 0 {
             // SAFETY: no pointers. Nothing else in the child uses the stream: the runtime opened it
             // only because it was closed.
@@ -143,7 +156,6 @@ pub fn duplicate(number: i32) -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(new) })
 }
 
-/// Sends a signal to a process; signals of any number, as those for real time.
 /// Sends a signal of any number to a process, including real-time signals.
 ///
 /// # Errors

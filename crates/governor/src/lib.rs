@@ -31,7 +31,7 @@ pub use counters::Counters;
 pub use forecast::{Forecast, forecast};
 pub use governor::{Governor, Planned, Spent, Ticked, Unseen};
 pub use inherited::{
-    duplicate, end_by, inherit_closed_streams, inherit_signals, send_signal, was_ignored,
+    MayLack, duplicate, end_by, inherit_closed_streams, inherit_signals, send_signal, was_ignored,
 };
 pub use kernel::{Kernel, No};
 pub use linux::{

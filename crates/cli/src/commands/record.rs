@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use broadleaf_governor::{inherit_closed_streams, inherit_signals};
+use broadleaf_governor::{MayLack, inherit_closed_streams, inherit_signals};
 use broadleaf_record::valgrind::{self, Finished, Options, RecordError};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{DEFAULT_LEVEL, TraceIndex, WriteError};
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
 /// Has the program begin with the signals and closed streams that this command was started with.
 fn as_inherited(command: &mut Command) {
     inherit_signals(command);
-    inherit_closed_streams(command);
+    inherit_closed_streams(command, MayLack::InputAndOutput);
 }
 
 /// Records to `path`, and shows a progress bar if `bar` is set.

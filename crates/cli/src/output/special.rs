@@ -17,9 +17,8 @@ const LINKS: usize = 40;
 /// The time between two attempts.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Opens a pipe, a device or a stream to write to. If nobody has opened a pipe to read from it, waits for a while and says so.
-/// Opens a pipe or a device for writing. If a pipe has no reader, prints a note and waits for a
-/// while.
+/// Opens a pipe, a device or a stream for writing. If a pipe has no reader, prints a note and waits
+/// for a while.
 ///
 /// # Errors
 /// Those of the kernel, and [`io::ErrorKind::TimedOut`] if no reader came.

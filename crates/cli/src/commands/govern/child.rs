@@ -6,7 +6,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 
 use broadleaf_governor::{
-    Governor, Kernel, Linux, Tree, Usage, Ward, inherit_closed_streams, inherit_signals, wait_for,
+    Governor, Kernel, Linux, MayLack, Tree, Usage, Ward, inherit_closed_streams, inherit_signals,
+    wait_for,
 };
 
 use crate::failure::{Failure, reason};
@@ -20,13 +21,13 @@ pub(super) fn start(command: &[OsString]) -> Result<Child, Failure> {
     let mut builder = Command::new(&command[0]);
     builder.args(&command[1..]);
     inherit_signals(&mut builder);
-    inherit_closed_streams(&mut builder);
+    inherit_closed_streams(&mut builder, MayLack::All);
     match builder.spawn() {
         // A script that does not say what runs it: the shell does, as `nice` would have it.
         Err(error) if error.raw_os_error() == Some(ENOEXEC) => {
             let mut shell = Command::new("sh");
             shell.args(command);
-            inherit_closed_streams(&mut shell);
+            inherit_closed_streams(&mut shell, MayLack::All);
             spawn(shell)
         }
         Err(error) => Err(cannot_run(&builder, &error)),
