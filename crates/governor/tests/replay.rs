@@ -5,7 +5,7 @@ mod common;
 use broadleaf_governor::journal::{Estimate, Header, TickRecord, Verified, read, under, verify};
 use broadleaf_governor::{Allowance, Budgets, Came, Plan, Tally, Ticked};
 use broadleaf_policy::Refusal;
-use common::deeds::{budget, deed, policy, run};
+use common::deeds::{Deed, budget, deed, policy, run};
 use common::fake::Step;
 use common::{BASE, UNLIMITED, World, header, journal};
 use proptest::prelude::*;
@@ -104,6 +104,57 @@ fn play(policy: &str, budgets: Budgets, dry: bool) -> (World, Vec<u8>) {
         ..header(policy, budgets)
     };
     (world, journal(&header, &ticks))
+}
+
+/// The journal of a program that gets superpages and forks. Parent and child may store to them.
+fn forking(policy: &str, stores: bool) -> Vec<u8> {
+    let blocks = |range: std::ops::Range<u64>| {
+        let page = |block: u64| (BASE + block) * 512;
+        Step::Touch(page(range.start) + 100..page(range.end))
+    };
+    let mut deeds = vec![
+        Deed::Program(0, blocks(12..16)),
+        Deed::Ticks(1),
+        Deed::Program(0, Step::Fork),
+        Deed::Ticks(1),
+    ];
+    if stores {
+        deeds.extend([
+            Deed::Program(0, Step::Fork),
+            Deed::Program(0, blocks(13..14)),
+            Deed::Ticks(1),
+            Deed::Program(1, blocks(12..15)),
+            Deed::Ticks(3),
+            Deed::Program(1, Step::Exit),
+            Deed::Ticks(3),
+        ]);
+    }
+    let mut ticks = Vec::new();
+    run(policy, UNLIMITED, deeds, |_, ticked| ticks.push(ticked));
+    journal(&header(policy, UNLIMITED), &ticks)
+}
+
+#[test]
+fn a_fork_of_superpages_that_the_estimate_did_not_make_adds_nothing() {
+    let bytes = forking("greedy", true);
+    let recorded = verified(&bytes).tally;
+    assert!(recorded.promotions >= 4 && recorded.huge_bytes_peak >= 4 << 21);
+    // The budget allows full blocks alone.
+    let added = Allowance::Bytes(0);
+    let estimate = estimated(&bytes, "greedy", Budgets { added, ..UNLIMITED });
+    assert_eq!(estimate.tally.added_bytes_peak, 0);
+    // Without superpages the fork has base pages.
+    let none = estimated(&bytes, "4k", UNLIMITED);
+    assert_eq!(figures(&none.tally), [0; 6]);
+    assert_eq!((none.huge_bytes, none.added_bytes), (0, 0));
+}
+
+#[test]
+fn a_fork_has_the_superpages_that_the_estimate_made() {
+    let estimate = estimated(&forking("4k", false), "greedy", UNLIMITED).tally;
+    let run = verified(&forking("greedy", false)).tally;
+    assert_eq!(estimate.huge_bytes_peak, run.huge_bytes_peak);
+    assert_eq!(estimate.added_bytes_peak, run.added_bytes_peak);
 }
 
 /// What is compared between an estimate and a run.

@@ -106,6 +106,29 @@ fn what_was_charged_ends_with_the_memory() {
 }
 
 #[test]
+fn what_is_left_of_found_superpages_is_charged_and_not_called_added() {
+    let mut world = half_full(budgets(Allowance::Bytes(20 * MIB)));
+    world.run_for(20);
+    world = restarted(world, "pop-512", budgets(Allowance::Bytes(64 * MIB)));
+    world.run_for(1);
+    let huge: Vec<u64> = (0..200).filter(|block| world.is_huge(*block)).collect();
+    assert_eq!(huge.len(), 20);
+    for block in &huge {
+        world.break_whole(*block);
+    }
+    world.tick();
+    let ward = world.governor.ward();
+    assert_eq!(ward.charged_bytes(), 20 * BLOCK);
+    assert_eq!(ward.tally().added_bytes_peak, 0);
+    // A second promotion of the same blocks adds nothing.
+    world.run_for(20);
+    assert!(huge.iter().all(|block| world.is_huge(*block)));
+    let ward = world.governor.ward();
+    assert_eq!(ward.charged_bytes(), 20 * BLOCK);
+    assert_eq!(ward.tally().added_bytes_peak, 0);
+}
+
+#[test]
 fn a_fork_is_charged_once_and_its_heir_after_it() {
     let budgets = budgets(Allowance::Bytes(20 * MIB));
     let mut world = half_full(budgets);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The blocks of one process, as they fill.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Growth {
     looks: BTreeMap<u64, Look>,
     /// Blocks in superpages of the recorded run that were filling, by number.

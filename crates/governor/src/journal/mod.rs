@@ -5,6 +5,7 @@
 //! a checksum. One call writes a line, so a killed governor loses only the tick under way.
 
 mod checksum;
+mod forks;
 mod growth;
 mod line;
 mod read;

@@ -14,6 +14,8 @@ pub(super) struct Superpage {
     /// What its block held before.
     pub(super) before: BlockSeen,
     pub(super) stands: bool,
+    /// Whether another process has the same superpage. It counts there.
+    pub(super) is_inherited: bool,
 }
 
 impl Superpages {
@@ -29,6 +31,7 @@ impl Superpages {
                         ..before
                     },
                     stands: true,
+                    is_inherited: false,
                 };
                 self.0.insert(outcome.block, made);
             }
@@ -39,7 +42,34 @@ impl Superpages {
         }
     }
 
+    /// The number of superpages that stand. Inherited superpages count in the other process.
     pub(super) fn standing(&self) -> u64 {
-        self.0.values().filter(|made| made.stands).count() as u64
+        let counted = |made: &&Superpage| made.stands && !made.is_inherited;
+        self.0.values().filter(counted).count() as u64
+    }
+
+    /// The blocks of superpages that count in this process.
+    pub(super) fn own(&self) -> impl Iterator<Item = u64> {
+        let own = self.0.iter().filter(|(_, made)| !made.is_inherited);
+        own.map(|(block, _)| *block)
+    }
+
+    /// The superpages as a fork has them.
+    pub(super) fn inherited(&self) -> Self {
+        let each = self.0.iter().map(|(block, made)| {
+            let made = Superpage {
+                is_inherited: true,
+                ..*made
+            };
+            (*block, made)
+        });
+        Self(each.collect())
+    }
+
+    /// Counts an inherited superpage here if `is_first` says that no other process counts it.
+    pub(super) fn take_over(&mut self, mut is_first: impl FnMut(u64) -> bool) {
+        for (block, made) in &mut self.0 {
+            made.is_inherited = made.is_inherited && !is_first(*block);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::TickRecord;
 use super::growth::Growth;
-use super::superpages::Superpages;
+use super::superpages::{Superpage, Superpages};
 use crate::plan::{Came, Outcome, Plan};
 use crate::seen::{BlockSeen, PAGES, Pages, ProcessId, ProcessSeen, Seen};
 use crate::ward::Ward;
@@ -21,13 +21,17 @@ pub(super) struct WhatIf {
     /// The promotions that a tick has time for; `None` where the recorded run never ran out of
     /// time.
     reach: Option<u64>,
-    processes: BTreeMap<ProcessId, Process>,
+    pub(super) processes: BTreeMap<ProcessId, Process>,
 }
 
 /// What is different of a process.
 #[derive(Debug, Default)]
-struct Process {
-    image: u64,
+pub(super) struct Process {
+    pub(super) image: u64,
+    /// Whether other processes were seen before this process, so that it may be a fork.
+    pub(super) is_late: bool,
+    /// Whether its memory was ever seen.
+    pub(super) was_looked_at: bool,
     /// What the blocks of its memory would hold without any superpage of the recorded run, as far as is known.
     base: BTreeMap<u64, BlockSeen>,
     /// The estimated growth of filling blocks.
@@ -35,9 +39,9 @@ struct Process {
     /// Its memory as it was last looked at.
     pages: Pages,
     /// The superpages of the recorded run.
-    recorded: Superpages,
+    pub(super) recorded: Superpages,
     /// Those of the estimate.
-    made: Superpages,
+    pub(super) made: Superpages,
     /// What the recorded run was refused last of a block, and when.
     refused: BTreeMap<u64, (Refusal, Duration)>,
     /// Whether the kernel did not let it be changed.
@@ -80,6 +84,7 @@ impl WhatIf {
 
     /// What was seen, with the superpages of the estimate in place of those that the recorded run made.
     fn overlay(&mut self, seen: &Seen) -> Seen {
+        self.add_processes(seen);
         self.processes.retain(|id, _| seen.has(*id));
         let processes: Vec<ProcessSeen> = (seen.processes.iter())
             .map(|process| {
@@ -87,9 +92,12 @@ impl WhatIf {
                 known.overlay(process, seen.at)
             })
             .collect();
+        self.count_heirs();
         let all = || self.processes.values();
-        let recorded: u64 = all().map(|process| process.added(&process.recorded)).sum();
-        let made: u64 = all().map(|process| process.added(&process.made)).sum();
+        let recorded: u64 = all()
+            .map(|process| process.counted(&process.recorded))
+            .sum();
+        let made: u64 = all().map(|process| process.counted(&process.made)).sum();
         let instead = |bytes: u64| bytes.saturating_add(recorded).saturating_sub(made);
         let mut machine = seen.machine;
         machine.available_bytes = instead(machine.available_bytes);
@@ -175,11 +183,32 @@ impl WhatIf {
 }
 
 impl Process {
+    pub(super) fn new(image: u64, is_late: bool) -> Self {
+        Self {
+            image,
+            is_late,
+            ..Self::default()
+        }
+    }
+
+    /// What a fork of this process starts with.
+    pub(super) fn fork(&self) -> Self {
+        Self {
+            base: self.base.clone(),
+            growth: self.growth.clone(),
+            recorded: self.recorded.inherited(),
+            made: self.made.inherited(),
+            was_looked_at: true,
+            ..Self::new(self.image, true)
+        }
+    }
+
     /// What was seen of it, with the superpages of the estimate in place of the recorded ones.
     fn overlay(&mut self, seen: &ProcessSeen, at: Duration) -> ProcessSeen {
         if self.image != seen.vitals.image {
             *self = Self {
                 image: seen.vitals.image,
+                was_looked_at: self.was_looked_at,
                 ..Self::default()
             };
         }
@@ -204,20 +233,28 @@ impl Process {
         seen.vitals.rss_bytes = rss.saturating_add(made).saturating_sub(recorded);
         seen.pages = pages;
         if let Some(held) = seen.pages.as_mut().and_then(|pages| pages.held.as_mut()) {
+            let (recorded, made) = (self.counted(&self.recorded), self.counted(&self.made));
             *held = held.saturating_add(made).saturating_sub(recorded);
         }
         seen
     }
 
-    /// Bytes that superpages add to the blocks' own content. A superpage that the program broke may
-    /// still hold all of the memory that it added.
+    /// Bytes that superpages add to what the blocks hold without superpages.
     fn added(&self, superpages: &Superpages) -> u64 {
-        let each = superpages.0.iter().map(|(block, made)| {
-            let base = self.base.get(block).filter(|_| made.stands);
-            let base = base.unwrap_or(&made.before);
-            base.bytes_to_add()
-        });
-        each.sum()
+        let each = superpages.0.iter();
+        each.map(|(block, made)| self.added_by(*block, made)).sum()
+    }
+
+    /// The same, without inherited superpages: another process counts them.
+    fn counted(&self, superpages: &Superpages) -> u64 {
+        let own = superpages.0.iter().filter(|(_, made)| !made.is_inherited);
+        own.map(|(block, made)| self.added_by(*block, made)).sum()
+    }
+
+    /// Bytes that one superpage adds. If the program broke it, all that it added at first may still be there.
+    fn added_by(&self, block: u64, made: &Superpage) -> u64 {
+        let base = self.base.get(&block).filter(|_| made.stands);
+        base.unwrap_or(&made.before).bytes_to_add()
     }
 
     fn pages(&mut self, seen: &Pages, at: Duration) -> Pages {
@@ -327,7 +364,6 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::superpages::Superpage;
 
     const AT: Duration = Duration::from_secs(1);
 
@@ -344,6 +380,7 @@ mod tests {
         let standing = Superpage {
             before,
             stands: true,
+            is_inherited: false,
         };
         let mut process = Process::default();
         process.recorded.0.insert(7, standing);

@@ -7,7 +7,7 @@
 
 use super::mark::Mark;
 use super::{Known, Ward};
-use crate::seen::{Behind, BlockSeen, Mapping, PAGE_BYTES, PAGES, Pages, ProcessId, ProcessSeen};
+use crate::seen::{Behind, BlockSeen, Mapping, PAGES, Pages, ProcessId, ProcessSeen};
 use std::collections::BTreeSet;
 
 /// A superpage that the ward did not make.
@@ -35,9 +35,7 @@ impl Ward {
     /// program asked for. This is an upper bound.
     pub fn charged_bytes(&self) -> u64 {
         let marks = self.known.values().flat_map(|known| known.marks.values());
-        marks
-            .map(|mark| mark.added_bytes() + mark.found_bytes())
-            .sum()
+        marks.map(Mark::charged_bytes).sum()
     }
 
     /// Returns true if a process has superpages that are not accounted for yet. The next decision
@@ -109,7 +107,7 @@ impl Known {
                         is_shared: true,
                     }
                 } else {
-                    Found::after(before.block(block), mark.left)
+                    Found::after(before.block(block), mark.all_left())
                 });
             }
         }
@@ -139,11 +137,5 @@ impl Mark {
     /// Returns true if this process is charged for the superpage at this block.
     fn is_charged(&self) -> bool {
         self.made.is_some() || self.found.is_some_and(|found| !found.is_shared)
-    }
-
-    /// Bytes that a superpage added which the ward did not make.
-    pub(super) fn found_bytes(&self) -> u64 {
-        self.found
-            .map_or(0, |found| u64::from(found.pages) * PAGE_BYTES)
     }
 }

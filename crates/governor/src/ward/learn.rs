@@ -68,7 +68,7 @@ impl Ward {
                 Some(BlockSeen::superpage(block))
             }
             Came::WasHuge => {
-                mark.found = Some(Found::after(known.pages.block(block), mark.left));
+                mark.found = Some(Found::after(known.pages.block(block), mark.all_left()));
                 Some(BlockSeen::superpage(block))
             }
             Came::Refused(Refusal::Unreachable) => {

@@ -40,8 +40,11 @@ impl Patience {
 pub(super) struct Mark {
     /// What it held when it was promoted, if that superpage stands.
     pub(super) made: Option<BlockSeen>,
-    /// Base pages at most that a superpage added which stands no more, and that are resident still.
+    /// The most base pages that are still resident of a broken superpage of the ward.
     pub(super) left: u16,
+    /// The most base pages that are still resident of a broken superpage that the ward did not make.
+    /// The budget counts them. [`Mark::added_bytes`] does not: the ward did not add them.
+    left_found: u16,
     /// The superpage that stands, if the ward did not make it and the program did not ask for it.
     pub(super) found: Option<Found>,
     /// Whether to break what the program broke, so that the kernel gives back what is left: it may keep the superpage as a whole, with what was given back of it.
@@ -66,6 +69,17 @@ impl Mark {
         }
     }
 
+    /// Bytes that count against the budget: the ward's, and those of superpages that it found.
+    pub(super) fn charged_bytes(&self) -> u64 {
+        let found = self.found.map_or(0, |found| found.pages);
+        self.added_bytes() + u64::from(found + self.left_found) * PAGE_BYTES
+    }
+
+    /// Base pages of broken superpages that are still resident, whoever made the superpages.
+    pub(super) const fn all_left(&self) -> u16 {
+        self.left + self.left_found
+    }
+
     /// Whether there is something to give back of a superpage that the program broke.
     pub(super) fn is_left_over(&self, at: Duration) -> bool {
         self.to_split && !self.rest.waits(at)
@@ -76,10 +90,14 @@ impl Mark {
         if !now.huge
             && let Some(found) = self.found.take()
         {
-            self.left = self.left.max(found.pages);
+            self.left_found = self.left_found.max(found.pages);
         }
         let most = if now.huge { 0 } else { now.present };
         self.left = self.left.min(most);
+        // The ward's superpage still holds what an earlier superpage added.
+        if !now.huge || self.made.is_none() {
+            self.left_found = self.left_found.min(most - self.left);
+        }
         self.to_split &= most > 0;
     }
 
@@ -108,7 +126,7 @@ impl Mark {
     pub(super) fn broken(&mut self, before: BlockSeen, now: &BlockSeen, at: Duration) -> bool {
         self.left = (PAGES as u16).saturating_sub(before.present);
         let gave_back = u32::from(now.present) + u32::from(now.swapped) < PAGES;
-        self.to_split = gave_back || self.left > 0;
+        self.to_split = gave_back || self.all_left() > 0;
         if gave_back {
             self.broken
                 .wait(at, Duration::from_secs(1), Duration::from_secs(600));
@@ -125,6 +143,9 @@ impl Mark {
         };
         let gave_back = now.zero > 0 || u32::from(now.present) < PAGES;
         self.left = if gave_back { 0 } else { added };
+        if gave_back {
+            self.left_found = 0;
+        }
         self.to_split = false;
         if self.made.take().is_some() {
             self.taken
@@ -134,7 +155,7 @@ impl Mark {
 
     /// It became a superpage.
     pub(super) fn promoted(&mut self, before: BlockSeen) {
-        // What was added before and is there still was added by promotions all the same.
+        // Pages that an earlier superpage of the ward added still count as added.
         let added_before = self.left.min(before.present);
         self.made = Some(BlockSeen {
             present: before.present - added_before,

@@ -154,8 +154,8 @@ impl Ward {
         self.known.values().map(|known| known.marks.len()).sum()
     }
 
-    /// Bytes that superpages which stand added, by what their blocks held before, and what is left of superpages that stand no more. More has
-    /// been used since, so it is an upper bound.
+    /// Bytes that the ward's superpages added, and what is left of its broken superpages.
+    /// An upper bound: the program may have used some of these bytes since.
     pub fn added_bytes(&self) -> u64 {
         let marks = self.known.values().flat_map(|known| known.marks.values());
         marks.map(Mark::added_bytes).sum()

@@ -72,7 +72,7 @@ impl Ward {
             let marks = known.marks.iter().filter(|(block, mark)| {
                 mark.made.is_some() && mark.waits(self.at).is_none() && gives_back(**block)
             });
-            let each = marks.map(|(block, mark)| (*process, *block, mark.added_bytes()));
+            let each = marks.map(|(block, mark)| (*process, *block, mark.charged_bytes()));
             each.collect::<Vec<_>>()
         };
         self.known.iter().flat_map(of).collect()
