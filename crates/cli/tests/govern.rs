@@ -171,7 +171,11 @@ fn a_journal_of_a_run_makes_the_same_decisions_again() {
     let journal = folder.join("run.journal");
     let journal = journal.to_str().unwrap();
     let report = folder.join("report.json");
-    let script = touching(64, 1, 1.0);
+    // The program waits for 30 superpages, and one second more: a busy machine needs longer.
+    let script = touching(64, 1, 20.0).replace(
+        "while time.time() < until: time.sleep(0.05)",
+        "while time.time() < until and rollup('AnonHugePages:') < 60 << 10: time.sleep(0.05)\ntime.sleep(1)",
+    );
     succeeded(&run(&[
         "run",
         "--journal",
