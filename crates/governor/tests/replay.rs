@@ -6,7 +6,7 @@ use broadleaf_governor::journal::{Estimate, Header, TickRecord, Verified, read, 
 use broadleaf_governor::{Allowance, Budgets, Came, Plan, Tally, Ticked};
 use broadleaf_policy::Refusal;
 use common::deeds::{Deed, budget, deed, policy, run};
-use common::fake::Step;
+use common::fake::{Call, Step};
 use common::{BASE, UNLIMITED, World, header, journal};
 use proptest::prelude::*;
 
@@ -147,6 +147,33 @@ fn a_fork_of_superpages_that_the_estimate_did_not_make_adds_nothing() {
     let none = estimated(&bytes, "4k", UNLIMITED);
     assert_eq!(figures(&none.tally), [0; 6]);
     assert_eq!((none.huge_bytes, none.added_bytes), (0, 0));
+}
+
+#[test]
+fn an_estimate_looks_at_a_block_that_fills_only_if_the_recorded_run_has_a_superpage_there() {
+    let block = |number: u64| (BASE + number) * 512;
+    let deeds = vec![
+        Deed::Program(0, Step::Touch(block(14)..block(17) + 428)),
+        Deed::Program(0, Step::Touch(block(4) + 247..block(5) + 1)),
+        Deed::Ticks(15),
+        Deed::Race(Call::Vitals, Step::Touch(block(4) + 410..block(5) + 340)),
+        Deed::Ticks(1),
+        Deed::Program(0, Step::Fork),
+        Deed::Program(1, Step::Touch(block(4) + 452..block(5) + 1)),
+        Deed::Program(0, Step::Purge(block(14)..block(14) + 1)),
+        Deed::Ticks(8),
+    ];
+    let budgets = Budgets {
+        added: Allowance::Bytes(1 << 20),
+        ..UNLIMITED
+    };
+    let (mut ticks, mut tally) = (Vec::new(), String::new());
+    run("greedy", budgets, deeds, |world, ticked| {
+        ticks.push(ticked);
+        tally = text(world.governor.ward().tally());
+    });
+    let bytes = journal(&header("greedy", budgets), &ticks);
+    assert_eq!(text(&estimated(&bytes, "greedy", budgets).tally), tally);
 }
 
 #[test]

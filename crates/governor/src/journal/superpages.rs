@@ -42,6 +42,11 @@ impl Superpages {
         }
     }
 
+    /// Whether a superpage of this run stands in a block.
+    pub(super) fn has(&self, block: u64) -> bool {
+        self.0.get(&block).is_some_and(|made| made.stands)
+    }
+
     /// The number of superpages that stand. Inherited superpages count in the other process.
     pub(super) fn standing(&self) -> u64 {
         let counted = |made: &&Superpage| made.stands && !made.is_inherited;

@@ -215,10 +215,10 @@ impl Process {
         if let Some(pages) = &seen.pages {
             self.pages = pages.clone();
         }
-        // The recorded run did not look at processes without page faults. Without the superpage, a
-        // filling block has page faults.
-        let made = &self.made.0;
-        let faults = |block: u64| made.get(&block).is_none_or(|made| !made.stands);
+        // The recorded run does not look at a process without page faults. A block that fills has page
+        // faults in the estimate, if a superpage hides them in the recorded run alone.
+        let (recorded, made) = (&self.recorded, &self.made);
+        let faults = |block: u64| recorded.has(block) && !made.has(block);
         let looked = seen.pages.is_some() || self.growth.any(faults);
         let pages = looked.then(|| {
             let pages = std::mem::take(&mut self.pages);
