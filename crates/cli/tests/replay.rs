@@ -81,6 +81,8 @@ impl Kernel for Still {
                 behind: Behind::Anonymous,
                 writable: true,
                 congruent: true,
+                inode: 0,
+                offset: 0,
                 name: String::new(),
             }],
             blocks: (0..16).map(|block| self.block(block)).collect(),

@@ -113,6 +113,8 @@ mod tests {
             behind,
             writable: true,
             congruent: true,
+            inode: 0,
+            offset: 0,
             name: String::new(),
         };
         let block = |block, present, zero, huge| BlockSeen {

@@ -72,6 +72,8 @@ mod tests {
             behind,
             writable: true,
             congruent: true,
+            inode: 0,
+            offset: 0,
             name: String::new(),
         }
     }

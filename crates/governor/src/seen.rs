@@ -69,6 +69,20 @@ pub struct Mapping {
     pub congruent: bool,
     /// What the kernel calls it; empty for memory without a name.
     pub name: String,
+    /// The inode of shared memory. 0 for all other memory, and in journals that do not have it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub inode: u64,
+    /// The offset in the inode of shared memory at which the mapping starts. 0 for all other memory.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Mapping {
@@ -77,6 +91,15 @@ impl Mapping {
         let first = self.start.div_ceil(BLOCK_BYTES);
         let end = self.end / BLOCK_BYTES;
         first..if end < first { first } else { end }
+    }
+
+    /// Whether both mappings map the same bytes of the same shared memory at the same addresses. False if the inode is unknown.
+    pub(crate) fn shares_memory_with(&self, other: &Self) -> bool {
+        let first = |mapping: &Self| mapping.offset.wrapping_sub(mapping.start);
+        self.inode != 0
+            && self.inode == other.inode
+            && self.name == other.name
+            && first(self) == first(other)
     }
 
     /// The mapping among `all`, which stand in order, that holds a block wholly.

@@ -78,6 +78,8 @@ fn pages() -> impl Strategy<Value = Pages> {
                     behind,
                     writable: flag,
                     congruent: !flag,
+                    inode: 0,
+                    offset: 0,
                     name,
                 }
             });

@@ -152,6 +152,7 @@ fn shared_memory_is_charged_once() {
     let mapping = broadleaf_governor::Mapping {
         behind: broadleaf_governor::Behind::Shmem,
         name: "/dev/shm/x".to_owned(),
+        inode: 7,
         ..anonymous(10..40)
     };
     world.step(Step::Map(mapping));
@@ -163,4 +164,75 @@ fn shared_memory_is_charged_once() {
     world.run_for(5);
     assert_eq!(world.governor.living().len(), 4);
     assert_eq!(world.governor.ward().charged_bytes(), 30 * BLOCK);
+}
+
+/// A program whose four forks filled 300 pages each of 50 blocks of their own, at the same addresses.
+fn workers(budgets: Budgets) -> World {
+    let mut world = World::new("pop-64", budgets, 50);
+    (0..50).for_each(|block| world.fill(block, 100));
+    (0..4).for_each(|_| world.step(Step::Fork));
+    let all: Vec<u32> = (world.fake().processes.keys().map(|id| id.pid)).collect();
+    for (at, pid) in (0..).zip(all) {
+        for block in BASE..BASE + 50 {
+            let first = block * 512;
+            world
+                .fake()
+                .step(pid, Step::Touch(first..first + 200 + 60 * at));
+        }
+    }
+    world
+}
+
+#[test]
+fn after_four_restarts_a_budget_over_forked_workers_is_what_it_was() {
+    let budgets = budgets(Allowance::Bytes(40 * MIB));
+    let mut world = workers(budgets);
+    world.run_for(20);
+    let first = world.fake().added_bytes();
+    assert!(
+        (30 * MIB..=40 * MIB).contains(&first),
+        "the budget is used: {first}"
+    );
+    for _ in 0..4 {
+        world = restarted(world, "pop-64", budgets);
+        world.run_for(20);
+        let added = world.fake().added_bytes();
+        assert!(added <= 40 * MIB + BLOCK, "{added} after {first}");
+        assert!(world.governor.ward().charged_bytes() >= added);
+    }
+}
+
+#[test]
+fn shared_memory_without_a_name_is_charged_for_each_inode_and_offset() {
+    let budgets = budgets(Allowance::Bytes(0));
+    for (inode, offset, charged) in [(7, 0, 20), (8, 0, 40), (7, 512 * PAGE, 40), (0, 0, 40)] {
+        let mut world = World::new("pop-64", budgets, 1);
+        let mapping = broadleaf_governor::Mapping {
+            behind: broadleaf_governor::Behind::Shmem,
+            name: "/dev/zero (deleted)".to_owned(),
+            inode: if inode == 0 { 0 } else { 7 },
+            ..anonymous(10..30)
+        };
+        world.step(Step::Map(mapping));
+        world.step(Step::Fork);
+        let all: Vec<_> = world.fake().processes.keys().copied().collect();
+        let child = world.fake().processes.get_mut(&all[1]).unwrap();
+        for mapping in &mut child.mappings {
+            (mapping.inode, mapping.offset) = (inode, offset);
+        }
+        for id in all {
+            let (first, end) = (BASE + 10, BASE + 30);
+            world
+                .fake()
+                .step(id.pid, Step::Touch(first * 512..end * 512));
+            assert_eq!(world.fake().collapse(id, first..end), Ok(()));
+        }
+        world.run_for(1);
+        let ward = world.governor.ward();
+        assert_eq!(
+            ward.charged_bytes(),
+            charged * BLOCK,
+            "inode {inode}, offset {offset}"
+        );
+    }
 }

@@ -43,17 +43,21 @@ fn mapping(line: &str, in_memory: &[(u32, u32)]) -> Option<Mapping> {
     );
     let inode: u64 = word()?.parse().ok()?;
     let name = rest.trim_start();
+    let behind = if inode == 0 {
+        without_file(name)
+    } else {
+        of_file(name, device, in_memory)
+    };
+    let is_shared = behind == Behind::Shmem;
     Some(Mapping {
         start,
         end,
-        behind: if inode == 0 {
-            without_file(name)
-        } else {
-            of_file(name, device, in_memory)
-        },
+        behind,
         writable: rights.as_bytes().get(1) == Some(&b'w'),
         congruent: start.wrapping_sub(offset) % BLOCK_BYTES == 0,
         name: name.to_owned(),
+        inode: if is_shared { inode } else { 0 },
+        offset: if is_shared { offset } else { 0 },
     })
 }
 

@@ -47,16 +47,22 @@ impl Ward {
         })
     }
 
-    /// The superpages of a process that another process of the ward maps as well and is charged
-    /// for: shared memory, and memory that a fork shares.
-    pub(super) fn charged_elsewhere(&self, process: &ProcessSeen, pages: &Pages) -> BTreeSet<u64> {
+    /// The superpages of a process that another process of the ward maps as well and is charged for: shared memory, and memory that a fork shares.
+    /// `is_late` says whether the ward saw processes before this look.
+    pub(super) fn charged_elsewhere(
+        &self,
+        process: &ProcessSeen,
+        pages: &Pages,
+        is_late: bool,
+    ) -> BTreeSet<u64> {
         let known = self.known.get(&process.id);
-        // Only a process that was started while the ward looked on is known to be a fork.
-        let is_fork = known.map_or(self.has_seen, |known| known.is_late && !known.was_looked_at);
+        // Private superpages may be shared only if the process was forked while the ward looked on.
+        // Of a process that is older, nothing tells whether its superpages are its own: it is charged.
+        let is_fork = known.map_or(is_late, |known| known.is_late && !known.was_looked_at);
         let same = |mapping: &Mapping, block: u64, other: &Known| match mapping.behind {
             Behind::Anonymous => is_fork && other.vitals.image == process.vitals.image,
             Behind::Shmem => Mapping::of_block(&other.pages.mappings, block)
-                .is_some_and(|theirs| theirs.name == mapping.name),
+                .is_some_and(|theirs| theirs.shares_memory_with(mapping)),
             Behind::File | Behind::Other => false,
         };
         let strange = pages.mapped().filter(|(_, seen)| {

@@ -196,7 +196,7 @@ impl Ward {
         self.has_seen |= !seen.processes.is_empty();
         for process in seen.processes {
             let pages = process.pages.as_ref();
-            let shared = pages.map(|pages| self.charged_elsewhere(&process, pages));
+            let shared = pages.map(|pages| self.charged_elsewhere(&process, pages, has_seen));
             let shared = shared.unwrap_or_default();
             let known = self.known.entry(process.id).or_insert_with(|| Known {
                 is_late: has_seen,

@@ -137,6 +137,8 @@ pub(crate) fn anonymous(blocks: Range<u64>) -> Mapping {
         behind: Behind::Anonymous,
         writable: true,
         congruent: true,
+        inode: 0,
+        offset: 0,
         name: String::new(),
     }
 }
