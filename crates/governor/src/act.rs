@@ -24,6 +24,13 @@ pub(crate) struct Limits {
     pub(crate) longest_stall: Option<Duration>,
 }
 
+/// The time of a call of the kernel.
+#[derive(Clone, Copy)]
+struct Call {
+    ended: Duration,
+    took: Duration,
+}
+
 /// Makes and breaks superpages, and takes the time of each call.
 struct Hands<'a, K> {
     kernel: &'a mut K,
@@ -65,8 +72,10 @@ pub(crate) fn carry_out(
 
 impl<K: Kernel> Hands<'_, K> {
     fn demote(&mut self, process: ProcessId, block: u64) -> Came {
-        let answer = self.timed(1, |kernel| kernel.split(process, block));
-        // The kernel reports success even if it left the superpage alone, so the block is checked.
+        let (answer, call) = self.timed(|kernel| kernel.split(process, block));
+        // A split says nothing of how long a promotion takes.
+        self.note_in_vain(1, call);
+        // The kernel says yes where it left the superpage alone, so the block is looked at.
         match (
             answer,
             self.kernel.blocks(process, block..block + 1).as_deref(),
@@ -77,15 +86,25 @@ impl<K: Kernel> Hands<'_, K> {
         }
     }
 
-    /// Calls the kernel for some blocks, and notes how long the call took.
-    fn timed<T>(&mut self, blocks: usize, call: impl FnOnce(&mut K) -> T) -> T {
+    /// Calls the kernel and takes the time of the call.
+    fn timed<T>(&mut self, call: impl FnOnce(&mut K) -> T) -> (T, Call) {
         let began = self.kernel.now();
         let answer = call(self.kernel);
         let ended = self.kernel.now();
         let took = ended.saturating_sub(began);
-        self.stalls
-            .note(ended, blocks, took, self.limits.longest_stall);
-        answer
+        (answer, Call { ended, took })
+    }
+
+    /// Notes a call that made superpages of `blocks` blocks.
+    fn note(&mut self, blocks: usize, call: Call) {
+        let longest = self.limits.longest_stall;
+        self.stalls.note(call.ended, blocks, call.took, longest);
+    }
+
+    /// Notes a call for `blocks` blocks that made no superpage.
+    fn note_in_vain(&mut self, blocks: usize, call: Call) {
+        let longest = self.limits.longest_stall;
+        (self.stalls).note_in_vain(call.ended, blocks, call.took, longest);
     }
 
     fn promote(&mut self, ward: &Ward, run: &Run, outcomes: &mut Vec<Outcome>) {
@@ -166,18 +185,23 @@ impl<K: Kernel> Hands<'_, K> {
             return Vec::new();
         };
         let blocks = first.block..last.block + 1;
-        let answered = self.timed(neighbours.len(), |kernel| {
-            kernel.collapse(process, blocks.clone())
-        });
+        let (answered, call) = self.timed(|kernel| kernel.collapse(process, blocks.clone()));
         let Err(no) = answered else {
+            self.note(neighbours.len(), call);
             return neighbours.iter().map(promoted).collect();
         };
         if neighbours.len() == 1 || no == No::Gone {
+            self.note_in_vain(neighbours.len(), call);
             return self.answers(process, neighbours, no);
         }
-        // The kernel gave one answer for all blocks. Some may be superpages now; the others are
-        // tried one by one, so that each gets its own answer.
-        let now = match self.kernel.blocks(process, blocks) {
+        // One answer for all of them: some may be superpages now. The others are tried one by one, so that each has its own.
+        let now = self.kernel.blocks(process, blocks);
+        match (now.iter().flatten()).filter(|now| now.huge).count() {
+            0 => self.note_in_vain(neighbours.len(), call),
+            // The refusals took little of the time.
+            made => self.note(made, call),
+        }
+        let now = match now {
             Ok(now) => now,
             Err(no) => return self.answers(process, neighbours, no),
         };
@@ -195,9 +219,14 @@ impl<K: Kernel> Hands<'_, K> {
             } else if self.stalls.waits(self.kernel.now()) {
                 TOO_LONG
             } else {
-                match self.timed(1, |kernel| kernel.collapse(process, block..block + 1)) {
-                    Ok(()) => promoted(seen).1,
-                    Err(no) => {
+                let one = block..block + 1;
+                match self.timed(|kernel| kernel.collapse(process, one)) {
+                    (Ok(()), call) => {
+                        self.note(1, call);
+                        promoted(seen).1
+                    }
+                    (Err(no), call) => {
+                        self.note_in_vain(1, call);
                         exhausted = Some(no).filter(|no| *no == No::Errno(libc::ENOMEM));
                         self.answer(process, block, no)
                     }

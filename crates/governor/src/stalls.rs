@@ -152,8 +152,22 @@ impl Stalls {
         self.pause.waits(at)
     }
 
-    /// Notes a call that ended at `at`. Even one block took too long: promotions wait from here on,
-    /// twice as long each time in a row.
+    /// Notes a call that made no superpage and ended at `at`. A refusal may take microseconds, so the estimate for a block does not change, and neither does
+    /// a pause. Only a call that took too long starts a pause.
+    pub(crate) fn note_in_vain(
+        &mut self,
+        at: Duration,
+        blocks: usize,
+        took: Duration,
+        allowed: Option<Duration>,
+    ) {
+        self.count(took);
+        if allowed.is_some_and(|allowed| took > allowed) {
+            self.note_too_long(at, blocks, took);
+        }
+    }
+
+    /// Notes a call that made superpages and ended at `at`. Even one block took too long: promotions wait from here on, twice as long each time in a row.
     pub(crate) fn note(
         &mut self,
         at: Duration,
@@ -161,24 +175,32 @@ impl Stalls {
         took: Duration,
         allowed: Option<Duration>,
     ) {
+        self.count(took);
+        let each = took / u32::try_from(blocks.max(1)).unwrap_or(u32::MAX);
+        self.block = each.max(self.block * 3 / 4);
+        if allowed.is_some_and(|allowed| took > allowed) {
+            self.note_too_long(at, blocks, took);
+        } else if blocks <= 1 {
+            self.pause.end();
+        }
+    }
+
+    fn note_too_long(&mut self, at: Duration, blocks: usize, took: Duration) {
+        self.too_long += 1;
+        // Blocks differ: the next call is for one.
+        self.block = took;
+        if blocks <= 1 {
+            self.pause
+                .wait(at, Duration::from_secs(1), Duration::from_secs(60));
+        }
+    }
+
+    fn count(&mut self, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         // The histogram grows as needed; a time that it cannot hold does not exist.
         let _ = self.calls.record(micros);
         self.total += took;
         self.longest = self.longest.max(took);
-        let each = took / u32::try_from(blocks.max(1)).unwrap_or(u32::MAX);
-        self.block = each.max(self.block * 3 / 4);
-        if allowed.is_some_and(|allowed| took > allowed) {
-            self.too_long += 1;
-            // Blocks differ: the next call is for one.
-            self.block = took;
-            if blocks <= 1 {
-                self.pause
-                    .wait(at, Duration::from_secs(1), Duration::from_secs(60));
-            }
-        } else if blocks <= 1 {
-            self.pause.end();
-        }
     }
 }
 
@@ -248,6 +270,29 @@ mod tests {
         stalls.note(MS(3010), 1, MS(1), allowed);
         stalls.note(MS(3020), 1, MS(3), allowed);
         assert!(!stalls.waits(MS(4020)), "the wait is a first one again");
+    }
+
+    #[test]
+    fn a_call_that_made_nothing_says_nothing_of_a_block() {
+        let mut stalls = Stalls::default();
+        let allowed = Some(MS(5));
+        let refuse = |stalls: &mut Stalls| {
+            for at in 10..20 {
+                stalls.note_in_vain(MS(at), 1, Duration::from_micros(5), allowed);
+            }
+        };
+        stalls.note(MS(4), 1, MS(4), allowed);
+        refuse(&mut stalls);
+        assert_eq!(stalls.blocks(allowed), 1);
+        stalls.note(MS(9), 1, MS(6), allowed);
+        refuse(&mut stalls);
+        assert!(stalls.waits(MS(1008)), "a refusal does not end the pause");
+        assert_eq!(stalls.summary().count, 22);
+        stalls.note_in_vain(MS(5000), 1, MS(6), allowed);
+        assert!(
+            stalls.waits(MS(5001)),
+            "a failed call that takes too long starts one"
+        );
     }
 
     #[test]
