@@ -130,3 +130,16 @@ fn slow_clients_do_not_keep_others_waiting() {
     let open = clients.iter().filter(|client| is_open(client)).count();
     assert!(open <= CLIENTS, "{open} are connected");
 }
+
+#[test]
+fn a_flood_of_clients_does_not_delay_connects() {
+    let server = server("figure 1\n");
+    let clients = (0..400).map(|_| {
+        let began = Instant::now();
+        (connect(&server), began.elapsed())
+    });
+    let (_clients, times): (Vec<_>, Vec<_>) = clients.unzip();
+    // A connect that the kernel drops is sent again after a second.
+    let longest = times.into_iter().max().unwrap();
+    assert!(longest < Duration::from_millis(900), "{longest:?}");
+}
