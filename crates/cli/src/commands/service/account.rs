@@ -50,6 +50,11 @@ impl Counts {
     }
 }
 
+/// The most names of programs in [`Totals`]. A process may rename itself without end, and each name stays.
+const MOST_NAMES: usize = 256;
+/// The name for all further programs.
+const OTHER: &str = "other";
+
 /// Counts by the program's name and the policy, of processes that live and of those that have ended.
 #[derive(Debug, Default)]
 pub(super) struct Totals(BTreeMap<(String, String), Counts>);
@@ -57,8 +62,24 @@ pub(super) struct Totals(BTreeMap<(String, String), Counts>);
 impl Totals {
     /// Takes in what came to a process's counts since they were `before`.
     pub(super) fn note(&mut self, command: &str, policy: &str, now: &Counts, before: &Counts) {
+        let command = if self.has_room_for(command) {
+            command
+        } else {
+            OTHER
+        };
         let key = (command.to_owned(), policy.to_owned());
         self.0.entry(key).or_default().add_since(now, before);
+    }
+
+    fn has_room_for(&self, command: &str) -> bool {
+        let names = || self.0.keys().map(|(name, _)| name.as_str());
+        if names().any(|name| name == command) {
+            return true;
+        }
+        // The keys are in order, so equal names are neighbours.
+        let mut last = None;
+        let is_new = |name: &&str| last.replace(*name) != Some(*name);
+        names().filter(|name| *name != OTHER).filter(is_new).count() < MOST_NAMES
     }
 
     /// Program, policy and counts, in order.
@@ -71,6 +92,29 @@ impl Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_beyond_the_most_are_counted_as_other() {
+        let one = Counts {
+            promotions: 1,
+            ..Counts::default()
+        };
+        let mut totals = Totals::default();
+        for policy in ["pop-64", "always"] {
+            for at in 0..1000 {
+                totals.note(&format!("p{at:03}"), policy, &one, &Counts::default());
+            }
+        }
+        let all: Vec<_> = totals.iter().collect();
+        assert_eq!(all.len(), 2 * (MOST_NAMES + 1));
+        let others = all.iter().filter(|(command, ..)| *command == OTHER);
+        let others: Vec<_> = others
+            .map(|(_, policy, counts)| (*policy, counts.promotions))
+            .collect();
+        assert_eq!(others, [("always", 744), ("pop-64", 744)]);
+        let promotions: u64 = all.iter().map(|(.., counts)| counts.promotions).sum();
+        assert_eq!(promotions, 2000, "nothing is lost");
+    }
 
     #[test]
     fn totals_never_go_backwards_and_count_nothing_twice() {

@@ -18,6 +18,9 @@ use crate::failure::Failure;
 /// when processes are looked for.
 const REST: Duration = Duration::from_secs(10);
 
+/// The most programs that are said to be forbidden superpages. Each name is kept, and a process may rename itself without end.
+const MOST_FORBIDDEN: usize = 256;
+
 /// A process that is looked after, with what it starts.
 pub(super) struct Tended {
     pub(super) id: ProcessId,
@@ -114,7 +117,7 @@ impl Wards {
     ) -> Result<(), Failure> {
         let known = (self.tended.iter_mut()).find(|tended| tended.id == found.id);
         if let Some(tended) = known {
-            tended.command.clone_from(&found.command);
+            tended.command = broadleaf_report::printable(&found.command);
             if tended.care != *care {
                 let policy = parse(&care.policy).map_err(Failure::failed)?;
                 tended.governor.put_under(policy, care.budgets);
@@ -138,11 +141,12 @@ impl Wards {
     }
 
     fn note_forbidden(&mut self, found: &Found) {
-        if self.forbidden.insert(found.command.clone()) {
+        let has_room = self.forbidden.len() < MOST_FORBIDDEN;
+        if has_room && self.forbidden.insert(found.command.clone()) {
             say!(
                 "superpages are forbidden to process {} ({}), by itself or by what started it (prctl PR_SET_THP_DISABLE): such processes are left alone",
                 found.id,
-                found.command
+                broadleaf_report::printable(&found.command)
             );
         }
     }
