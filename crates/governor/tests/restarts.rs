@@ -166,18 +166,18 @@ fn shared_memory_is_charged_once() {
     assert_eq!(world.governor.ward().charged_bytes(), 30 * BLOCK);
 }
 
-/// A program whose four forks filled 300 pages each of 50 blocks of their own, at the same addresses.
+/// A program with four forks. Each fork filled 50 blocks of its own, at the same addresses, the first blocks most.
 fn workers(budgets: Budgets) -> World {
     let mut world = World::new("pop-64", budgets, 50);
-    (0..50).for_each(|block| world.fill(block, 100));
+    (0..50).for_each(|block| world.fill(block, 10));
     (0..4).for_each(|_| world.step(Step::Fork));
     let all: Vec<u32> = (world.fake().processes.keys().map(|id| id.pid)).collect();
-    for (at, pid) in (0..).zip(all) {
-        for block in BASE..BASE + 50 {
-            let first = block * 512;
+    for pid in all.into_iter().skip(1) {
+        for block in 0..50 {
+            let first = (BASE + block) * 512;
             world
                 .fake()
-                .step(pid, Step::Touch(first..first + 200 + 60 * at));
+                .step(pid, Step::Touch(first..first + 164 - 2 * block));
         }
     }
     world
