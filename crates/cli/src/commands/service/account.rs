@@ -1,6 +1,6 @@
 //! What was done, added up so that nothing is lost when a process ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use broadleaf_governor::{Governor, Linux};
@@ -76,10 +76,8 @@ impl Totals {
         if names().any(|name| name == command) {
             return true;
         }
-        // The keys are in order, so equal names are neighbours.
-        let mut last = None;
-        let is_new = |name: &&str| last.replace(*name) != Some(*name);
-        names().filter(|name| *name != OTHER).filter(is_new).count() < MOST_NAMES
+        let kept: BTreeSet<&str> = names().filter(|name| *name != OTHER).collect();
+        kept.len() < MOST_NAMES
     }
 
     /// Program, policy and counts, in order.
