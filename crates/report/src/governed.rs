@@ -44,6 +44,15 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
             size(governed.returned_bytes)
         ),
     );
+    if governed.charged_bytes != governed.added_bytes {
+        line(
+            "charged",
+            format!(
+                "{} to the budget at the end, with superpages that were found",
+                size(governed.charged_bytes)
+            ),
+        );
+    }
     if !governed.refusals.is_empty() {
         let reasons = governed
             .refusals
@@ -106,6 +115,20 @@ fn told(stalls: &Stalls) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_charged_is_told_where_it_differs_from_what_was_added() {
+        let mut governed = Governed {
+            added_bytes: 8 << 20,
+            charged_bytes: 8 << 20,
+            ..Governed::default()
+        };
+        assert!(!governed_summary(&governed, "10%").contains("charged"));
+        governed.charged_bytes = 40 << 20;
+        let told = governed_summary(&governed, "10%");
+        let line = "  charged         40.00 MiB to the budget at the end, with superpages that were found\n";
+        assert!(told.contains(line), "{told}");
+    }
 
     #[test]
     fn stalls_are_told_with_their_limit() {

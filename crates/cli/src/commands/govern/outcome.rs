@@ -169,6 +169,7 @@ fn governed(options: &Govern, governor: &mut Governor<Linux>, ended: &Ended) -> 
             tally.added_bytes_peak
         },
         added_bytes: ward.added_bytes(),
+        charged_bytes: ward.charged_bytes(),
         returned_bytes: tally.returned_bytes,
         huge_bytes_peak: tally.huge_bytes_peak,
         governor_cpu_seconds: (spent.looking + spent.acting).as_secs_f64(),
