@@ -27,6 +27,8 @@ const GRACE: Duration = Duration::from_millis(20);
 
 /// The number of the last signal.
 const LAST: i32 = 64;
+/// The first real-time signal, as the kernel counts.
+const FIRST_REAL_TIME: i32 = 32;
 /// The C library keeps these signals for its threads.
 const OF_C_LIBRARY: [i32; 2] = [32, 33];
 
@@ -153,7 +155,8 @@ fn pass_on(signal: i32) {
     // A shell that continues this process continues its whole group. Otherwise the signal was for
     // this process alone.
     let was_stopped = signal == SIGCONT && STOPPED.swap(false, Ordering::SeqCst);
-    if !matches!(signal, SIGCONT | SIGWINCH) {
+    // Real-time signals come in bursts, and only a few of a burst are kept while this thread waits.
+    if !matches!(signal, SIGCONT | SIGWINCH) && signal < FIRST_REAL_TIME {
         std::thread::sleep(GRACE);
     }
     let known = i32::try_from(CHILD.load(Ordering::SeqCst)).ok();
