@@ -126,7 +126,7 @@ mod tests {
         assert!(!governed_summary(&governed, "10%").contains("charged"));
         governed.charged_bytes = 40 << 20;
         let told = governed_summary(&governed, "10%");
-        let line = "  charged         40.00 MiB to the budget at the end, with superpages that were found\n";
+        let line = "  charged         40.0 MiB to the budget at the end, with superpages that were found\n";
         assert!(told.contains(line), "{told}");
     }
 
