@@ -49,6 +49,7 @@ fn an_expression_stands_where_a_name_would() {
     );
     let mut same = results[1].clone();
     same["policy"] = "pop-64".into();
+    same["asked"] = "pop-64".into();
     assert_eq!(same, results[2]);
     // Its name in a table and in CSV is the text too.
     for format in ["table", "csv"] {

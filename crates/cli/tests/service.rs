@@ -186,7 +186,7 @@ fn rules_are_bounded_and_come_from_a_file_or_a_pipe() {
     for (rules, words) in [
         ("/dev/zero", "is no regular file"),
         (&long, "more than 1 MiB"),
-        (&bytes, "see byte 20"),
+        (&bytes, "byte 20, in line 2"),
     ] {
         let said = refused(&run(&["service", rules, "--once"]));
         assert!(said.contains(rules) && said.contains(words), "{said}");

@@ -185,7 +185,7 @@ fn a_name_that_leaves_no_room_is_refused() {
     let mut earlier = [program(1 << 24, 10, (0, "/a", 1), true)];
     let mut later = program(0, 10, (0, "/a", 1), true);
     let refused = run_after(&mut earlier, &mut later, &plan, &mut on);
-    assert!(matches!(refused, Err(Error::Memory(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Number { .. })), "{refused:?}");
 }
 
 #[test]

@@ -187,11 +187,12 @@ fn inner_layers_use_few_crates_from_outside() {
 }
 
 /// What `policy` offers to those that must know no concrete policy.
-const CONTRACT: [&str; 16] = [
+const CONTRACT: [&str; 17] = [
     "BackingKind",
     "Copies",
     "Coverage",
     "Effort",
+    "NOMINAL_RATE",
     "Needs",
     "Order",
     "PageDaemon",

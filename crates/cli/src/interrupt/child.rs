@@ -100,9 +100,11 @@ fn can_be_passed_on(signal: i32) -> bool {
         && !matches!(signal, SIGBUS | SIGCHLD)
 }
 
-/// Returns true if the kernel sent a signal because of an act of this process itself.
+/// Returns true if the kernel sent a signal because of an act of this process itself. For a write
+/// to a pipe without a reader, the kernel names this process as the sender.
 pub(super) fn is_own(origin: &Origin) -> bool {
-    matches!(origin.cause, Cause::Kernel | Cause::Unknown)
+    let sender = origin.process.and_then(|sender| Pid::from_raw(sender.pid));
+    (matches!(origin.cause, Cause::Kernel | Cause::Unknown) || sender == Some(getpid()))
         && matches!(
             origin.signal,
             SIGABRT | SIGPIPE | SIGSYS | SIGTRAP | SIGXCPU | SIGXFSZ
