@@ -1,6 +1,6 @@
 //! What a policy is, what it answers, and when it is asked.
 
-use crate::{Effort, Needs, Refusal, View};
+use crate::{Effort, Foresight, Needs, Refusal, View};
 use alloc::string::String;
 
 /// The moment at which a policy is asked.
@@ -46,7 +46,7 @@ impl Point {
         Self::Miss,
     ];
 
-    /// Whether a policy with these needs is asked at it.
+    /// Returns true if a policy with these needs is asked at this point.
     pub const fn is_asked_of(self, needs: &Needs) -> bool {
         match self {
             Self::Fault | Self::FirstStore | Self::StoreToCleanSuperpage => true,
@@ -55,7 +55,8 @@ impl Point {
             Self::Short => needs.asked_when_short,
             Self::Freed => needs.asked_when_freed,
             Self::UsedAgain => needs.asked_when_used_again,
-            Self::Miss => needs.charges.any(),
+            // A policy that knows the trace may begin a promotion at a miss.
+            Self::Miss => needs.charges.any() || matches!(needs.foresight, Foresight::Cheapest(_)),
         }
     }
 }

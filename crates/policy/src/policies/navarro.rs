@@ -182,7 +182,10 @@ impl Policy for Navarro {
         match point {
             Point::Fault | Point::FirstStore => self.grown(point, view),
             Point::StoreToCleanSuperpage if self.demotes() => stored_to(view),
-            Point::Short => Verdict::demote_if(view.promoted),
+            Point::Short if !self.is_without("speculative-demotion") => {
+                Verdict::demote_if(view.promoted)
+            }
+            Point::UsedAgain if self.is_without("re-promotion") => Verdict::Pass,
             // What was broken to see which of its pages are used becomes one again, step by step, when they all were.
             Point::UsedAgain if !view.promoted && view.referenced < view.pages => {
                 Verdict::Stay(Refusal::RarelyReferenced)

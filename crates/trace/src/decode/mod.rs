@@ -185,9 +185,13 @@ impl ChunkReader {
     /// Adds up the visits of the item, which is complete. A chunk's totals bound its work: more
     /// visits than these are an error.
     fn count(&mut self) -> Result<Found, Bad> {
+        let before = self.made;
         self.made.add(self.visits.made());
         if self.made.accesses() > self.totals.accesses() {
-            return self.compare_totals().map(|()| Found::Visits);
+            let compared = self.compare_totals();
+            // The item is not handed out.
+            self.made = before;
+            return compared.map(|()| Found::Visits);
         }
         Ok(Found::Visits)
     }
