@@ -194,7 +194,8 @@ impl<K: Kernel> Hands<'_, K> {
             self.note_in_vain(neighbours.len(), call);
             return self.answers(process, neighbours, no);
         }
-        // One answer for all of them: some may be superpages now. The others are tried one by one, so that each has its own.
+        // One answer for all of them: some may be superpages now. The others are tried one by one,
+        // so that each has its own.
         let now = self.kernel.blocks(process, blocks);
         match (now.iter().flatten()).filter(|now| now.huge).count() {
             0 => self.note_in_vain(neighbours.len(), call),

@@ -142,7 +142,8 @@ fn close_streams(last: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a new descriptor of the open file that has the descriptor `number`. Both share the position in the file.
+/// Returns a new descriptor of the open file that has the descriptor `number`. Both share the
+/// position in the file.
 ///
 /// # Errors
 /// If no file has this descriptor.

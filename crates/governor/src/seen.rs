@@ -72,7 +72,8 @@ pub struct Mapping {
     /// The inode of shared memory. 0 for all other memory, and in journals that do not have it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub inode: u64,
-    /// The offset in the inode of shared memory at which the mapping starts. 0 for all other memory.
+    /// The offset in the inode of shared memory at which the mapping starts. 0 for all other
+    /// memory.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: u64,
 }
@@ -93,7 +94,8 @@ impl Mapping {
         first..if end < first { first } else { end }
     }
 
-    /// Whether both mappings map the same bytes of the same shared memory at the same addresses. False if the inode is unknown.
+    /// Whether both mappings map the same bytes of the same shared memory at the same addresses.
+    /// False if the inode is unknown.
     pub(crate) fn shares_memory_with(&self, other: &Self) -> bool {
         let first = |mapping: &Self| mapping.offset.wrapping_sub(mapping.start);
         self.inode != 0

@@ -152,8 +152,9 @@ impl Stalls {
         self.pause.waits(at)
     }
 
-    /// Notes a call that made no superpage and ended at `at`. A refusal may take microseconds, so the estimate for a block does not change, and neither does
-    /// a pause. Only a call that took too long starts a pause.
+    /// Notes a call that made no superpage and ended at `at`. A refusal may take microseconds, so
+    /// the estimate for a block does not change, and neither does a pause. Only a call that took
+    /// too long starts a pause.
     pub(crate) fn note_in_vain(
         &mut self,
         at: Duration,
@@ -167,7 +168,8 @@ impl Stalls {
         }
     }
 
-    /// Notes a call that made superpages and ended at `at`. Even one block took too long: promotions wait from here on, twice as long each time in a row.
+    /// Notes a call that made superpages and ended at `at`. Even one block took too long:
+    /// promotions wait from here on, twice as long each time in a row.
     pub(crate) fn note(
         &mut self,
         at: Duration,

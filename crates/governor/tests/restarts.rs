@@ -166,7 +166,8 @@ fn shared_memory_is_charged_once() {
     assert_eq!(world.governor.ward().charged_bytes(), 30 * BLOCK);
 }
 
-/// A program with four forks. Each fork filled 50 blocks of its own, at the same addresses, the first blocks most.
+/// A program with four forks. Each fork filled 50 blocks of its own, at the same addresses, the
+/// first blocks most.
 fn workers(budgets: Budgets) -> World {
     let mut world = World::new("pop-64", budgets, 50);
     (0..50).for_each(|block| world.fill(block, 10));

@@ -117,7 +117,8 @@ pub struct Governed {
     pub added_bytes_peak: u64,
     /// What they added when last looked at.
     pub added_bytes: u64,
-    /// Bytes that counted against the budget when last looked at: an upper bound of what all superpages added, whoever made them.
+    /// Bytes that counted against the budget when last looked at: an upper bound of what all
+    /// superpages added, whoever made them.
     pub charged_bytes: u64,
     /// Bytes that demotions gave back.
     pub returned_bytes: u64,

@@ -98,8 +98,7 @@ pub(crate) struct Memory {
     #[arg(long, value_name = "N/s", default_value = "1e9/s", value_parser = rate, requires = "memory")]
     pub(crate) rate: u64,
 
-    /// Override event costs, in cycles: disk=30000,fault=900
-    /// [default:
+    /// Override event costs, in cycles: disk=30000,fault=900 [default:
     /// fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,promotion-page=0,demotion=18000,migration=3000,digest-kib=2000,prefetch=100,capacity=2470]
     ///
     /// fault: a page fault; zero-kib and copy-kib: zeroing or copying one KiB; disk: reading or

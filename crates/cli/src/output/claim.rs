@@ -271,7 +271,8 @@ fn folder_of(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// The name of this user's claim to `target`. A user cannot remove what another user's command left.
+/// The name of this user's claim to `target`. A user cannot remove what another user's command
+/// left.
 fn claim_name(target: &Path) -> String {
     let name = target.file_name().unwrap_or_default();
     let mut hasher = blake3::Hasher::new();
@@ -405,7 +406,8 @@ mod tests {
         assert!(said.contains("another broadleaf command"), "{said}");
     }
 
-    /// A signal removes the unfinished files. A thread that ends the process waits for the same lock.
+    /// A signal removes the unfinished files. A thread that ends the process waits for the same
+    /// lock.
     #[test]
     fn a_finished_file_is_out_of_the_reach_of_signals_before_it_has_its_name() {
         let folder = tempfile::tempdir().unwrap();

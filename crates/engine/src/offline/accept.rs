@@ -53,7 +53,8 @@ const NEAR: (i128, i128) = (3, 4);
 /// Prices of lives.
 pub(super) type Paid = BTreeMap<LifeId, i128>;
 
-/// All lives that are worth their price beside the chosen ones. `alone` has the prices of lives without superpages.
+/// All lives that are worth their price beside the chosen ones. `alone` has the prices of lives
+/// without superpages.
 fn offers(
     found: &Found,
     lives: &Lives,
@@ -64,7 +65,7 @@ fn offers(
     let miss = i128::from(setting.walk_cycles.first().copied().unwrap_or(0));
     let offers = found.spared.iter().filter_map(|(life, spared)| {
         let mut parts = replaced(lives, setting, chosen, *life).peekable();
-        // What the replaced superpages fill is not resident where the larger piece takes their place.
+        // The pages that replaced superpages filled are not resident under the larger piece.
         let prices = match parts.peek() {
             Some(_) => alone,
             None => &found.prices,

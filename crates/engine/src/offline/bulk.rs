@@ -17,7 +17,8 @@ const USED: [(u64, u64); 2] = [(1, 1), (1, 2)];
 /// other pages save thanks to the superpage.
 const EARNED: i128 = 4;
 
-/// For each size, and for each part of the pages that must be used, all lives of such pieces; where they do not cost `most` cycles by themselves.
+/// For each size, and for each part of the pages that must be used, all lives of such pieces; where
+/// they do not cost `most` cycles by themselves.
 pub(super) fn bulks(
     lives: &Lives,
     alone: &Paid,

@@ -157,7 +157,8 @@ fn look_for_joint_gains(
 /// Tries a choice for its walks and its prices.
 type TryAlone<'a> = dyn FnMut(&Chosen) -> ControlFlow<(), (u64, Paid)> + 'a;
 
-/// The walks that chosen pieces spare by range, and their price, each range as if there were no other. `walks` tries a range alone.
+/// The walks that chosen pieces spare by range, and their price, each range as if there were no
+/// other. `walks` tries a range alone.
 fn by_range(
     chosen: &Chosen,
     (setting, regions): (&Setting, &Regions),

@@ -25,7 +25,8 @@ pub(super) enum Event {
     Chance(u32, Appraisal),
     /// Translations of a range left the TLB.
     ShotDown(Place, u64),
-    /// The resident pages of a range move. The first page of the range comes to lie at the last number.
+    /// The resident pages of a range move. The first page of the range comes to lie at the last
+    /// number.
     Moved(Place, u64, u64),
     /// A range is no more.
     Gone(Place, u64),

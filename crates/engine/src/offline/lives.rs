@@ -114,7 +114,8 @@ impl Lives {
         self.get(life).span.holds(time).then_some(life)
     }
 
-    /// Cycles of a promotion in a life, at a fault or at a miss, less the cycles of the faults that the superpage spares.
+    /// Cycles of a promotion in a life, at a fault or at a miss, less the cycles of the faults that
+    /// the superpage spares.
     pub(super) fn price(&self, setting: &Setting, life: LifeId, work: Work, faults: bool) -> i128 {
         let life = self.get(life);
         let promotion = i128::from(setting.promotion(life.piece.1, work, life.page_cycles));

@@ -76,7 +76,8 @@ impl Setting {
         }
     }
 
-    /// Cycles of a promotion of a piece of that level, where filling one base page of the piece takes `page_cycles`.
+    /// Cycles of a promotion of a piece of that level, where filling one base page of the piece
+    /// takes `page_cycles`.
     fn promotion(&self, level: usize, work: Work, page_cycles: u64) -> u64 {
         let copied = self.costs.copy(self.base, work.copied);
         let filled = work.filled.saturating_mul(page_cycles);

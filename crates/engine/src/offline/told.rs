@@ -54,7 +54,8 @@ pub struct ChosenRange {
     pub walks_spared: u64,
     /// Cycles of these.
     pub walk_cycles_spared: u64,
-    /// Cycles of the promotions in the range if they alone had been superpages, less those of the faults that they spare.
+    /// Cycles of the promotions in the range if they alone had been superpages, less those of the
+    /// faults that they spare.
     pub price: i128,
 }
 
@@ -77,8 +78,9 @@ pub struct ChosenPiece {
     pub walks_spared: u64,
     /// Cycles of these.
     pub walk_cycles_spared: u64,
-    /// The cycles of the piece's promotions, less those of the faults that they spare, if each had been the only promotion. Copying, filling
-    /// and faults count as the policy's `cycles` says. Less than zero where the faults cost more.
+    /// The cycles of the piece's promotions, less those of the faults that they spare, if each had
+    /// been the only promotion. Copying, filling and faults count as the policy's `cycles` says.
+    /// Less than zero where the faults cost more.
     pub price: i128,
     /// The mapping that it lies in; `None` where the trace tells none.
     pub region: Option<Region>,

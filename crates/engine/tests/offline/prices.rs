@@ -1,4 +1,5 @@
-//! The price of a superpage that begins late, against the replay: pages that are resident by then are copied.
+//! The price of a superpage that begins late, against the replay: pages that are resident by then
+//! are copied.
 
 use super::{MISS, all_cycles, machine, tlb_cycles};
 use broadleaf_engine::{Costs, Items, Limits, Outcome, Plan, run};
@@ -125,7 +126,8 @@ fn an_empty_piece_is_filled() {
     assert_eq!(memory.promotion_cycles, filled);
 }
 
-/// One mapping covers the piece only from the last page's fault on: that page is zeroed first, and copied with the others.
+/// One mapping covers the piece only from the last page's fault on: that page is zeroed first, and
+/// copied with the others.
 #[test]
 fn what_was_resident_is_copied() {
     for resident in [1, 4, PAGES - 1] {
@@ -148,7 +150,8 @@ fn what_was_resident_is_copied() {
     }
 }
 
-/// A superpage is worth less than its price where the price of copying is more than the misses cost, though zeroing is not.
+/// A superpage is worth less than its price where the price of copying is more than the misses
+/// cost, though zeroing is not.
 #[test]
 fn a_piece_that_is_only_worth_zeroing_is_left_out() {
     let copying = (PAGES * 4 * COSTS.copy_kib + COSTS.promotion) / MISS;
@@ -186,7 +189,8 @@ fn what_was_moved_is_copied() {
     );
 }
 
-/// The pages of a broken superpage stay together: only `cycles=tlb` copies them for the next promotion.
+/// The pages of a broken superpage stay together: only `cycles=tlb` copies them for the next
+/// promotion.
 #[test]
 fn a_broken_superpage_is_together() {
     assert_exact(

@@ -1,8 +1,9 @@
 //! The checksum of a journal's records.
 //!
-//! Each record ends with the CRC-32 of all records so far, its own included. A CRC detects any change of up to 32 neighbouring bits, so a changed
-//! character never passes; and as the sums are chained, nor does a record that is missing, doubled or moved. Records that are missing at the end are not
-//! noticed: the journal of a run that was killed ends anywhere.
+//! Each record ends with the CRC-32 of all records so far, its own included. A CRC detects any
+//! change of up to 32 neighbouring bits, so a changed character never passes; and as the sums are
+//! chained, nor does a record that is missing, doubled or moved. Records that are missing at the
+//! end are not noticed: the journal of a run that was killed ends anywhere.
 
 /// The sum of the records so far.
 #[derive(Clone, Debug, Default)]

@@ -42,7 +42,7 @@ impl Superpages {
         }
     }
 
-    /// Whether a superpage of this run stands in a block.
+    /// Returns true if this run has an unbroken superpage in a block.
     pub(super) fn has(&self, block: u64) -> bool {
         self.0.get(&block).is_some_and(|made| made.stands)
     }

@@ -191,7 +191,7 @@ impl Process {
         }
     }
 
-    /// What a fork of this process starts with.
+    /// The state that a fork of this process starts with.
     pub(super) fn fork(&self) -> Self {
         Self {
             base: self.base.clone(),
@@ -215,8 +215,8 @@ impl Process {
         if let Some(pages) = &seen.pages {
             self.pages = pages.clone();
         }
-        // The recorded run does not look at a process without page faults. A block that fills has page
-        // faults in the estimate, if a superpage hides them in the recorded run alone.
+        // The recorded run does not look at a process without page faults. A block that fills has
+        // page faults in the estimate, if a superpage hides them in the recorded run alone.
         let (recorded, made) = (&self.recorded, &self.made);
         let faults = |block: u64| recorded.has(block) && !made.has(block);
         let looked = seen.pages.is_some() || self.growth.any(faults);
@@ -239,7 +239,7 @@ impl Process {
         seen
     }
 
-    /// Bytes that superpages add to what the blocks hold without superpages.
+    /// The bytes that superpages add to the resident pages of their blocks.
     fn added(&self, superpages: &Superpages) -> u64 {
         let each = superpages.0.iter();
         each.map(|(block, made)| self.added_by(*block, made)).sum()
@@ -251,7 +251,8 @@ impl Process {
         own.map(|(block, made)| self.added_by(*block, made)).sum()
     }
 
-    /// Bytes that one superpage adds. If the program broke it, all that it added at first may still be there.
+    /// Bytes that one superpage adds. If the program broke it, all that it added at first may still
+    /// be there.
     fn added_by(&self, block: u64, made: &Superpage) -> u64 {
         let base = self.base.get(&block).filter(|_| made.stands);
         base.unwrap_or(&made.before).bytes_to_add()

@@ -47,8 +47,9 @@ impl Ward {
         })
     }
 
-    /// The superpages of a process that another process of the ward maps as well and is charged for: shared memory, and memory that a fork shares.
-    /// `is_late` says whether the ward saw processes before this look.
+    /// The superpages of a process that another process of the ward maps as well and is charged
+    /// for: shared memory, and memory that a fork shares. `is_late` says whether the ward saw
+    /// processes before this look.
     pub(super) fn charged_elsewhere(
         &self,
         process: &ProcessSeen,
@@ -57,7 +58,8 @@ impl Ward {
     ) -> BTreeSet<u64> {
         let known = self.known.get(&process.id);
         // Private superpages may be shared only if the process was forked while the ward looked on.
-        // Of a process that is older, nothing tells whether its superpages are its own: it is charged.
+        // Of a process that is older, nothing tells whether its superpages are its own: it is
+        // charged.
         let is_fork = known.map_or(is_late, |known| known.is_late && !known.was_looked_at);
         let same = |mapping: &Mapping, block: u64, other: &Known| match mapping.behind {
             Behind::Anonymous => is_fork && other.vitals.image == process.vitals.image,

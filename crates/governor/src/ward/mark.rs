@@ -42,8 +42,8 @@ pub(super) struct Mark {
     pub(super) made: Option<BlockSeen>,
     /// The most base pages that are still resident of a broken superpage of the ward.
     pub(super) left: u16,
-    /// The most base pages that are still resident of a broken superpage that the ward did not make.
-    /// The budget counts them. [`Mark::added_bytes`] does not: the ward did not add them.
+    /// The most base pages that are still resident of a broken superpage that the ward did not
+    /// make. The budget counts them. [`Mark::added_bytes`] does not: the ward did not add them.
     left_found: u16,
     /// The superpage that stands, if the ward did not make it and the program did not ask for it.
     pub(super) found: Option<Found>,
@@ -75,7 +75,7 @@ impl Mark {
         self.added_bytes() + u64::from(found + self.left_found) * PAGE_BYTES
     }
 
-    /// Base pages of broken superpages that are still resident, whoever made the superpages.
+    /// Base pages of broken superpages that are still resident, found superpages included.
     pub(super) const fn all_left(&self) -> u16 {
         self.left + self.left_found
     }

@@ -154,7 +154,7 @@ impl Ward {
         self.known.values().map(|known| known.marks.len()).sum()
     }
 
-    /// Bytes that the ward's superpages added, and what is left of its broken superpages.
+    /// Bytes that the ward's superpages added, with resident pages of broken superpages.
     /// An upper bound: the program may have used some of these bytes since.
     pub fn added_bytes(&self) -> u64 {
         let marks = self.known.values().flat_map(|known| known.marks.values());

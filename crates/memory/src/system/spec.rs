@@ -99,7 +99,7 @@ impl Costs {
         pages * (base.bytes() >> 10) * self.zero_kib
     }
 
-    /// A promotion of so many base pages, beside zeroing, copying and reading.
+    /// The cycles of a promotion of `pages` base pages, without zeroing, copying and reading.
     pub const fn promotion(&self, pages: u64) -> u64 {
         self.promotion + pages * self.promotion_page
     }

@@ -50,7 +50,8 @@ impl Counts {
     }
 }
 
-/// The most names of programs in [`Totals`]. A process may rename itself without end, and each name stays.
+/// The most names of programs in [`Totals`]. A process may rename itself without end, and each name
+/// stays.
 const MOST_NAMES: usize = 256;
 /// The name for all further programs.
 const OTHER: &str = "other";

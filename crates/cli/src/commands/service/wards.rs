@@ -18,7 +18,8 @@ use crate::failure::Failure;
 /// when processes are looked for.
 const REST: Duration = Duration::from_secs(10);
 
-/// The most programs that are said to be forbidden superpages. Each name is kept, and a process may rename itself without end.
+/// The most programs that are said to be forbidden superpages. Each name is kept, and a process may
+/// rename itself without end.
 const MOST_FORBIDDEN: usize = 256;
 
 /// A process that is looked after, with what it starts.

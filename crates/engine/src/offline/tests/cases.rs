@@ -40,8 +40,8 @@ fn a_superpage_takes_the_place_of_those_in_it() {
     let lives = Lives::of(&kept, &ladder);
     let chosen = chosen(&lives, &[(at(0, 2), 1), (at(0, 0), 2)]);
     let found = trial(&kept, &lives, &setting, &chosen, ladder, Spared::All);
-    // One fault and one promotion for each. The larger superpage takes over the two pages of the smaller one, and the
-    // page that faulted.
+    // One fault and one promotion for each. The larger superpage takes over the two pages of the
+    // smaller one, and the page that faulted.
     let each = setting.costs.fault + setting.costs.promotion;
     let copied = setting.costs.copy(setting.base, 3);
     assert_eq!(found.walks, [0, 1, 1]);

@@ -7,7 +7,8 @@ use broadleaf_memory::system::{Appraisal, Place};
 use broadleaf_policy::Cycles;
 
 impl Trial<'_> {
-    /// A page of the trace faults. In the trial the page may be resident: a superpage brought the page in.
+    /// A page of the trace faults. In the trial the page may be resident: a superpage brought the
+    /// page in.
     pub(super) fn fault(&mut self, number: u32, appraisal: &Appraisal) {
         let at = self.kept.numbers.place(number);
         let faults = !self.residence.holds(at);
@@ -21,8 +22,8 @@ impl Trial<'_> {
         }
     }
 
-    /// Makes the largest chosen piece around a page a superpage. Notes every larger piece that could be a superpage.
-    /// Answers the work of the promotion, if there was one.
+    /// Makes the largest chosen piece around a page a superpage. Notes every larger piece that
+    /// could be a superpage. Answers the work of the promotion, if there was one.
     pub(super) fn chance(
         &mut self,
         number: u32,
@@ -64,15 +65,17 @@ impl Trial<'_> {
         work
     }
 
-    /// The work of a promotion at a fault or at a miss: a fault in an empty piece fills the piece; every other promotion
-    /// copies what is resident then, the page that faulted included. Copying is spared where the pages lie in one extent,
-    /// unless each promotion has its full price (decision 0003, rule 22).
+    /// The work of a promotion at a fault or at a miss: a fault in an empty piece fills the piece;
+    /// every other promotion copies what is resident then, the page that faulted included. Copying
+    /// is spared where the pages lie in one extent, unless each promotion has its full price
+    /// (decision 0003, rule 22).
     fn work(&self, piece: Piece, faults: bool) -> Work {
         let pages = self.ladder.pages(piece.1);
         let copied = match self.residence.count(piece) {
             0 if faults => 0,
             resident if faults => resident + 1,
-            // The page of the miss is resident, even where the trial does not know how that came to be.
+            // The page of the miss is resident, even where the trial does not know how that came to
+            // be.
             resident => resident.max(1),
         };
         if self.setting.search.cycles == Cycles::All && self.residence.is_together(piece) {

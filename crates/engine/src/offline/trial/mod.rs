@@ -36,9 +36,11 @@ pub(super) struct Found {
     /// Lives in which a piece was no superpage, and lay in none, each with the misses that the
     /// superpage would have spared.
     pub(super) spared: BTreeMap<LifeId, u64>,
-    /// The net price of a promotion at the first chance of each life in this trial ([`Lives::price`]).
+    /// The net price of a promotion at the first chance of each life in this trial
+    /// ([`Lives::price`]).
     pub(super) prices: BTreeMap<LifeId, i128>,
-    /// The charges of each piece that is no superpage at the end: its level, prefetch charges and capacity charges; where all misses are counted.
+    /// The charges of each piece that is no superpage at the end: its level, prefetch charges and
+    /// capacity charges; where all misses are counted.
     pub(super) left: Vec<(usize, u64, u64)>,
     /// The chosen lives in which a piece became a superpage, each with the number of misses in base
     /// pages that hit the superpage.

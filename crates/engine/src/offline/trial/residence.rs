@@ -15,7 +15,8 @@ const BLOCK: u64 = PAGES_PER_BLOCK as u64;
 pub(super) struct Residence {
     ladder: Ladder,
     blocks: BTreeMap<(SpaceId, u64), PageMap>,
-    /// Pieces whose pages lie in one extent, by first page, each with its level. No two of them overlap.
+    /// Pieces whose pages lie in one extent, by first page, each with its level. No two of them
+    /// overlap.
     extents: BTreeMap<Place, usize>,
 }
 
@@ -102,7 +103,7 @@ impl Residence {
         self.split_extents(first, end);
     }
 
-    /// What a range leaves of an extent is smaller extents.
+    /// Splits an extent around a range into smaller extents.
     fn split_extents(&mut self, first: Place, end: u64) {
         let before = self.extents.range(..first).next_back();
         let inside = self.extents.range(first..Place { page: end, ..first });
@@ -120,7 +121,8 @@ impl Residence {
         }
     }
 
-    /// The resident pages of a range move, so that the first page of the range comes to lie at `to`.
+    /// The resident pages of a range move, so that the first page of the range comes to lie at
+    /// `to`.
     pub(super) fn relocate(&mut self, first: Place, pages: u64, to: u64) {
         let end = first.page.saturating_add(pages);
         let keys = (first.space, first.page / BLOCK)..=(first.space, end / BLOCK);

@@ -9,8 +9,9 @@ use tokio::time::{Instant, timeout_at};
 /// The most clients that are connected at a time. One of them may be waiting for a place.
 pub(super) const CLIENTS: usize = 16;
 const PLACES: usize = CLIENTS - 1;
-/// The time for which a client cannot lose its place. On a machine that is not overloaded, a scrape takes less. The longest wait for a place is this
-/// time for each 15 clients that wait before: 0.7 s for a full queue of 1,024 clients, which is the backlog that the server asks for.
+/// The time for which a client cannot lose its place. On a machine that is not overloaded, a scrape
+/// takes less. The longest wait for a place is this time for each 15 clients that wait before: 0.7
+/// s for a full queue of 1,024 clients, which is the backlog that the server asks for.
 const GRACE: Duration = Duration::from_millis(10);
 
 /// Tasks, one for each client that is connected.

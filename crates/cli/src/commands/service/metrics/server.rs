@@ -29,7 +29,8 @@ pub(super) const CLIENT_TIME: Duration = Duration::from_secs(5);
 /// Bytes read and thrown away after a refusal. A client that still sends would otherwise lose the
 /// response to a reset.
 const THROWN_AWAY: u64 = 64 << 10;
-/// The most connections that wait in the kernel to be accepted. `net.core.somaxconn` may allow fewer (4,096 by default).
+/// The most connections that wait in the kernel to be accepted. `net.core.somaxconn` may allow
+/// fewer (4,096 by default).
 const BACKLOG: i32 = 1024;
 /// The wait after an error of `accept`, such as too many open files.
 const AFTER_AN_ERROR: Duration = Duration::from_millis(50);
@@ -53,7 +54,8 @@ impl Server {
 
     fn start(address: SocketAddr) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind(address)?;
-        // The standard library listens with a backlog of 128. A connect beyond it waits a second to be sent again.
+        // The standard library listens with a backlog of 128. A connect beyond it waits a second to
+        // be sent again.
         rustix::net::listen(&listener, BACKLOG)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
