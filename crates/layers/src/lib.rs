@@ -1,6 +1,6 @@
 //! What holds the architecture: the table of ARCHITECTURE.md and what Cargo says, as values that tests compare.
 //!
-//! `tests/layers.rs` compares the two; `tests/bans.rs` shows that what the inner layers may not touch is refused, for each
+//! `tests/suite/layers.rs` compares the two; `tests/suite/bans.rs` shows that what the inner layers may not touch is refused, for each
 //! inner crate and each ban. `inner.clippy.toml` is the one list of bans: every inner crate has a link to it under the
 //! name that Clippy looks for.
 #![forbid(unsafe_code)]

@@ -1,0 +1,491 @@
+//! `compare` from end to end: what comes back, in each shape.
+
+
+use crate::support;
+use std::process::Stdio;
+
+use broadleaf_policy::Refusal;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use serde_json::Value;
+use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with, succeeded};
+
+/// 40 MiB, four times the reach of the second-level TLB for 4 KiB pages and more.
+const PAGES: u64 = 10_000;
+
+fn json(output: &std::process::Output) -> Value {
+    serde_json::from_str(&succeeded(output)).expect("the answer is JSON")
+}
+
+#[test]
+fn json_has_the_promised_shape_and_true_counts() {
+    let folder = folder("json");
+    let text = lackey(PAGES);
+    let path = file(&folder, "x.lackey", text.as_bytes());
+    let answer = json(&run(&[
+        "compare",
+        &path,
+        "--policy",
+        "pop-64,4k",
+        "--machine",
+        "skylake-va23",
+        "--machine",
+        "skylake",
+        "--format",
+        "json",
+    ]));
+    assert_eq!(answer["schema"], "broadleaf.compare/1");
+    let trace = &answer["trace"];
+    assert_eq!(trace["path"], path.as_str());
+    let hash = format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex());
+    assert_eq!(trace["hash"], hash);
+    assert_eq!(trace["accesses"], 2 * PAGES);
+    assert_eq!(trace["instructions"], 2 * PAGES);
+    assert_eq!(trace["pages"], PAGES);
+    assert_eq!(trace["events"], false);
+    let loads = trace["loads"].as_u64().unwrap();
+    assert_eq!(loads + trace["stores"].as_u64().unwrap(), 2 * PAGES);
+
+    // Policies in the order asked, machines inside.
+    let results = answer["results"].as_array().unwrap();
+    let order: Vec<(&str, &str)> = results
+        .iter()
+        .map(|result| {
+            (
+                result["policy"].as_str().unwrap(),
+                result["machine"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        order,
+        [
+            ("pop-64", "skylake-va23"),
+            ("pop-64", "skylake"),
+            ("4k", "skylake-va23"),
+            ("4k", "skylake")
+        ]
+    );
+    for result in results {
+        let count = |name: &str| result[name].as_u64().unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(count("walks_4k") + count("walks_2m"), count("l2_misses"));
+        assert_eq!(
+            count("walk_cycles"),
+            35 * count("walks_4k") + 21 * count("walks_2m")
+        );
+        assert_eq!(count("touched_pages"), PAGES);
+        assert_eq!(count("regions"), PAGES.div_ceil(512));
+    }
+    let (pop, base) = (&results[1], &results[3]);
+    // Every page is met once before any is met again, and there are more than the TLB holds.
+    assert_eq!(base["l2_misses"], 2 * PAGES);
+    assert_eq!(base["page_faults"], PAGES);
+    assert_eq!(base["faults_saved"], 0);
+    assert_eq!(base["resident_pages"], PAGES);
+    assert_eq!(pop["promotions"], PAGES.div_ceil(512));
+    assert_eq!(
+        pop["faults_saved"].as_u64().unwrap() + pop["page_faults"].as_u64().unwrap(),
+        PAGES
+    );
+    assert_eq!(pop["resident_pages"], PAGES.div_ceil(512) * 512);
+
+    let advice = answer["advice"].as_array().unwrap();
+    let chosen: Vec<(&str, &str)> = advice
+        .iter()
+        .map(|advice| {
+            let text = |field: &str| advice[field].as_str().unwrap();
+            assert!(text("sentence").starts_with("Choose pop-64: "), "{advice}");
+            (text("machine"), text("policy"))
+        })
+        .collect();
+    assert_eq!(chosen, [("skylake-va23", "pop-64"), ("skylake", "pop-64")]);
+    assert_eq!(answer["damage"], Value::Null);
+
+    let provenance = &answer["provenance"];
+    assert_eq!(provenance["version"], env!("CARGO_PKG_VERSION"));
+    for field in ["commit", "config_hash", "host"] {
+        assert!(
+            !provenance[field].as_str().unwrap().is_empty(),
+            "{field} is empty"
+        );
+    }
+}
+
+#[test]
+fn the_configuration_s_hash_tells_configurations_apart() {
+    let folder = folder("config-hash");
+    let path = file(&folder, "x.lackey", lackey(10).as_bytes());
+    let hash = |arguments: &[&str]| {
+        let mut all = vec!["compare", &path, "--format", "json"];
+        all.extend(arguments);
+        json(&run(&all))["provenance"]["config_hash"].clone()
+    };
+    let one = hash(&["--policy", "4k"]);
+    assert_eq!(one, hash(&["--policy", "4k"]));
+    assert_ne!(one, hash(&["--policy", "greedy"]));
+    assert_ne!(one, hash(&["--policy", "4k", "--machine", "skylake-va23"]));
+}
+
+#[test]
+fn standard_input_gives_the_same_as_the_file() {
+    let folder = folder("stdin");
+    let text = lackey(2000);
+    let path = file(&folder, "x.lackey", text.as_bytes());
+    // Foresight reads the trace twice, the others once.
+    for policy in ["greedy", "foresight"] {
+        let arguments = |trace| ["compare", trace, "--policy", policy, "--format", "json"];
+        let from_file = json(&run(&arguments(&path)));
+        let from_pipe = json(&run_with(&arguments("-"), text.as_bytes()));
+        assert_eq!(from_file["results"], from_pipe["results"], "{policy}");
+        assert_eq!(from_file["trace"]["hash"], from_pipe["trace"]["hash"]);
+    }
+}
+
+#[test]
+fn all_policies_are_compared_by_default() {
+    let folder = folder("default-policies");
+    let path = file(&folder, "x.lackey", lackey(600).as_bytes());
+    let answer = json(&run(&["compare", &path, "--format", "json"]));
+    let compared: Vec<&str> = answer["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| result["policy"].as_str().unwrap())
+        .collect();
+    let listed = json(&run(&["list", "policies", "--format", "json"]));
+    let listed: Vec<&str> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entry| entry["by_default"] == true)
+        .flat_map(|entry| entry["examples"].as_array().unwrap())
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    assert!(listed.len() > 18);
+    assert_eq!(compared, listed);
+}
+
+#[test]
+fn commas_inside_brackets_separate_no_policies() {
+    let folder = folder("policies-in-brackets");
+    let path = file(&folder, "x.lackey", lackey(600).as_bytes());
+    let names = "4k,advice(file=8, anonymous=32),pop-64";
+    let answer = run(&["compare", &path, "--policy", names, "--format", "json"]);
+    let answer = json(&answer);
+    let compared = answer["results"].as_array().unwrap().iter();
+    let compared: Vec<&str> = compared
+        .map(|result| result["policy"].as_str().unwrap())
+        .collect();
+    assert_eq!(compared, ["4k", "advice(anonymous=32,file=8)", "pop-64"]);
+    // A comma is no column of CSV either.
+    let csv = run(&["compare", &path, "--policy", names, "--format", "csv"]);
+    assert!(succeeded(&csv).contains("\"advice(anonymous=32,file=8)\","));
+}
+
+/// A value of Parquet's as CSV has it.
+fn plain(value: &Field) -> String {
+    match value {
+        Field::Str(text) => text.clone(),
+        Field::ULong(count) => count.to_string(),
+        Field::Long(difference) => difference.to_string(),
+        other => panic!("a column holds {other:?}"),
+    }
+}
+
+#[test]
+fn csv_and_parquet_hold_the_same_figures_as_json() {
+    let folder = folder("csv");
+    let path = file(&folder, "x.lackey", lackey(2000).as_bytes());
+    let policies = ["--policy", "4k", "--policy", "pop-128"];
+    let ask = |format: &str| {
+        let mut arguments = vec!["compare", &path, "--format", format];
+        arguments.extend(policies);
+        run(&arguments)
+    };
+    let answer = json(&ask("json"));
+    let text = succeeded(&ask("csv"));
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 3);
+    let fields = answer["results"][0].as_object().unwrap();
+    for field in fields.keys().filter(|field| *field != "refusals") {
+        assert!(rows[0].contains(&field.as_str()), "{field} has no column");
+    }
+    // Whatever the trace, the columns are the same.
+    for refusal in Refusal::ALL {
+        let name = format!("refusal_{}", refusal.name());
+        assert!(rows[0].contains(&name.as_str()), "{name} has no column");
+    }
+    for (row, result) in rows[1..].iter().zip(answer["results"].as_array().unwrap()) {
+        for (name, cell) in rows[0].iter().zip(row) {
+            let value = match name.strip_prefix("refusal_") {
+                Some(refusal) => result["refusals"]
+                    .get(refusal)
+                    .unwrap_or(&Value::from(0))
+                    .clone(),
+                None => result[*name].clone(),
+            };
+            let expected = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            assert_eq!(*cell, expected, "{name}");
+        }
+    }
+    let parquet = ask("parquet");
+    assert!(parquet.status.success());
+    let parquet = std::fs::File::open(file(&folder, "x.parquet", &parquet.stdout)).unwrap();
+    let parquet = SerializedFileReader::new(parquet).unwrap();
+    let read: Vec<Vec<(String, String)>> = parquet
+        .get_row_iter(None)
+        .unwrap()
+        .map(|row| {
+            let row = row.unwrap();
+            row.get_column_iter()
+                .map(|(name, value)| (name.clone(), plain(value)))
+                .collect()
+        })
+        .collect();
+    let written: Vec<Vec<(String, String)>> = rows[1..]
+        .iter()
+        .map(|row| {
+            let cells = rows[0].iter().zip(row);
+            cells
+                .map(|(name, cell)| (name.to_string(), cell.to_string()))
+                .collect()
+        })
+        .collect();
+    assert_eq!(read, written);
+}
+
+#[test]
+fn the_table_is_plain_on_a_pipe_and_coloured_on_demand() {
+    let folder = folder("table");
+    let path = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
+    let plain = succeeded(&run(&["compare", &path]));
+    assert!(!plain.contains('\x1b'), "{plain}");
+    for part in [
+        "Choose ",
+        "Rule: ",
+        "thp-always",
+        "walk cycles",
+        "added",
+        "* best",
+    ] {
+        assert!(plain.contains(part), "{part} is missing in\n{plain}");
+    }
+    let coloured = succeeded(&run(&["--color", "always", "compare", &path]));
+    assert!(coloured.contains("\x1b[32m"));
+    let never = succeeded(&run(&["compare", &path, "--color=never"]));
+    assert_eq!(never, plain);
+    // Only what was asked for is shown, though 4k and freebsd are always measured against.
+    let one = succeeded(&run(&["compare", &path, "--policy", "greedy"]));
+    assert!(
+        one.contains("of freebsd") && !one.contains("\n  4k "),
+        "{one}"
+    );
+}
+
+#[test]
+fn nothing_but_results_is_written_where_nobody_watches() {
+    let folder = folder("quiet");
+    let path = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
+    let output = run(&["compare", &path, "--format", "csv"]);
+    assert_eq!(support::stderr(&output), "");
+}
+
+#[test]
+fn damage_is_passed_over_on_demand_and_said() {
+    let folder = folder("keep-going");
+    let text = format!("{}garbage\n L 1000,8\n", lackey(100));
+    let path = file(&folder, "x.lackey", text.as_bytes());
+    let answer = json(&run(&[
+        "compare",
+        &path,
+        "--policy",
+        "4k",
+        "--policy",
+        "foresight",
+        "--format",
+        "json",
+        "--keep-going",
+    ]));
+    assert_eq!(answer["trace"]["accesses"], 200);
+    let notes = answer["notes"].to_string();
+    let damage = answer["damage"].as_str().unwrap();
+    assert!(damage.contains("line 404"), "{damage}");
+    assert!(
+        notes.contains("line 404") && notes.contains("garbage"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let folder = folder("broken-pipe");
+    let path = file(&folder, "x.lackey", lackey(100).as_bytes());
+    for arguments in [
+        &["compare", &path, "--format", "json"][..],
+        &["list", "metrics"],
+        &["--help"],
+        &["completions", "bash"],
+    ] {
+        let mut child = broadleaf(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(support::stderr(&output), "", "{arguments:?}");
+        assert!(output.status.success(), "{arguments:?}: {}", output.status);
+    }
+}
+
+#[test]
+fn an_interrupt_leaves_nothing_behind() {
+    use std::os::unix::process::ExitStatusExt;
+    let folder = folder("interrupt");
+    let result = folder.join("result.json");
+    let mut child = broadleaf(&[
+        "compare",
+        "-",
+        "--format",
+        "json",
+        "-o",
+        result.to_str().unwrap(),
+    ])
+    .stdin(Stdio::piped())
+    .spawn()
+    .unwrap();
+    // It has made its unfinished file, and waits for input that does not come.
+    let begun = || std::fs::read_dir(&folder).unwrap().count() > 0;
+    while !begun() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // Kept open: at the end of its input it would end by itself. Not an interrupt from the terminal: where the tests run in the
+    // background, those are ignored, and then they are ignored here too.
+    let input = child.stdin.take();
+    let signalled = std::process::Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(signalled.success());
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    drop(input);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+/// One level, each page size by itself: what a curve's geometries are.
+const SINGLE: &str = r#"
+name = "single"
+summary = "one level"
+explanation = "One level, each page size by itself."
+source = "this test"
+[[tlb]]
+name = "dtlb-4k"
+level = 1
+entries = 64
+ways = 4
+replacement = "lru"
+index = { 4k = "va[15:12]" }
+[[tlb]]
+name = "dtlb-2m"
+level = 1
+entries = 8
+ways = 2
+replacement = "lru"
+index = { 2m = "va[22:21]" }
+[walk-cycles]
+4k = 35
+2m = 21
+"#;
+
+#[test]
+fn a_curve_goes_through_what_machines_count() {
+    let folder = folder("curve");
+    let path = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
+    let machine = file(&folder, "single.toml", SINGLE.as_bytes());
+    // 4k has base pages alone, and greedy makes superpages before a base page is ever looked up.
+    let policies = ["--policy", "4k,greedy", "--machine", &machine];
+    let mut arguments = vec!["compare", &path, "--curve", "--format", "json"];
+    arguments.extend(policies);
+    let answer = json(&run(&arguments));
+    for (result, page_size, geometry, walks) in [
+        (&answer["results"][0], 4096, (16, 4), "walks_4k"),
+        (&answer["results"][1], 2 << 20, (4, 2), "walks_2m"),
+    ] {
+        let curve = result["curve"].as_array().unwrap();
+        assert_eq!(curve.len(), 2 * (13 * 16 + 8));
+        let (sets, ways) = geometry;
+        let point = curve
+            .iter()
+            .find(|point| {
+                (&point["page_size"], &point["sets"], &point["ways"])
+                    == (
+                        &Value::from(page_size),
+                        &Value::from(sets),
+                        &Value::from(ways),
+                    )
+            })
+            .unwrap();
+        assert_ne!(point["misses"], 0);
+        assert_eq!(point["misses"], result[walks], "{walks}");
+        // The other size has no page.
+        let others = curve.iter().filter(|point| point["page_size"] != page_size);
+        assert!(others.into_iter().all(|point| point["misses"] == 0));
+    }
+    let mut arguments = vec!["compare", &path];
+    arguments.extend(policies);
+    let without = succeeded(&run(&arguments));
+    arguments.push("--curve");
+    let with = succeeded(&run(&arguments));
+    assert!(with.starts_with(&without), "{with}");
+    for part in [
+        "4k pages: misses against entries",
+        "Without 2m pages: 4k\n",
+        "  a  greedy\n",
+    ] {
+        assert!(with[without.len()..].contains(part), "{part} in\n{with}");
+    }
+}
+
+#[test]
+fn a_link_stays_and_what_it_leads_to_is_replaced() {
+    let folder = folder("link");
+    let path = file(&folder, "x.lackey", lackey(10).as_bytes());
+    let target = file(&folder, "target.csv", b"old");
+    let link = folder.join("link.csv");
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let link = link.to_str().unwrap();
+    let arguments = [
+        "compare", &path, "--policy", "4k", "--format", "csv", "-o", link,
+    ];
+    refused(&run(&arguments));
+    assert_eq!(std::fs::read(&target).unwrap(), b"old");
+    succeeded(&run(&[&arguments[..], &["--force"]].concat()));
+    assert!(std::fs::symlink_metadata(link).unwrap().is_symlink());
+    assert!(
+        std::fs::read_to_string(&target)
+            .unwrap()
+            .starts_with("policy,")
+    );
+}
+
+/// A script finds the result under the name that it asked for, however the policy spells its own
+/// name.
+#[test]
+fn a_result_has_the_name_as_asked_beside_the_canonical_one() {
+    let folder = folder("asked");
+    let path = file(&folder, "x.lackey", lackey(600).as_bytes());
+    let asked = ["compare", &path, "--policy", "life-1000,pop-64", "--format"];
+    let answer = json(&run(&[&asked[..], &["json"]].concat()));
+    for (at, names) in [["life-1000", "life-1e3"], ["pop-64", "pop-64"]]
+        .iter()
+        .enumerate()
+    {
+        let result = &answer["results"][at];
+        assert_eq!([&result["asked"], &result["policy"]], *names);
+    }
+    let rows = succeeded(&run(&[&asked[..], &["csv"]].concat()));
+    let row = rows.lines().nth(1).expect("there is a result");
+    assert!(row.starts_with("life-1e3,life-1000,skylake,"), "{rows}");
+}

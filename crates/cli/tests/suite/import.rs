@@ -1,0 +1,112 @@
+//! `import`: what comes out is what went in.
+
+
+use serde_json::Value;
+use crate::support::{file, folder, lackey, refused, run, run_with, stderr, succeeded};
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&succeeded(&run(arguments))).expect("the answer is JSON")
+}
+
+#[test]
+fn an_imported_trace_gives_the_same_results_as_the_text() {
+    let folder = folder("import");
+    // With accesses that reach into the next page, and a load that is followed by a store.
+    let text = format!(
+        "{} L 20000ffc,8\n S 20001ffe,8\n M 20003ffd,4\nI  00401000,3\n",
+        lackey(3000)
+    );
+    let path = file(&folder, "x.lackey", text.as_bytes());
+    let output = run(&["import", "lackey", &path]);
+    assert_eq!(succeeded(&output), "");
+    let trace = folder.join("x.bl");
+    let trace = trace.to_str().unwrap();
+    let ask = |path: &str| json(&["compare", path, "--format", "json"]);
+    let (of_text, of_trace) = (ask(&path), ask(trace));
+    assert_eq!(of_text["results"], of_trace["results"]);
+    for field in ["accesses", "loads", "stores", "pages", "events"] {
+        assert_eq!(of_text["trace"][field], of_trace["trace"][field], "{field}");
+    }
+    let info = json(&["info", trace, "--format", "json"]);
+    assert_eq!(info["trace"]["complete"], true);
+    assert_eq!(info["straddling"], 4);
+    assert_eq!(info["instructions"], of_text["trace"]["instructions"]);
+}
+
+#[test]
+fn from_a_pipe_to_a_name() {
+    let folder = folder("import-pipe");
+    let trace = folder.join("x.bl");
+    let trace = trace.to_str().unwrap();
+    let text = lackey(100);
+    succeeded(&run_with(
+        &["import", "lackey", "-", "-o", trace],
+        text.as_bytes(),
+    ));
+    assert_eq!(json(&["info", trace, "--format", "json"])["accesses"], 200);
+    let line = refused(&run_with(&["import", "lackey", "-"], text.as_bytes()));
+    assert!(line.contains("-o"), "{line}");
+    // On to another pipe: what is said of it is what went through.
+    let on = run_with(&["import", "lackey", "-", "-o", "-"], text.as_bytes());
+    assert!(on.status.success());
+    assert_eq!(on.stdout, std::fs::read(trace).unwrap());
+    let said = format!(" in {} B ", on.stdout.len());
+    assert!(stderr(&on).contains(&said), "{said}: {}", stderr(&on));
+}
+
+#[test]
+fn line_grain_is_kept() {
+    let folder = folder("import-grain");
+    let path = file(&folder, "x.lackey", lackey(100).as_bytes());
+    succeeded(&run(&["import", "lackey", &path, "--grain", "line"]));
+    let trace = folder.join("x.bl");
+    let info = json(&["info", trace.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(info["trace"]["grain"], "line");
+    assert_eq!(info["pages"], 100);
+}
+
+#[test]
+fn damage_to_a_trace_is_refused_with_its_place_or_passed_over() {
+    let folder = folder("damage");
+    let path = file(&folder, "x.lackey", lackey(20_000).as_bytes());
+    succeeded(&run(&["import", "lackey", &path]));
+    let whole = std::fs::read(folder.join("x.bl")).unwrap();
+
+    let mut flipped = whole.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 1;
+    let flipped = file(&folder, "flipped.bl", &flipped);
+    let line = refused(&run(&["compare", &flipped]));
+    assert!(line.contains("damaged") && line.contains("byte"), "{line}");
+
+    let cut = file(&folder, "cut.bl", &whole[..whole.len() / 2]);
+    let line = refused(&run(&["compare", &cut]));
+    assert!(
+        line.contains("truncated") && line.contains("--keep-going"),
+        "{line}"
+    );
+
+    let mut later = whole.clone();
+    later[10] = 3;
+    let later = file(&folder, "later.bl", &later);
+    let line = refused(&run(&["compare", &later]));
+    assert!(
+        line.contains("version 3") && line.contains("upgrade"),
+        "{line}"
+    );
+
+    let head = file(&folder, "head.bl", &whole[..10]);
+    refused(&run(&["compare", &head]));
+
+    // What is lost is said, in the results and to whoever watches.
+    for path in [&flipped, &cut] {
+        let output = run(&["info", path, "--keep-going", "--format", "json"]);
+        let info: Value = serde_json::from_str(&succeeded(&output)).unwrap();
+        assert!(
+            info["trace"]["damage"]
+                .as_str()
+                .unwrap()
+                .contains("were lost")
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Every machine of the catalogue can be replayed on, whatever its page sizes.
+
+
+use std::path::Path;
+
+use serde_json::Value;
+use crate::support::{run, succeeded};
+
+const POLICIES: &str = "4k,greedy,navarro,freebsd14,two-stage,linux";
+
+fn golden(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let path = folder.join(name);
+    path.to_str().expect("the path is UTF-8").to_owned()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = run(&[arguments, &["--format", "json"]].concat());
+    serde_json::from_str(&succeeded(&output)).expect("the answer is JSON")
+}
+
+fn machines() -> Vec<String> {
+    let listed = json(&["list", "machines"]);
+    let names = listed.as_array().expect("a list").iter();
+    names
+        .map(|machine| machine["name"].as_str().expect("a name").to_owned())
+        .collect()
+}
+
+/// Every power of two from 4 KiB to 8 MiB.
+const ROMER: &[&str] = &[
+    "4096", "8192", "16384", "32768", "65536", "131072", "262144", "524288", "1048576", "2097152",
+    "4194304", "8388608",
+];
+
+#[test]
+fn each_has_a_memory_of_its_own_page_sizes() {
+    let machines = machines();
+    for needed in ["alpha21264", "neoverse-n1", "neoverse-n1-16k", "skylake-1g"] {
+        assert!(machines.iter().any(|name| name == needed), "{machines:?}");
+    }
+    let named = machines.iter().flat_map(|name| ["--machine", name]);
+    let named: Vec<&str> = named.collect();
+    for (recording, memories) in [
+        ("sort.bl", &["unlimited", "150%"][..]),
+        ("children.bl", &["unlimited"]),
+        ("blocks.bl", &["150%"]),
+    ] {
+        for memory in memories {
+            let trace = golden(recording);
+            let asked = ["compare", &trace, "--policy", POLICIES, "--memory", memory];
+            let answer = json(&[&asked[..], &named].concat());
+            let results = answer["results"].as_array().expect("results");
+            assert_eq!(results.len(), 6 * machines.len());
+            for result in results {
+                let machine = result["machine"].as_str().expect("a name");
+                let sizes = result["page_sizes"].as_object().expect("sizes");
+                let count = |name: &str| result[name].as_u64().expect("a count");
+                let walks: u64 = (result.as_object().expect("a result").iter())
+                    .filter(|(name, _)| name.starts_with("walks_"))
+                    .filter_map(|(_, walks)| walks.as_u64())
+                    .sum();
+                assert_eq!(walks, count("l2_misses"), "{result}");
+                assert_eq!(count("accesses"), answer["trace"]["accesses"], "{result}");
+                let (base, navarro): (u64, &[&str]) = match machine {
+                    "romer1995" => (4096, ROMER),
+                    "alpha21264" => (8192, &["8192", "65536", "524288", "4194304"]),
+                    "neoverse-n1" => (4096, &["4096", "16384", "65536", "2097152"]),
+                    "neoverse-n1-16k" => (16384, &["16384", "2097152", "33554432"]),
+                    "skylake-1g" => (4096, &["4096", "2097152", "1073741824"]),
+                    _ => (4096, &["4096", "2097152"]),
+                };
+                assert_eq!(count("base_page_bytes"), base, "{machine}");
+                if result["policy"] == "navarro" {
+                    let mut wanted = navarro.to_vec();
+                    let mut found: Vec<&str> = sizes.keys().map(String::as_str).collect();
+                    wanted.sort_unstable();
+                    found.sort_unstable();
+                    assert_eq!(found, wanted, "{machine}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sizes_between_base_pages_and_2_mib_are_made() {
+    let trace = golden("blocks.bl");
+    let asked = ["compare", &trace, "--memory", "unlimited"];
+    let on = ["--policy", "navarro,two-stage", "--machine", "neoverse-n1"];
+    let answer = json(&[&asked[..], &on].concat());
+    for (at, sizes) in [(0, &["16384", "65536"][..]), (1, &["65536"])] {
+        let result = &answer["results"][at];
+        let made = |size: &&str| result["page_sizes"][*size].as_u64().is_some_and(|n| n > 0);
+        assert!(sizes.iter().any(made), "{}", result["page_sizes"]);
+    }
+}
+
+#[test]
+fn a_size_that_nobody_makes_changes_no_count() {
+    let trace = golden("blocks.bl");
+    let on = |machine: &str, memory: &[&str]| {
+        let asked = ["compare", &trace, "--machine", machine];
+        let mut answer = json(&[&asked[..], memory].concat());
+        let results = answer["results"].as_array_mut().expect("results");
+        for result in &mut *results {
+            result["machine"] = Value::Null;
+        }
+        results.clone()
+    };
+    for memory in [&[][..], &["--memory", "75%"]] {
+        assert_eq!(on("skylake", memory), on("skylake-1g", memory));
+    }
+}

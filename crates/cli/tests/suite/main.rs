@@ -1,0 +1,32 @@
+//! The tests of the `cli` crate: one binary, one module for each subject.
+
+mod advise;
+mod advise_ranking;
+mod bounds;
+mod catalogues;
+mod claims;
+mod compare;
+mod damage;
+mod docs;
+mod expressions;
+mod golden;
+mod govern;
+mod hostile;
+mod import;
+mod info;
+mod machines;
+mod memory;
+mod packaging;
+mod paper;
+mod pipes;
+mod recode;
+mod record;
+mod recording;
+mod reduce;
+mod reference;
+mod refusals;
+mod replay;
+mod report;
+mod service;
+mod shortage;
+mod support;

@@ -1,0 +1,563 @@
+//! `compare --memory`: what can be asked for, what is refused, and what the results say.
+
+
+use crate::support;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use crate::support::{file, folder, refused, run, stderr, succeeded};
+
+fn golden(name: &str) -> String {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let path = path.join(name);
+    path.to_str().expect("the path is UTF-8").to_owned()
+}
+
+/// `compare` of a small recording under two policies, with these arguments.
+fn compare(arguments: &[&str]) -> std::process::Output {
+    let trace = golden("blocks.bl");
+    let first = ["compare", &trace, "--policy", "4k,greedy"];
+    run(&[&first, arguments].concat())
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = compare(&[arguments, &["--format", "json"]].concat());
+    serde_json::from_str(&succeeded(&output)).expect("the answer is JSON")
+}
+
+/// What clap says of arguments that it refuses.
+fn usage(arguments: &[&str]) -> String {
+    let output = compare(arguments);
+    assert_eq!(output.status.code(), Some(2));
+    stderr(&output)
+}
+
+#[test]
+fn bad_sizes_are_refused_with_what_would_be_good() {
+    for (size, expected) in [
+        (
+            "much",
+            "\"much\" is no size: write it as 512M, 1.5G, 25% or unlimited",
+        ),
+        ("-5", "is no size"),
+        ("1e30", "is no size"),
+        ("nan", "is no size"),
+        ("0%", "a percentage is more than 0"),
+        ("nan%", "a percentage is more than 0"),
+        ("x%", "\"x\" is no number of percent: write 25%"),
+        ("75", "75 bytes hold no page; did you mean 75%?"),
+        ("12.5", "12.5 bytes hold no page; did you mean 12.5%?"),
+    ] {
+        let text = usage(&[&format!("--memory={size}")]);
+        assert!(text.contains(expected), "{size}: {text}");
+    }
+    let text = usage(&["--memory=1M", "--swap=50"]);
+    assert!(text.contains("did you mean 50%?"), "{text}");
+    let text = usage(&["--memory=1M", "--occupied=120%"]);
+    assert!(text.contains("is no part of a whole"), "{text}");
+    for size in ["0", "4095"] {
+        let text = refused(&compare(&[&format!("--memory={size}")]));
+        let expected = format!("skylake: {size} bytes of memory hold no page of 4096 bytes");
+        assert!(text.contains(&expected), "{text}");
+    }
+}
+
+#[test]
+fn what_belongs_to_memory_needs_it() {
+    for option in [
+        "--occupied=30%",
+        "--movable=30%",
+        "--seed=2",
+        "--swap=1G",
+        "--files=memory",
+        "--costs=disk=1",
+        "--fragmentation=30%",
+        "--buddyinfo=/proc/buddyinfo",
+        "--pagetypeinfo=/proc/pagetypeinfo",
+        "--after=other.bl",
+        "--over-time",
+    ] {
+        let text = usage(&[option]);
+        assert!(text.contains("--memory"), "{option}: {text}");
+    }
+}
+
+#[test]
+fn what_ran_before_leaves_its_files_in_memory_and_is_named() {
+    let trace = golden("sort.bl");
+    let json = |arguments: &[&str]| -> Value {
+        let first = ["compare", &trace, "--memory=64M", "--format=json"];
+        let output = run(&[&first, arguments].concat());
+        serde_json::from_str(&succeeded(&output)).expect("the answer is JSON")
+    };
+    let alone = json(&[]);
+    let after = json(&["--after", &trace, "--after", &trace]);
+    let of = |answer: &Value, field: &str| answer["results"][0][field].as_u64().expect("a figure");
+    assert_eq!(of(&alone, "accesses"), of(&after, "accesses"));
+    assert_eq!(of(&alone, "page_faults"), of(&after, "page_faults"));
+    // What the program stored to of its files is its own, and no longer the file's.
+    let read = |answer: &Value| of(answer, "file_pages_read");
+    assert!(read(&after) > 0 && read(&after) < read(&alone) / 3);
+    let before = after["memory"]["after"].as_array().expect("a list");
+    assert_eq!(before.len(), 2);
+    assert_eq!(before[0]["path"], trace.as_str());
+    assert_eq!(before[0]["hash"], after["trace"]["hash"]);
+    assert_ne!(
+        alone["provenance"]["config_hash"],
+        after["provenance"]["config_hash"]
+    );
+    let text = succeeded(&compare(&["--memory=64M", "--after", &trace]));
+    assert!(text.contains(&format!(", after {trace};")), "{text}");
+    let text = refused(&compare(&["--memory=64M", "--after=/nowhere.bl"]));
+    assert!(text.contains("/nowhere.bl"), "{text}");
+}
+
+#[test]
+fn a_buddyinfo_that_is_read_is_never_the_output() {
+    let folder = folder("buddyinfo-output");
+    let text = b"Node 0, zone   Normal   900 300 40 9 8 7 6 5 4 3 2\n";
+    let path = file(&folder, "free", text);
+    let output = compare(&["--memory=64M", "--buddyinfo", &path, "-o", &path, "--force"]);
+    refused(&output);
+    assert_eq!(std::fs::read(&path).expect("it is there"), text);
+}
+
+#[test]
+fn a_text_comes_to_its_end() {
+    let lines: Vec<String> = (0..100)
+        .map(|page| format!(" S {:x},8\n", 0x10000 + 4096 * page))
+        .collect();
+    let text = lines.concat();
+    let trace = file(&folder("text"), "text.lackey", text.as_bytes());
+    let rest = ["--policy=4k", "--memory=1M", "--format=json"];
+    let of_file = run(&[&["compare", &trace, "--after", &trace], &rest[..]].concat());
+    let of_input = support::run_with(&[&["compare", "-"], &rest[..]].concat(), text.as_bytes());
+    for output in [of_file, of_input] {
+        let answer: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
+        assert_eq!(answer["results"][0]["page_faults"], 100);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_trace_that_ran_before_is_said_of_that_one() {
+    // An address that no processor translates.
+    let text = " L 0100000000000000,8\n";
+    let wrong = file(&folder("before"), "wrong.lackey", text.as_bytes());
+    let text = refused(&compare(&["--memory=64M", "--after", &wrong]));
+    let said = format!("{wrong}: the address 0x100000000000000 is not canonical");
+    assert!(text.contains(&said), "{text}");
+}
+
+#[test]
+fn a_policy_that_needs_frames_says_what_gives_them() {
+    let text = refused(&run(&[
+        "compare",
+        &golden("blocks.bl"),
+        "--policy",
+        "navarro",
+    ]));
+    assert!(
+        text.contains("navarro") && text.contains("--memory"),
+        "{text}"
+    );
+}
+
+#[test]
+fn curves_and_rows_have_no_room_for_it() {
+    let text = refused(&compare(&["--memory=75%", "--curve"]));
+    assert!(text.contains("leave --memory or --curve out"), "{text}");
+    for format in ["csv", "parquet"] {
+        let format = format!("--format={format}");
+        let text = refused(&compare(&["--memory=75%", "--over-time", &format]));
+        assert!(text.contains("--format json has it"), "{text}");
+    }
+}
+
+#[test]
+fn a_broken_buddyinfo_is_refused_with_the_line() {
+    let folder = folder("buddyinfo");
+    let good = "Node 0, zone   Normal   900 300 40 9 8 7 6 5 4 3 2\n";
+    let path = file(
+        &folder,
+        "broken",
+        format!("{good}Node 0, zone\n").as_bytes(),
+    );
+    let text = refused(&compare(&["--memory=64M", "--buddyinfo", &path]));
+    assert!(text.contains(&path) && text.contains("line 2"), "{text}");
+    let text = refused(&compare(&["--memory=64M", "--buddyinfo", "/nowhere"]));
+    assert!(text.contains("/nowhere"), "{text}");
+    let path = file(&folder, "good", good.as_bytes());
+    // It takes some 45 MiB, and what lies between.
+    let text = refused(&compare(&["--memory=16M", "--buddyinfo", &path]));
+    let (_, advised) = text.split_once("; --memory ").expect("advice");
+    let (size, _) = advised.split_once(" would do").expect("advice");
+    json(&["--memory", size, "--buddyinfo", &path]);
+    let answer = json(&["--memory=64M", "--buddyinfo", &path]);
+    assert_eq!(answer["memory"]["start"], "recorded");
+}
+
+#[test]
+fn what_was_asked_for_stands_in_the_answer_and_in_its_hash() {
+    let answer = json(&["--memory=32M", "--occupied=0.25", "--seed=9", "--swap=50%"]);
+    let memory = &answer["memory"];
+    assert_eq!(memory["bytes"], 32 << 20);
+    assert_eq!(memory["swap_bytes"], 16 << 20);
+    assert_eq!(
+        (&memory["start"], &memory["files"]),
+        (&"grouped".into(), &"disk".into())
+    );
+    assert_eq!(
+        (memory["occupied"].as_f64(), &memory["seed"]),
+        (Some(0.25), &9.into())
+    );
+    let unlimited = json(&["--memory=unlimited", "--swap=0%", "--files=memory"]);
+    let memory = &unlimited["memory"];
+    assert!(
+        memory["bytes"].is_null() && memory["swap_bytes"] == 0,
+        "{memory}"
+    );
+    let without = json(&[]);
+    assert!(without.get("memory").is_none());
+    let hash = |answer: &Value| answer["provenance"]["config_hash"].clone();
+    assert_ne!(hash(&answer), hash(&unlimited));
+    assert_ne!(hash(&without), hash(&unlimited));
+}
+
+#[test]
+fn costs_are_an_option_and_are_told() {
+    let usual = json(&["--memory=75%"]);
+    let changed = json(&["--memory=75%", "--costs=disk=0,promotion=7"]);
+    let same = json(&["--memory=75%", "--costs=disk=300000"]);
+    let costs = |answer: &Value| answer["memory"]["costs"].clone();
+    assert_eq!(
+        costs(&usual).as_object().map(serde_json::Map::len),
+        Some(11),
+        "{}",
+        costs(&usual)
+    );
+    assert_eq!(
+        (&costs(&usual), &usual["results"]),
+        (&costs(&same), &same["results"])
+    );
+    assert_eq!(
+        (&costs(&changed)["disk"], &costs(&changed)["promotion"]),
+        (&0.into(), &7.into())
+    );
+    let names = |answer: &Value| answer["memory"]["costs_changed"].clone();
+    assert_eq!(names(&changed), serde_json::json!(["disk", "promotion"]));
+    assert_eq!(names(&same), serde_json::json!([]));
+    let hash = |answer: &Value| answer["provenance"]["config_hash"].clone();
+    assert_ne!(hash(&usual), hash(&changed));
+    assert_eq!(hash(&usual), hash(&same));
+    // Cycles change by what was asked for, and nothing else does.
+    for (before, after) in (usual["results"].as_array().expect("results").iter())
+        .zip(changed["results"].as_array().expect("results"))
+    {
+        let count = |result: &Value, name: &str| result[name].as_u64().expect("a count");
+        for name in [
+            "page_faults",
+            "swapped_in_pages",
+            "promotions",
+            "walk_cycles",
+        ] {
+            assert_eq!(before[name], after[name], "{name}");
+        }
+        let cycles = |result| count(result, "fault_cycles") + count(result, "daemon_cycles");
+        let through_the_disk: u64 = [
+            "swapped_out_pages",
+            "swapped_in_pages",
+            "file_pages_read",
+            "file_pages_written",
+        ]
+        .iter()
+        .map(|name| count(before, name))
+        .sum();
+        assert!(through_the_disk > 0, "nothing to see");
+        let less = 300_000 * through_the_disk + 2993 * count(before, "promotions");
+        assert_eq!(cycles(before) - cycles(after), less);
+    }
+    let table = |costs: &[&str]| succeeded(&compare(&[&["--memory=75%"], costs].concat()));
+    let line = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("Memory: "));
+        line.expect("a line on memory").to_owned()
+    };
+    let told = line(&table(&["--costs", "disk=0,promotion=7"]));
+    assert!(
+        told.ends_with("; costs in cycles: disk=0, promotion=7."),
+        "{told}"
+    );
+    assert!(!line(&table(&[])).contains("costs"));
+}
+
+#[test]
+fn wrong_costs_are_refused_with_the_names() {
+    for (costs, says) in [
+        ("dsk=1", "nothing called \"dsk\" has a cost"),
+        ("disk", "\"disk\" is no cost: write NAME=CYCLES"),
+        ("disk=much", "disk=much: a cost is a whole number of cycles"),
+        ("disk=1,disk=2", "disk is given twice"),
+    ] {
+        let text = usage(&["--memory=75%", "--costs", costs]);
+        assert!(text.contains(says), "{text}");
+        assert!(
+            text.contains("zero-kib") && text.contains("migration"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_percentage_is_of_what_the_program_holds_without_superpages() {
+    let peak = json(&[])["results"][0]["peak_resident_pages"].as_u64();
+    let half = json(&["--memory=50%"])["memory"]["bytes"].as_u64();
+    assert_eq!(half, peak.map(|pages| pages * 2048));
+}
+
+#[test]
+fn samples_reach_from_the_peak_to_the_end() {
+    let answer = json(&["--memory=75%"]);
+    for result in answer["results"].as_array().expect("results") {
+        let peak = result["peak_resident_pages"].as_u64().expect("a count");
+        let seen = result["at_peak"]["resident_pages"]
+            .as_u64()
+            .expect("a count");
+        assert!(
+            seen <= peak && peak - seen <= peak / 64 + 512,
+            "{seen} of {peak}"
+        );
+        let last = result["over_time"].as_array().and_then(|all| all.last());
+        let last = last.expect("a sample");
+        assert_eq!(last["time"], result["accesses"]);
+        assert_eq!(last["resident_pages"], result["resident_pages"]);
+        assert_eq!(last["page_faults"], result["page_faults"]);
+    }
+}
+
+#[test]
+fn what_stands_in_memory_is_not_read_from_the_disk() {
+    let with = |files: &str| json(&["--memory=unlimited", files])["results"][1].clone();
+    let (disk, memory) = (with("--files=disk"), with("--files=memory"));
+    let read = disk["extra_disk_read_pages"].as_u64();
+    assert!(read.is_some_and(|pages| pages > 0), "nothing to see");
+    assert_eq!(memory["extra_disk_read_pages"], 0);
+    assert_eq!(memory["file_pages_read"], 0);
+    // Pages are filled as before, and not taken for zeroed ones.
+    for same in ["extra_zeroed_pages", "peak_resident_pages", "promotions"] {
+        assert_eq!(disk[same], memory[same], "{same}");
+    }
+}
+
+#[test]
+fn memory_that_is_used_up_is_a_line_and_no_row() {
+    let enough_for_one = ["--memory=101%", "--swap=0%", "--files=memory"];
+    let trace = golden("blocks.bl");
+    let with = |policies: &str, format: &str| {
+        let first = ["compare", &trace, "--policy", policies, "--format", format];
+        succeeded(&run(&[&first[..], &enough_for_one].concat()))
+    };
+    let answer: Value = serde_json::from_str(&with("4k,greedy", "json")).expect("JSON");
+    let (base, greedy) = (&answer["results"][0], &answer["results"][1]);
+    assert!(base.get("out_of_memory_after").is_none());
+    let end = greedy["out_of_memory_after"].as_u64().expect("it ends");
+    assert_eq!(greedy["accesses"], end);
+    assert_eq!(answer["advice"][0]["policy"], "4k");
+    let csv = with("4k,greedy", "csv");
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let column = lines[0]
+        .iter()
+        .position(|name| *name == "out_of_memory_after");
+    let column = column.expect("a column");
+    assert_eq!(
+        (lines[1][column], lines[2][column]),
+        ("", &*end.to_string())
+    );
+    let table = with("4k,greedy", "table");
+    let rows = |name: &str| {
+        let mut lines = table.lines();
+        lines.any(|line| line.get(2..).is_some_and(|row| row.starts_with(name)))
+    };
+    assert!(rows("4k ") && !rows("greedy "), "{table}");
+    assert!(
+        table.contains("\ngreedy: memory was used up after "),
+        "{table}"
+    );
+    let only = with("greedy", "table");
+    assert!(only.contains("No recommendation: every policy"), "{only}");
+}
+
+/// What Romer's policies cost: in all formats, with an explanation, and as a column where it says more than walks do.
+#[test]
+fn cycles_for_each_instruction_are_told_in_their_parts() {
+    let trace = golden("blocks.bl");
+    let answer = |policies: &str, more: &[&str]| {
+        let first = ["compare", &trace, "--policy", policies];
+        let memory = ["--machine", "romer1995", "--memory", "unlimited"];
+        succeeded(&run(&[&first, &memory, more].concat()))
+    };
+    let json = answer(
+        "fixed(size=16k),asap-4-64,approx-online",
+        &["--format", "json"],
+    );
+    let json: Value = serde_json::from_str(&json).expect("the answer is JSON");
+    let instructions = json["trace"]["instructions"].as_f64().expect("a count");
+    let results = json["results"].as_array().expect("results");
+    let names: Vec<&str> = (results.iter())
+        .filter_map(|result| result["policy"].as_str())
+        .collect();
+    assert_eq!(names, ["fixed-16k", "asap-4-64", "approx-online"]);
+    for result in results {
+        for (part, cycles) in [
+            ("miss", "walk_cycles"),
+            ("bookkeeping", "bookkeeping_cycles"),
+            ("copy", "copy_cycles"),
+        ] {
+            let cycles = result[cycles].as_f64().expect("cycles");
+            let told = result["tlbmcpi"][part].as_f64().expect("a part");
+            assert!(
+                (told - cycles / instructions).abs() < 1e-9,
+                "{part}: {told}"
+            );
+        }
+    }
+    let copied: Vec<Option<u64>> = (results.iter())
+        .map(|result| result["copy_cycles"].as_u64())
+        .collect();
+    assert_eq!(copied[0], Some(0));
+    assert!(results[0]["promotion_cycles"].as_u64() > Some(0));
+    assert!(copied[1] > Some(0) && results[1]["promotion_cycles"] == results[1]["copy_cycles"]);
+    let csv = answer("fixed-16k,asap", &["--format", "csv"]);
+    let (names, rows) = csv.split_once('\n').expect("a header");
+    let at = names.split(',').position(|name| name == "tlbmcpi_copy");
+    let copy = |row: &str| row.split(',').nth(at.expect("a column")).map(str::to_owned);
+    let copies: Vec<Option<String>> = rows.lines().map(copy).collect();
+    assert!(copies[0].as_deref() == Some("0") && copies[1].as_deref() > Some("0"));
+    // Where nobody copies or keeps books, walk cycles say it all.
+    assert!(answer("4k,asap", &[]).contains("TLBMCPI"));
+    assert!(!answer("4k,fixed-16k", &[]).contains("TLBMCPI"));
+    let text = succeeded(&run(&["explain", "tlbmcpi"]));
+    assert!(text.contains("cycles per instruction"), "{text}");
+}
+
+/// A store to each of 72 blocks, in memory of 80.
+fn blocks(folder: &Path) -> String {
+    let lines = (0..72).map(|block| format!(" S {:x},8\n", 0x4000_0000_u64 + (block << 21)));
+    file(
+        folder,
+        "blocks.lackey",
+        lines.collect::<String>().as_bytes(),
+    )
+}
+
+#[test]
+fn superpages_fall_gradually_with_fragmentation() {
+    let trace = blocks(&folder("fragmentation"));
+    for seed in ["1", "2", "5"] {
+        let promotions = |percent: u64| {
+            let share = format!("{percent}%");
+            let output = run(&[
+                "compare",
+                &trace,
+                "--policy=thp-always",
+                "--memory=160M",
+                "--movable=0%",
+                "--format=json",
+                "--seed",
+                seed,
+                "--fragmentation",
+                &share,
+            ]);
+            let answer: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
+            answer["results"][0]["promotions"]
+                .as_u64()
+                .expect("a count")
+        };
+        let falling: Vec<u64> = (0..=10).rev().map(|step| promotions(10 * step)).collect();
+        assert!(falling[0] >= 70 && falling[10] == 0, "{falling:?}");
+        for pair in falling.windows(2) {
+            let fewer = pair[0].checked_sub(pair[1]);
+            assert!(fewer.is_some_and(|fewer| fewer <= 10), "{falling:?}");
+        }
+        assert!(
+            falling.windows(2).filter(|pair| pair[0] > pair[1]).count() >= 8,
+            "{falling:?}"
+        );
+    }
+}
+
+#[test]
+fn five_percent_occupied_are_no_cliff() {
+    let trace = blocks(&folder("five-percent"));
+    let output = run(&[
+        "compare",
+        &trace,
+        "--policy=thp-always",
+        "--memory=160M",
+        "--occupied=5%",
+        "--movable=0%",
+        "--format=json",
+    ]);
+    let answer: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
+    let promotions = answer["results"][0]["promotions"]
+        .as_u64()
+        .expect("a count");
+    assert!(promotions >= 60, "{promotions}");
+}
+
+#[test]
+fn frames_add_up_from_outside() {
+    let output = run(&[
+        "compare",
+        &golden("sort.bl"),
+        "--policy=greedy,navarro,linux",
+        "--memory=75%",
+        "--occupied=10%",
+        "--format=json",
+    ]);
+    let answer: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
+    let frames = answer["memory"]["bytes"].as_u64().expect("a size") / 4096;
+    let mut cached = 0;
+    for result in answer["results"].as_array().expect("results") {
+        let samples = result["over_time"].as_array().expect("samples");
+        for sample in samples.iter().chain([&result["at_peak"]]) {
+            let of = |name: &str| sample[name].as_u64().expect("a count");
+            let classes = [
+                "free_frames",
+                "mapped_frames",
+                "file_cache_frames",
+                "reserved_frames",
+                "wired_frames",
+                "occupied_frames",
+            ];
+            assert_eq!(classes.map(of).iter().sum::<u64>(), frames, "{sample}");
+            cached += of("file_cache_frames");
+        }
+    }
+    assert!(cached > 0, "the test sees no cache");
+}
+
+#[test]
+fn a_pagetypeinfo_is_where_memory_begins() {
+    let folder = folder("pagetypeinfo");
+    let types = file(&folder, "types", b"\
+Free pages count per migrate type at order       0      1      2      3      4      5      6      7      8      9     10
+Node    0, zone   Normal, type    Unmovable     40     30     20     10      5      0      0      0      0      0      0
+Node    0, zone   Normal, type      Movable      7      6      5      4      3      2      1      9      8      7      6
+Node    0, zone   Normal, type  Reclaimable      1      2      3      4      5      6      0      0      0      0      0
+Number of blocks type     Unmovable      Movable  Reclaimable
+Node 0, zone   Normal            5           50            9
+");
+    let answer = json(&["--memory=256M", "--pagetypeinfo", &types]);
+    assert_eq!(answer["memory"]["start"], "recorded by type");
+    let text = refused(&compare(&["--memory=16M", "--pagetypeinfo", &types]));
+    assert!(
+        text.contains("too small") && text.contains("would do"),
+        "{text}"
+    );
+    let wrong = file(
+        &folder,
+        "wrong",
+        b"Node 0, zone Normal, type Movable 1 2 x\n",
+    );
+    let text = refused(&compare(&["--memory=64M", "--pagetypeinfo", &wrong]));
+    assert!(text.contains(&wrong) && text.contains("line 1"), "{text}");
+}

@@ -1,0 +1,215 @@
+//! `paper`: every experiment prints, and its directions are the paper's.
+
+
+use std::fs;
+
+use crate::support::{folder, refused, run, stderr, succeeded};
+
+#[test]
+fn the_directions_of_navarro_are_seen_again() {
+    let folder = folder("paper-navarro");
+    let out = folder.join("tables");
+    let name = out.to_str().expect("a name");
+    let arguments = ["paper", "navarro2002", "--tiny", "-o", name];
+    let output = run(&arguments);
+    let text = succeeded(&output);
+    assert_eq!(stderr(&output), "", "no bar on a pipe");
+    let apart: Vec<&str> = (text.lines())
+        .filter_map(|line| line.trim_start().strip_prefix("does not agree: "))
+        .collect();
+    let cmp = "a sequential program (cmp) loses next to nothing";
+    assert_eq!(apart, [cmp], "{text}");
+    for (table, heads) in [
+        ("best-case", "program,stands for,slides,"),
+        ("page-sizes", "program,slides: best,64k,512k,4m,all,"),
+        ("sustained", "run,slides,cache: extents,"),
+        ("mechanisms", "mechanism,measured,better,with,without"),
+        ("mesa", "pages,zeroed in faults,"),
+        ("page-coloring", "policy,pages of a colour"),
+        ("too-small", "superpages,misses spared,"),
+        ("very-large", "superpages,largest,promotions,"),
+        ("claims", "table,claim,agrees,paper,here,reason"),
+        ("concurrent", "daemon,slides: satisfied,requests,satisfied,"),
+        ("adversaries", "program,slides: slowdown,slowdown,"),
+        (
+            "demotion",
+            "dirty superpages,slides,demotions,pages to write,",
+        ),
+    ] {
+        let csv = fs::read_to_string(out.join(format!("{table}.csv"))).expect("a table");
+        assert!(csv.starts_with(heads) && csv.lines().count() > 2, "{csv}");
+    }
+    let whole = fs::read_to_string(out.join("navarro2002.txt")).expect("all of it");
+    assert_eq!(whole, text);
+
+    // What stands there stays, unless told otherwise; and the same comes out again.
+    let line = refused(&run(&arguments));
+    assert!(line.contains("best-case.csv"), "{line}");
+    let again = succeeded(&run(&[&arguments[..], &["--force"]].concat()));
+    assert_eq!(again, text);
+}
+
+#[test]
+fn the_directions_of_romer_are_seen_again() {
+    let folder = folder("paper-romer");
+    let out = folder.join("tables");
+    let name = out.to_str().expect("a name");
+    let text = succeeded(&run(&["paper", "romer1995", "--tiny", "-o", name]));
+    // Programs of a mebibyte have no working set that 32 pages of 64 KiB do not reach across, and
+    // end before what copying costs is won back.
+    let apart: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("does not agree: "))
+        .collect();
+    let small = [
+        "asap does poorly for coral",
+        "pages of at most 64 KiB leave most misses",
+        "asap is faster than base pages",
+        "asap-4-64 is faster than base pages",
+        "online is faster than base pages",
+        "offline is below 4 KiB and 16 KiB",
+        "online is below 4 KiB",
+        "approx-online is below asap-4-64 for coral",
+        "online and approx-online take more than 2 percent",
+        "asap-4-64 takes 5 percent more memory",
+        "approx-online is ahead of asap-4-64",
+        "99 percent of the pieces that offline leaves have fewer than 0.125 R",
+    ];
+    assert_eq!(apart.len(), small.len(), "{apart:?}");
+    for (line, start) in apart.iter().zip(small) {
+        assert!(line.starts_with(start), "{line}");
+    }
+    let last = text.lines().last().expect("a last line");
+    assert_eq!(last, "54 of 66 claims agree with the paper.");
+    for (table, heads) in [
+        ("table-2", "program,whose,accesses (millions),"),
+        ("table-3", "policy,paper,here\n"),
+        ("table-4", "program,whose,4k,16k,64k,offline,asap,"),
+        ("table-5", "program,whose,16k,64k,offline,asap,"),
+        ("table-5-recomputed", "program,16k: paper,16k: recomputed,"),
+        ("table-6", "program,whose,4k,8k,"),
+        ("figure-1", "program,whose,series,4k,8k,"),
+        (
+            "figure-3",
+            "program,whose,policy,misses,bookkeeping,copying,",
+        ),
+        ("figure-2", "superpage,8,1,7,6,5,0,1,"),
+        ("bound", "threshold (of R),bound,"),
+        ("thresholds", "program,whose,pieces,prefetch charges,"),
+        ("counters", "policy,counters,bytes,"),
+        ("sensitivity", "program,whose,4k,0.031 R,"),
+        ("mechanisms", "mechanism,policy,without it,"),
+        ("figure-4", "program,whose,16k,64k,"),
+        ("figure-5", "program,whose,series,4k,16k,64k,256k,"),
+    ] {
+        let csv = fs::read_to_string(out.join(format!("{table}.csv"))).expect("a table");
+        assert!(csv.starts_with(heads) && csv.lines().count() > 2, "{csv}");
+        assert!(!csv.contains("mmm"), "bars are no figures: {csv}");
+    }
+    let row = |table: &str, start: &str| -> Vec<String> {
+        let csv = fs::read_to_string(out.join(format!("{table}.csv"))).expect("a table");
+        let line = csv.lines().find(|line| line.starts_with(start));
+        let cells = line.expect("a row").split(',').map(str::to_owned);
+        cells.collect()
+    };
+    // Each mechanism leaves at most half of its figure: with it turned off, the two last cells are
+    // equal, and the claim fails.
+    let mechanisms = fs::read_to_string(out.join("mechanisms.csv")).expect("a table");
+    for line in mechanisms.lines().skip(1) {
+        let cells: Vec<&str> = line.rsplit(',').collect();
+        let [without, with] = [0, 1].map(|at| cells[at].parse::<u64>().expect("a figure"));
+        assert!(without > 0 && 2 * with <= without, "{line}");
+    }
+    // Figures that follow from the paper alone.
+    assert_eq!(row("table-3", "online,"), ["online", "2600", "2600"]);
+    assert_eq!(
+        row("table-5-recomputed", "coral,")[1..],
+        ["10.0", "10.0", "22.9", "22.9"]
+    );
+    assert_eq!(
+        row("table-5-recomputed", "spice,")[1..],
+        ["1.1", "10.1", "1.3", "11.5"]
+    );
+    // Elimination goes through columns in order, so that 25,000 misses make all of them superpages, as in the paper.
+    let published = row("table-4", "nasa7-5,paper");
+    assert_eq!(row("table-4", "nasa7-5,kernel")[8..], published[8..]);
+}
+
+#[test]
+fn claims_that_fail_are_counted_and_fail_with_strict() {
+    let folder = folder("paper-strict");
+    let out = folder.join("tables");
+    let name = out.to_str().expect("a name");
+    let paper = ["paper", "navarro2002", "--tiny"];
+    // Where nothing is promoted, claims fail.
+    let never = ["--without", "promotion", "--strict", "-o", name];
+    let output = run(&[&paper[..], &never].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    let failing: Vec<&str> = (text.lines())
+        .filter_map(|line| line.trim_start().strip_prefix("does not agree: "))
+        .collect();
+    for claim in [
+        "superpages are a clear gain over all programs",
+        "promoted pieces spare TLB misses",
+        "the benefit is sustained with the daemon",
+    ] {
+        assert!(failing.contains(&claim), "{claim}: {text}");
+    }
+    for claim in &failing {
+        assert!(stderr(&output).contains(claim), "{claim}");
+    }
+    // Every claim is a row of claims.csv, and the last line counts them.
+    let claims = fs::read_to_string(out.join("claims.csv")).expect("claims");
+    let rows = claims.lines().skip(1);
+    let all = rows.clone().count();
+    let not = rows.filter(|row| row.contains(",no,")).count();
+    assert_eq!(not, failing.len());
+    let last = format!("{} of {all} claims agree with the paper.", all - not);
+    assert_eq!(text.lines().last(), Some(last.as_str()));
+}
+
+#[test]
+fn mechanisms_that_there_are_not_cannot_be_turned_off() {
+    let line = refused(&run(&["paper", "navarro2002", "--without", "coalescence"]));
+    assert!(line.contains("coalescing"), "{line}");
+    let line = refused(&run(&["paper", "romer1995", "--without", "coalescing"]));
+    assert!(line.contains("romer1995"), "{line}");
+}
+
+#[test]
+fn other_processors_gain_less() {
+    let mean = |cycles: &str| {
+        let arguments = [
+            "paper",
+            "navarro2002",
+            "--tiny",
+            "--cycles-per-access",
+            cycles,
+        ];
+        let text = succeeded(&run(&arguments));
+        let line = text
+            .lines()
+            .find(|line| line.trim_start().starts_with("mean"));
+        let last = line.and_then(|line| line.split_whitespace().last());
+        let figure = last.and_then(|cell| cell.strip_suffix('x'));
+        figure
+            .and_then(|figure| figure.parse::<f64>().ok())
+            .expect("a mean")
+    };
+    assert!(mean("15") < mean("1.5"));
+}
+
+#[test]
+fn unknown_papers_are_answered_with_those_that_there_are() {
+    for name in ["navaro2002", "romer1996"] {
+        let line = refused(&run(&["paper", name]));
+        assert!(
+            line.contains("navarro2002, romer1995") && line.contains(name),
+            "{line}"
+        );
+    }
+    let output = run(&["paper", "navarro2002", "--cycles-per-access", "0"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("0.1 to 1000"));
+}

@@ -1,0 +1,17 @@
+//! The tests of the `engine` crate: one binary, one module for each subject.
+
+mod after;
+mod common;
+mod competitive;
+mod derby;
+mod differential;
+mod expressions;
+mod forks;
+mod interim;
+mod offline;
+mod populate;
+mod romer;
+mod thresholds;
+mod tlbmcpi;
+mod units;
+mod wiring;

@@ -1,0 +1,5 @@
+//! The tests of the `layers` crate: one binary, one module for each subject.
+
+mod bans;
+mod layers;
+mod recipes;

@@ -1,0 +1,14 @@
+//! The tests of the `memory` crate: one binary, one module for each subject.
+
+mod common;
+mod corners;
+mod files;
+mod footprint;
+mod frames;
+mod many_events;
+mod mechanisms;
+mod processes;
+mod reclaim;
+mod shared_memory;
+mod system;
+mod verbs;

@@ -1,0 +1,163 @@
+//! What every policy of the catalogue has to keep, whoever wrote it.
+
+
+use broadleaf_policy::{
+    Copies, Coverage, Effort, Foresight, Placement, Point, Refusal, Sizes, Verdict, View, parse,
+};
+use crate::common::{differ, every_policy, points, views};
+
+#[test]
+fn answers_depend_on_nothing_but_point_and_view() {
+    let views = views();
+    for policy in every_policy() {
+        let again = parse(&policy.name()).unwrap();
+        assert!(
+            !differ(policy.as_ref(), again.as_ref(), &views),
+            "{}",
+            policy.name()
+        );
+    }
+}
+
+#[test]
+fn only_superpages_are_demoted_and_only_other_blocks_promoted() {
+    let views = views();
+    for policy in every_policy() {
+        for view in &views {
+            for point in points(policy.as_ref(), view) {
+                match policy.decide(point, view) {
+                    Verdict::Promote | Verdict::Stay(_) => {
+                        assert!(!view.promoted, "{}", policy.name());
+                        let made = [
+                            Point::Fault,
+                            Point::FirstStore,
+                            Point::Due,
+                            Point::Scan,
+                            Point::UsedAgain,
+                            Point::Miss,
+                        ];
+                        assert!(made.contains(&point), "{}", policy.name());
+                    }
+                    Verdict::Demote => {
+                        assert!(view.promoted, "{}", policy.name());
+                        let broken = [Point::StoreToCleanSuperpage, Point::Short, Point::Freed];
+                        assert!(broken.contains(&point), "{}", policy.name());
+                    }
+                    Verdict::Pass => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_block_that_could_never_be_reserved_is_never_promoted() {
+    let views = views();
+    for policy in every_policy() {
+        for view in &views {
+            if view.reservation_age.is_none() && view.coverage != Coverage::Covered {
+                for point in points(policy.as_ref(), view) {
+                    assert_ne!(
+                        policy.decide(point, view),
+                        Verdict::Promote,
+                        "{}",
+                        policy.name()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_needs_frames_passes_where_it_does_not_ask_to_be_asked() {
+    let views = views();
+    for policy in every_policy() {
+        let needs = policy.needs();
+        if !needs.needs_frames() {
+            continue;
+        }
+        for point in Point::ALL.iter().filter(|point| !point.is_asked_of(&needs)) {
+            for view in &views {
+                assert_eq!(
+                    policy.decide(*point, view),
+                    Verdict::Pass,
+                    "{}",
+                    policy.name()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn needs_make_sense() {
+    for policy in every_policy() {
+        let (needs, name) = (policy.needs(), policy.name());
+        // A round looks at something, sooner or later.
+        assert!(needs.scan.is_none_or(|scan| scan.period > 0), "{name}");
+        assert_ne!(needs.asked_at_age, Some(0), "{name}");
+        // Without reservations, a daemon has to bring pages together.
+        if needs.placement == Placement::AtFault && needs.scan.is_some() {
+            assert!(needs.copies != Copies::Never, "{name}");
+        }
+        // What no frames are kept for knows one size, and goes to no effort.
+        if !needs.needs_frames() {
+            assert_eq!(needs.sizes, Sizes::Block, "{name}");
+            for point in Point::ALL {
+                assert_eq!(policy.effort(*point, &View::BLANK), Effort::None, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_refusal_that_is_a_policy_s_is_reached() {
+    let views = views();
+    let mut reached = Vec::new();
+    for policy in every_policy() {
+        for view in &views {
+            for point in points(policy.as_ref(), view) {
+                if let Verdict::Stay(refusal) = policy.decide(point, view)
+                    && !reached.contains(&refusal)
+                {
+                    reached.push(refusal);
+                }
+            }
+        }
+    }
+    // What only a host can say.
+    let hosts = [
+        Refusal::MemoryShort,
+        Refusal::NotInPlace,
+        // Of live processes.
+        Refusal::OverBudget,
+        Refusal::SplitByProgram,
+        Refusal::BackingOff,
+        Refusal::Changed,
+        Refusal::Busy,
+        Refusal::NotCollapsible,
+        Refusal::NoCharge,
+        Refusal::Incongruent,
+        Refusal::Userfaultfd,
+        Refusal::StallTooLong,
+        Refusal::Unreachable,
+    ];
+    for refusal in Refusal::ALL {
+        assert_eq!(
+            !reached.contains(refusal),
+            hosts.contains(refusal),
+            "{refusal}"
+        );
+    }
+}
+
+#[test]
+fn what_is_foreseen_is_in_the_catalogue_and_needs_no_foresight_itself() {
+    for policy in every_policy() {
+        if let Some(name) = policy.needs().foresight.policy() {
+            let foreseen = parse(name).unwrap().needs().foresight;
+            assert_eq!(foreseen, Foresight::None);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The tests of the `trace` crate: one binary, one module for each subject.
+
+mod blocks;
+mod common;
+mod damage;
+mod example;
+mod fixture;
+mod parts;
+mod phrases;
+mod round_trip;

@@ -1,0 +1,226 @@
+//! What is written is what is read.
+
+
+use std::io::Cursor;
+
+use broadleaf_trace::{
+    Encoder, Event, Grain, Header, Lead, Options, Program, ReadOptions, TraceIndex, TraceReader,
+    Visit,
+};
+use broadleaf_units::{SpaceId, ThreadId};
+use crate::common::{Piece, canonical, header, read, read_until_error, trace, write};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn any_trace_comes_back(pieces in trace(false), line: bool) {
+        let grain = if line { Grain::Line } else { Grain::Page };
+        let bytes = write(&header(grain, false), &pieces);
+        prop_assert_eq!(canonical(&read(&bytes)), canonical(&pieces));
+    }
+
+    #[test]
+    fn a_trace_with_fetches_comes_back(pieces in trace(true)) {
+        let bytes = write(&header(Grain::Page, true), &pieces);
+        prop_assert_eq!(canonical(&read(&bytes)), canonical(&pieces));
+    }
+
+    #[test]
+    fn a_trace_read_without_its_fetches_has_its_instructions_all_the_same(pieces in trace(true)) {
+        let bytes = write(&header(Grain::Page, true), &pieces);
+        let options = ReadOptions { fetches: false, ..ReadOptions::default() };
+        let (found, error) = read_until_error(&bytes, options);
+        prop_assert!(error.is_none(), "{error:?}");
+        // A fetch is an instruction without an access.
+        let without: Vec<Piece> = pieces.iter().cloned().map(|piece| match piece {
+            Piece::Visit(visit) => Piece::Visit(Visit { fetch: false, ..visit }),
+            event => event,
+        }).collect();
+        prop_assert_eq!(canonical(&found), canonical(&without));
+    }
+
+    #[test]
+    fn index_and_reader_agree(pieces in trace(false)) {
+        let bytes = write(&header(Grain::Page, false), &pieces);
+        let index = TraceIndex::read(Cursor::new(&bytes)).expect("an index");
+        prop_assert!(index.complete);
+        let mut reader = TraceReader::new(Cursor::new(&bytes)).expect("a trace");
+        while reader.next_item().expect("a whole trace").is_some() {}
+        prop_assert!(reader.complete());
+        prop_assert_eq!(reader.bytes_read(), bytes.len() as u64);
+        prop_assert_eq!(reader.totals(), index.totals());
+        let sum = |of: fn(&Visit) -> u32| pieces.iter().map(|piece| match piece {
+            Piece::Visit(visit) => u64::from(of(visit)),
+            Piece::Event(_) => 0,
+        }).sum::<u64>();
+        prop_assert_eq!(index.totals().loads, sum(|visit| visit.loads));
+        prop_assert_eq!(index.totals().stores, sum(|visit| visit.stores));
+        prop_assert_eq!(index.totals().instructions, sum(|visit| visit.instructions));
+    }
+}
+
+#[test]
+fn a_header_comes_back() {
+    let header = Header {
+        grain: Grain::Line,
+        options: Options {
+            instruction_counts: true,
+            children: true,
+            ..Options::default()
+        },
+        command: vec!["gzip".to_owned(), "-9".to_owned(), String::new()],
+        program: Some(Program {
+            path: "/usr/bin/gzip".to_owned(),
+            hash: std::array::from_fn(|at| at as u8),
+        }),
+        machine: "Linux 6.1, somewhere".to_owned(),
+        recorder: "broadleaf 0.1.0".to_owned(),
+        time: 1_700_000_000,
+        notes: vec!["one".to_owned(), "ünother".to_owned()],
+    };
+    for header in [header, Header::new(Grain::Page)] {
+        let bytes = write(&header, &[]);
+        let reader = TraceReader::new(bytes.as_slice()).expect("a trace");
+        assert_eq!(*reader.header(), header);
+        let index = TraceIndex::read(Cursor::new(&bytes)).expect("an index");
+        assert_eq!(index.header, header);
+    }
+}
+
+fn load(unit: u64) -> Visit {
+    Visit {
+        unit,
+        loads: 1,
+        loads_before_store: 1,
+        ..Visit::default()
+    }
+}
+
+#[test]
+fn a_trace_of_several_chunks_comes_back() {
+    // More accesses than a chunk holds, in visits that no two of the same unit follow.
+    let loops = 5_000_000u64;
+    let mut encoder = Encoder::new(Vec::new(), &Header::new(Grain::Page)).expect("a head");
+    for at in 0..loops {
+        let visit = Visit {
+            loads: 7,
+            loads_before_store: 7,
+            ..load(at % 3)
+        };
+        encoder.visits(&[visit]).expect("it is written");
+    }
+    let bytes = encoder.finish().expect("it is written");
+    let index = TraceIndex::read(Cursor::new(&bytes)).expect("an index");
+    let streams = index.chunks.iter().filter(|chunk| chunk.totals.loads > 0);
+    assert_eq!(streams.count(), 3);
+    let mut reader = TraceReader::new(bytes.as_slice()).expect("a trace");
+    let mut at = 0;
+    while let Some(item) = reader.next_item().expect("a whole trace") {
+        if let broadleaf_trace::Item::Visits(visits) = item {
+            assert!(visits.len() <= 8192, "{}", visits.len());
+            for visit in visits {
+                assert_eq!((visit.unit, visit.loads), (at % 3, 7));
+                at += 1;
+            }
+        }
+    }
+    assert_eq!(at, loops);
+}
+
+#[test]
+fn counts_of_more_than_32_bits_are_split() {
+    let visit = Visit {
+        loads: u32::MAX,
+        stores: u32::MAX - 1,
+        loads_before_store: u32::MAX - 2,
+        instructions: u32::MAX - 3,
+        ..load(7)
+    };
+    let waiting = Visit {
+        instructions: u32::MAX,
+        ..Visit::default()
+    };
+    let mut pieces = vec![Piece::Visit(visit); 5];
+    pieces.extend(vec![Piece::Visit(waiting); 3]);
+    pieces.extend(vec![Piece::Visit(load(7)); 3]);
+    let found = read(&write(&header(Grain::Page, false), &pieces));
+    let sums = |pieces: &[Piece]| {
+        pieces
+            .iter()
+            .fold([0u64; 3], |[l, s, i], piece| match piece {
+                Piece::Visit(visit) => {
+                    assert!(visit.loads_before_store <= visit.loads);
+                    [
+                        l + u64::from(visit.loads),
+                        s + u64::from(visit.stores),
+                        i + u64::from(visit.instructions),
+                    ]
+                }
+                Piece::Event(_) => [l, s, i],
+            })
+    };
+    assert_eq!(sums(&found), sums(&pieces));
+    let first = found.iter().find_map(|piece| match piece {
+        Piece::Visit(visit) if visit.stores > 0 => Some(visit.loads_before_store),
+        _ => None,
+    });
+    assert_eq!(first, Some(u32::MAX - 2));
+}
+
+#[test]
+fn more_kinds_of_visits_than_patterns_are_kept_come_back() {
+    let visits = (0..600_000u32).map(|at| Visit {
+        loads: at % 70_001,
+        stores: at / 3,
+        loads_before_store: match at / 3 {
+            0 => at % 70_001,
+            stores => stores % (at % 70_001 + 1),
+        },
+        instructions: at.wrapping_mul(2_654_435_761) >> 8,
+        ..load(u64::from(at % 2))
+    });
+    let pieces: Vec<Piece> = visits.map(Piece::Visit).collect();
+    let found = read(&write(&header(Grain::Page, false), &pieces));
+    assert_eq!(canonical(&found), canonical(&pieces));
+}
+
+#[test]
+fn a_space_that_ended_and_goes_on_comes_back() {
+    let end = Event::SpaceEnd { status: Some(0) };
+    let mut pieces = Vec::new();
+    for round in 0..3 {
+        pieces.push(Piece::Visit(load(round)));
+        pieces.push(Piece::Event(Event::SpaceSwitch(SpaceId(1))));
+        pieces.push(Piece::Visit(Visit {
+            instructions: 3,
+            ..Visit::default()
+        }));
+        pieces.push(Piece::Event(end.clone()));
+        pieces.push(Piece::Event(Event::ThreadEnd(ThreadId(1))));
+        pieces.push(Piece::Event(Event::SpaceSwitch(SpaceId(0))));
+    }
+    let found = read(&write(&header(Grain::Page, false), &pieces));
+    assert_eq!(canonical(&found), canonical(&pieces));
+    // The instructions before the end stand before it, not behind it.
+    let at = |wanted: &dyn Fn(&Piece) -> bool| found.iter().position(wanted);
+    let ended = at(&|piece| *piece == Piece::Event(end.clone()));
+    let worked = at(&|piece| matches!(piece, Piece::Visit(visit) if visit.instructions == 3));
+    assert!(worked < ended);
+}
+
+#[test]
+fn an_access_that_reaches_far_leads_each_unit() {
+    let mut pieces = vec![Piece::Visit(load(10))];
+    pieces.extend((11..2000).map(|unit| {
+        Piece::Visit(Visit {
+            unit,
+            lead: Lead::Load,
+            ..Visit::default()
+        })
+    }));
+    let pieces = [pieces.clone(), pieces.clone(), pieces].concat();
+    let found = read(&write(&header(Grain::Line, false), &pieces));
+    assert_eq!(canonical(&found), canonical(&pieces));
+}
