@@ -2,12 +2,12 @@
 
 mod child;
 
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use broadleaf_governor::{end_by, was_ignored};
+use broadleaf_study::unfinished::remove_unfinished;
 use signal_hook::consts::{
     SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2,
     SIGWINCH,
@@ -17,8 +17,6 @@ use signal_hook::iterator::{Handle, SignalsInfo};
 
 pub(crate) use child::{LeftToChild, stop_as_child};
 
-/// Files that are being written and mean nothing yet, and folders that are for one command only.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Who is told of a signal instead of being ended by it.
 static ASKED: Mutex<Option<Listener>> = Mutex::new(None);
 /// Where more signals can be asked for.
@@ -96,26 +94,9 @@ fn end(signal: i32) {
     if let Some(at_end) = *AT_END.lock().unwrap_or_else(PoisonError::into_inner) {
         at_end();
     }
-    for path in UNFINISHED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .drain(..)
-    {
-        // It may be gone already, and there is nobody left to tell.
-        let _ = if path.is_dir() {
-            std::fs::remove_dir_all(path)
-        } else {
-            std::fs::remove_file(path)
-        };
-    }
+    remove_unfinished();
     end_by(signal);
     std::process::exit(128 + signal);
-}
-
-/// Holds back signals that would end the process.
-#[cfg(test)]
-pub(crate) fn hold() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Something that is done before a signal ends the process, for as long as this value lives.
@@ -186,28 +167,5 @@ impl Wishes {
 impl Drop for Wishes {
     fn drop(&mut self) {
         ASKED.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
-}
-
-/// A file, or a folder with all that is in it, that is taken away on an interrupt for as long as this value lives.
-#[derive(Debug)]
-pub(crate) struct Unfinished(PathBuf);
-
-impl Unfinished {
-    pub(crate) fn new(path: &Path) -> Self {
-        UNFINISHED
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(path.to_owned());
-        Self(path.to_owned())
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        UNFINISHED
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|path| path != &self.0);
     }
 }

@@ -6,13 +6,8 @@ mod say;
 
 mod args;
 mod commands;
-mod failure;
 mod interrupt;
-mod output;
-mod papers;
 mod progress;
-mod provenance;
-mod source;
 mod terminal;
 
 use std::process::ExitCode;
@@ -20,9 +15,10 @@ use std::process::ExitCode;
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
-use failure::Failure;
+use broadleaf_study::failure::Failure;
 
 fn main() -> ExitCode {
+    say::listen_to_libraries();
     interrupt::handle();
     let parsed = Cli::command()
         .color(color_of_help())
@@ -42,15 +38,25 @@ fn main() -> ExitCode {
             if failure.has_words() {
                 say::say(&failure);
             }
-            failure.exit_code()
+            exit_code(&failure)
         }
+    }
+}
+
+/// The exit status that reports a failure, as the manual page documents it.
+fn exit_code(failure: &Failure) -> ExitCode {
+    match failure {
+        Failure::Wrong(_) => ExitCode::from(2),
+        Failure::Failed(_) => ExitCode::FAILURE,
+        Failure::Status(status, _) => ExitCode::from(*status),
+        Failure::NoReader => ExitCode::SUCCESS,
     }
 }
 
 /// Removes files that killed commands left. A trace's own folder is swept when the trace is opened.
 fn sweep() {
     broadleaf_record::scratch::sweep();
-    output::sweep(std::path::Path::new("."));
+    broadleaf_study::output::sweep(std::path::Path::new("."));
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {

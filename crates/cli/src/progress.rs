@@ -5,23 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use broadleaf_report::number::short;
+pub(crate) use broadleaf_study::watch::Work;
+use broadleaf_study::watch::{Task, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// Work that is done sooner needs no bar: it would only flash.
 const LONG: Duration = Duration::from_millis(500);
-
-/// How much work there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Work {
-    /// So many accesses.
-    Accesses(u64),
-    /// So many bytes to read: of what has no index. Bytes are read ahead of the work, and come to different numbers of accesses.
-    Bytes(u64),
-    /// So many runs of a program.
-    Runs(u64),
-    /// Nobody knows.
-    Unknown,
-}
 
 /// A bar on standard error that knows bytes read or written and accesses done.
 #[derive(Debug)]
@@ -108,6 +97,22 @@ impl Progress {
                 .set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
             self.bar.enable_steady_tick(Duration::from_millis(200));
         }
+    }
+}
+
+impl Task for Progress {
+    fn set(&self, bytes: u64, accesses: u64) {
+        Self::set(self, bytes, accesses);
+    }
+}
+
+/// Shows each task of a study as a bar.
+#[derive(Debug)]
+pub(crate) struct Bars;
+
+impl Watch for Bars {
+    fn begin(&self, doing: &str, work: Work) -> Box<dyn Task> {
+        Box::new(Progress::new(doing, work))
     }
 }
 

@@ -7,7 +7,7 @@ use broadleaf_engine::Costs;
 use clap::{Args, ValueEnum};
 
 use super::{Bound, FilesAt, ResultFile};
-use crate::commands::costs::costs;
+use broadleaf_study::costs::costs;
 use crate::commands::offered;
 
 /// Say which parts of a program's memory are worth superpages, and what each part gains
@@ -91,12 +91,11 @@ pub(crate) enum RankBy {
     Byte,
 }
 
-impl RankBy {
-    /// How it is written.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Gain => "gain",
-            Self::Byte => "byte",
+impl From<RankBy> for broadleaf_study::advise::RankBy {
+    fn from(by: RankBy) -> Self {
+        match by {
+            RankBy::Gain => Self::Gain,
+            RankBy::Byte => Self::Byte,
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use broadleaf_engine::Costs;
+use broadleaf_engine::{Costs, Files};
 use clap::{Args, ValueEnum};
 
-use crate::commands::costs::costs;
-use crate::commands::memory::{Amount, part, rate, swap};
+use broadleaf_study::costs::costs;
+use broadleaf_study::memory::{Amount, MemoryRequest, part, rate, swap};
 
 /// How much memory there is, and how it stands at first.
 #[derive(Debug, Args)]
@@ -111,6 +111,27 @@ pub(crate) struct Memory {
     pub(crate) costs: Option<Costs>,
 }
 
+impl Memory {
+    /// The request that a study takes.
+    pub(crate) fn request(&self) -> MemoryRequest {
+        MemoryRequest {
+            memory: self.memory,
+            after: self.after.clone(),
+            occupied: self.occupied,
+            fragmentation: self.fragmentation,
+            pagetypeinfo: self.pagetypeinfo.clone(),
+            buddyinfo: self.buddyinfo.clone(),
+            movable: self.movable,
+            seed: self.seed,
+            swap: self.swap,
+            code: self.code,
+            files: self.files.into(),
+            rate: self.rate,
+            costs: self.costs,
+        }
+    }
+}
+
 /// Where pages of files are before they are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FilesAt {
@@ -118,4 +139,13 @@ pub(crate) enum FilesAt {
     Disk,
     /// In memory that is not counted, as after an earlier run
     Memory,
+}
+
+impl From<FilesAt> for Files {
+    fn from(at: FilesAt) -> Self {
+        match at {
+            FilesAt::Disk => Self::OnDisk,
+            FilesAt::Memory => Self::InMemory,
+        }
+    }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use broadleaf_report::View;
 use clap::Args;
 
-use crate::failure::Failure;
-use crate::output::{Access, Output, refuse_input};
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{Access, Output, refuse_input};
 
 /// A file for a result.
 #[derive(Debug, Args)]

@@ -3,8 +3,8 @@
 use clap::CommandFactory;
 
 use crate::args::{Cli, Completions};
-use crate::failure::Failure;
-use crate::output::print;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::print;
 
 pub(crate) fn run(options: &Completions) -> Result<(), Failure> {
     let mut script = Vec::new();

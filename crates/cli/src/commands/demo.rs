@@ -10,12 +10,14 @@ use broadleaf_report::View;
 use broadleaf_report::number::grouped;
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
-use super::compare::{Request, compare, machines, policies, table};
-use super::record::{made_by, record, summary};
+use super::compare::table;
+use broadleaf_study::compare::{Request, compare, machines, policies};
+use super::record::{record, summary};
+use broadleaf_study::provenance::made_by;
 use crate::args::Demo;
-use crate::failure::{Failure, reason};
-use crate::interrupt::Unfinished;
-use crate::output::print;
+use broadleaf_study::failure::{Failure, reason};
+use broadleaf_study::unfinished::Unfinished;
+use broadleaf_study::output::print;
 
 /// Lines to sort: their text and `sort`'s table of them come to more than the 6 MiB that the second-level TLB of the machine
 /// `skylake` reaches with 4 KiB pages.

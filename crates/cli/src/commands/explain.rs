@@ -10,10 +10,10 @@ use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
 
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
-use super::names::{known_policies, no_policy, unknown};
+use broadleaf_study::names::{known_policies, no_policy, unknown};
 use crate::args::Explain;
-use crate::failure::Failure;
-use crate::output::print;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::print;
 
 /// A line no longer than this is read with ease.
 const COMFORTABLE: usize = 100;

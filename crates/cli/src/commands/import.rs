@@ -7,13 +7,13 @@ use broadleaf_record::import::lackey;
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{Encoder, Header, Options, WriteError};
 
-use super::record::made_by;
+use broadleaf_study::provenance::made_by;
 use crate::args::{Format, Import};
-use crate::failure::Failure;
-use crate::output::{Access, Output, refuse_input};
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{Access, Output, refuse_input};
 use crate::progress::{Progress, Work};
-use crate::source::measured::{Measured, Meter};
-use crate::source::origin::{Origin, Passes};
+use broadleaf_study::source::measured::{Measured, Meter};
+use broadleaf_study::source::origin::{Origin, Passes};
 
 pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     let path = output_path(options)?;

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::formats::FORMATS;
 use crate::args::{Catalogue, List, TableOrJson};
-use crate::failure::Failure;
-use crate::output::{json, print};
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{json, print};
 
 pub(crate) fn run(options: &List, view: View) -> Result<(), Failure> {
     let text = match (options.what, options.format) {

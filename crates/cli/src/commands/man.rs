@@ -7,10 +7,10 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man as Page;
 
 use super::manual::page;
-use super::names::unknown;
+use broadleaf_study::names::unknown;
 use crate::args::{Cli, Man};
-use crate::failure::Failure;
-use crate::output::{Access, Output, shown};
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{Access, Output, shown};
 
 pub(crate) fn run(options: &Man) -> Result<(), Failure> {
     // Each command has its page, and `help` none.

@@ -7,7 +7,7 @@ use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use super::formats::{ADVICE_FORMATS, FORMATS};
-use crate::papers::PAPERS;
+use broadleaf_study::papers::PAPERS;
 
 /// Takes any text, because there are more names than can be listed (`pop-77`, a machine's file), and offers those that can.
 /// What is wrong with a name, the command says itself.

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use super::names;
+use broadleaf_study::names;
 use crate::args::Paper as Arguments;
-use crate::failure::{Failure, reason};
-use crate::output::{Access, Output, print, shown};
-use crate::papers::{Claim, PAPERS, Paper, Scale, Setting, csv};
+use broadleaf_study::failure::{Failure, reason};
+use broadleaf_study::output::{Access, Output, print, shown};
+use broadleaf_study::papers::{Claim, PAPERS, Paper, Scale, Setting, csv};
 
 pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     let paper = find(&options.name)?;
@@ -21,6 +21,8 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
         cycles_per_access: (options.cycles_per_access).unwrap_or(paper.cycles_per_access),
         without: mechanism(paper, options.without.as_deref())?,
         folder: options.output.clone(),
+        watch: &Bars,
+        record: |options, path| record(options, path, false, true),
     };
     let experiments = || {
         let all = paper.experiments.iter();
@@ -126,7 +128,7 @@ fn mechanism(paper: &Paper, without: Option<&str>) -> Result<Option<String>, Fai
 
 fn head(paper: &Paper, setting: &Setting) -> String {
     let mut out = format!("{}\n\n", paper.title);
-    for line in crate::papers::wrapped(paper.remarks, 100) {
+    for line in broadleaf_study::papers::wrapped(paper.remarks, 100) {
         let _ = writeln!(out, "{line}");
     }
     let how = match setting.scale {

@@ -12,13 +12,13 @@ use broadleaf_trace::{
     WriteError,
 };
 
-use super::compare::available_threads;
+use broadleaf_study::compare::available_threads;
 use crate::args::Recode;
-use crate::failure::Failure;
-use crate::output::{Access, Output, refuse_input};
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{Access, Output, refuse_input};
 use crate::progress::Progress;
-use crate::source::origin::Passes;
-use crate::source::{ReadError, Reading, Trace, Whole};
+use broadleaf_study::source::origin::Passes;
+use broadleaf_study::source::{ReadError, Reading, Trace, Whole};
 
 /// How many parts each thread has: one that it works on, and one that waits.
 const EACH: usize = 2;

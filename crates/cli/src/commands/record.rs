@@ -13,9 +13,10 @@ use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{DEFAULT_LEVEL, TraceIndex, WriteError};
 
 use crate::args::{Engine, Record};
-use crate::failure::{Failure, reason};
+use broadleaf_study::failure::{Failure, reason};
 use crate::interrupt::LeftToChild;
-use crate::output::{Access, Direct, Kept, Refused, Replace, refuse_input, shown};
+use broadleaf_study::provenance::made_by;
+use broadleaf_study::output::{Access, Direct, Kept, Refused, Replace, refuse_input, shown};
 use crate::progress::Progress;
 
 pub(crate) fn run(options: &Record) -> Result<(), Failure> {
@@ -152,15 +153,6 @@ fn left(kept: &Kept) -> String {
             grouped(saved)
         ),
     }
-}
-
-/// What made a trace, as its header names it.
-pub(crate) fn made_by(part: &str) -> String {
-    format!(
-        "broadleaf {} ({}), {part}",
-        env!("CARGO_PKG_VERSION"),
-        env!("BROADLEAF_COMMIT")
-    )
 }
 
 /// What was recorded, and how the program ended.

@@ -12,14 +12,14 @@ use broadleaf_trace::reduced::{Kept, ReducedHeader, ReducedWriter};
 use broadleaf_translation::Tlb;
 use broadleaf_units::PageNumber;
 
-use super::compare::{available_threads, failure, machines, not_canonical, refuse_empty};
+use broadleaf_study::compare::{available_threads, failure, machines, not_canonical, refuse_empty};
 use crate::args::Reduce;
-use crate::failure::Failure;
-use crate::output::{Access, Output, refuse_input, shown};
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{Access, Output, refuse_input, shown};
 use crate::progress::Progress;
-use crate::source::origin::Passes;
-use crate::source::reduced::{family, hash, path_beside};
-use crate::source::{ReadError, Reading, Trace, Whole, locate};
+use broadleaf_study::source::origin::Passes;
+use broadleaf_study::source::reduced::{family, hash, path_beside};
+use broadleaf_study::source::{ReadError, Reading, Trace, Whole, locate};
 
 pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let path = output_path(options)?;

@@ -12,11 +12,11 @@ use broadleaf_metrics::{REPLAY_SCHEMA, Replayed, ReplayedPolicy};
 use broadleaf_policy::Policy;
 use broadleaf_report::{View, replay_table};
 
-use super::names;
+use broadleaf_study::names;
 use crate::args::{Replay, TableOrJson};
-use crate::failure::Failure;
-use crate::output::{json, shown};
-use crate::provenance::provenance;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{json, shown};
+use broadleaf_study::provenance::provenance;
 
 pub(crate) fn run(options: &Replay, view: View) -> Result<(), Failure> {
     options.result.refuse([&*options.journal])?;

@@ -10,7 +10,7 @@ use super::limits::ManyFiles;
 use super::outcome::{Ended, Where, tell};
 use super::{govern, obstacles, say, ward};
 use crate::args::Attach;
-use crate::failure::Failure;
+use broadleaf_study::failure::Failure;
 use crate::interrupt::Asked;
 
 pub(crate) fn run(options: &Attach) -> Result<(), Failure> {

@@ -15,11 +15,11 @@ use super::limits::ManyFiles;
 use super::outcome::{Where, print};
 use super::{govern, ward};
 use crate::args::{Run, TableOrJson};
-use crate::failure::Failure;
+use broadleaf_study::failure::Failure;
 use crate::interrupt::LeftToChild;
-use crate::output::{Output, json};
+use broadleaf_study::output::{Output, json};
 use crate::progress::Progress;
-use crate::provenance::provenance;
+use broadleaf_study::provenance::provenance;
 
 /// Runs the program so many times each way.
 pub(super) fn run(options: &Run, rounds: NonZero<u32>, place: Where) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use broadleaf_governor::{
     wait_for,
 };
 
-use crate::failure::{Failure, reason};
+use broadleaf_study::failure::{Failure, reason};
 use crate::interrupt::stop_as_child;
 
 /// What the kernel answers to a file that it does not know how to run (`errno.h`).

@@ -10,8 +10,8 @@ use broadleaf_policy::Policy;
 
 use super::{budgets, say};
 use crate::args::Govern;
-use crate::failure::{Failure, reason};
-use crate::output::{Access, Direct, Replace, refuse_input, shown};
+use broadleaf_study::failure::{Failure, reason};
+use broadleaf_study::output::{Access, Direct, Replace, refuse_input, shown};
 
 /// A journal under way, or none.
 pub(super) struct Notes(Option<Journal<Direct>>);

@@ -15,9 +15,9 @@ use broadleaf_governor::{
 };
 use broadleaf_policy::Policy;
 
-use super::names;
+use broadleaf_study::names;
 use crate::args::Govern;
-use crate::failure::Failure;
+use broadleaf_study::failure::Failure;
 use crate::say::say;
 
 pub(crate) use attach::run as attach;

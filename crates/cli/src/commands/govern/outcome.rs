@@ -16,9 +16,9 @@ use broadleaf_report::{governed_summary, printable};
 
 use crate::args::{Govern, TableOrJson};
 use crate::commands::report::gather::process_report;
-use crate::failure::Failure;
-use crate::output::{Access, Output, json};
-use crate::provenance::provenance;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{Access, Output, json};
+use broadleaf_study::provenance::provenance;
 
 /// What it means that the kernel refused a process.
 const UNREACHABLE: &str = "unreachable: the kernel does not let this user change these blocks. Either Broadleaf runs in a user namespace (as in a rootless \

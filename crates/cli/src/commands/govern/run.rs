@@ -13,7 +13,7 @@ use super::limits::{ManyFiles, no_core};
 use super::outcome::{Ended, Where, tell};
 use super::{baseline, govern, obstacles, say, ward};
 use crate::args::Run;
-use crate::failure::Failure;
+use broadleaf_study::failure::Failure;
 use crate::interrupt::{LeftToChild, stop_as_child};
 
 pub(crate) fn run(options: &Run) -> Result<(), Failure> {

@@ -7,11 +7,11 @@ use broadleaf_governor::{Kernel, Linux, No, Pages, ProcessId, Vitals};
 use broadleaf_metrics::{LiveReport, REPORT_SCHEMA, UnseenProcess};
 use broadleaf_report::{PageMap, View, all_processes, printable, process_table, put_in_order};
 
-use super::names;
+use broadleaf_study::names;
 use crate::args::{Report, TableOrJson};
-use crate::failure::Failure;
-use crate::output::{json, print};
-use crate::provenance::provenance;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{json, print};
+use broadleaf_study::provenance::provenance;
 use crate::terminal::shades;
 
 /// What is asked unless policies are named.

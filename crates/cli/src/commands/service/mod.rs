@@ -14,7 +14,7 @@ use broadleaf_report::View;
 
 use super::govern::obstacles;
 use crate::args::Service;
-use crate::failure::Failure;
+use broadleaf_study::failure::Failure;
 use crate::interrupt::Wishes;
 use metrics::Metrics;
 use turn::Turn;

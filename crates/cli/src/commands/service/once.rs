@@ -11,8 +11,8 @@ use broadleaf_report::{Align, Grid, View};
 
 use super::finding::{Fate, Finder, Found};
 use super::wards::{apart, governor};
-use crate::failure::Failure;
-use crate::output::print;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::print;
 
 pub(super) fn run(rules: &Service, view: View) -> Result<(), Failure> {
     let found = Finder::new().find(rules, Instant::now());

@@ -8,10 +8,10 @@ use std::path::Path;
 use broadleaf_governor::service::{Fault, Service, Wrong};
 use broadleaf_policy::ParseError;
 
-use crate::commands::in_file::{self, InFile};
-use crate::commands::names;
-use crate::failure::Failure;
-use crate::output::shown;
+use broadleaf_study::in_file::{self, InFile};
+use broadleaf_study::names;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::shown;
 
 /// The most bytes of a file of rules.
 const MOST: u64 = 1 << 20;

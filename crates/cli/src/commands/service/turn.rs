@@ -11,7 +11,7 @@ use super::metrics::Metrics;
 use super::summary;
 use super::together::Together;
 use super::wards::Wards;
-use crate::failure::Failure;
+use broadleaf_study::failure::Failure;
 use crate::interrupt::{Wish, Wishes};
 
 /// How often the figures for Prometheus are written anew at most.

@@ -12,7 +12,7 @@ use broadleaf_policy::parse;
 
 use super::account::{Counts, Totals};
 use super::finding::{Fate, Found};
-use crate::failure::Failure;
+use broadleaf_study::failure::Failure;
 
 /// The longest wait between two looks at a process in which nothing changes. Changes are noticed
 /// when processes are looked for.

@@ -13,7 +13,7 @@ use ratatui::{DefaultTerminal, restore, try_init};
 
 use super::report::deciding;
 use crate::args::Top;
-use crate::failure::Failure;
+use broadleaf_study::failure::Failure;
 use crate::interrupt::AtEnd;
 use crate::terminal::shades;
 use draw::{Look, draw};

@@ -11,7 +11,7 @@ use broadleaf_governor::MachineSeen;
 
 use super::account::Counts;
 use super::wards::Wards;
-use crate::failure::Failure;
+use broadleaf_study::failure::Failure;
 use server::Server;
 use text::{Kind, Text};
 

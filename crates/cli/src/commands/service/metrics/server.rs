@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use super::places::Places;
-use crate::failure::Failure;
+use broadleaf_study::failure::Failure;
 
 /// The most bytes of a request: its line and its headers.
 pub(super) const REQUEST_BYTES: usize = 8 << 10;

@@ -1,0 +1,66 @@
+//! `advise`: which parts of a program's memory are worth superpages, and what each gains.
+
+use std::io::Write;
+use std::num::NonZero;
+use std::path::Path;
+
+use broadleaf_report::{NOTHING_PAYS, View, cbmm, madvise, range_table};
+use broadleaf_study::advise::{AdviceRequest, advise, choosing_policy, mosalloc};
+use broadleaf_study::compare::machine;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::json;
+
+use crate::args::{Advise, AdviseFormat};
+use crate::progress::Bars;
+
+/// How many ranges the table has unless one says otherwise.
+const ROWS: usize = 20;
+
+pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
+    let read = [&*options.trace, Path::new(&options.machine)];
+    options.result.refuse(read)?;
+    let machine = machine(&options.machine)?;
+    let policy = choosing_policy(&options.policy)?;
+    let mut out = options.result.create()?;
+    let view = options.result.view(view);
+    let (mut advice, places) = advise(AdviceRequest {
+        trace: &options.trace,
+        policy,
+        machine,
+        files: options.files.into(),
+        costs: options.costs,
+        by: options.by.into(),
+        threads: options.threads,
+        keep_going: options.keep_going,
+        max_accesses: options.bound.max_accesses,
+        watch: &Bars,
+    })?;
+    let most = options.top.map_or_else(
+        || match options.format {
+            AdviseFormat::Table => ROWS,
+            _ => usize::MAX,
+        },
+        NonZero::get,
+    );
+    // A format that cannot express all ranges counts those that it can.
+    let (text, notes) = match options.format {
+        AdviseFormat::Table => (range_table(&advice, most, view), Vec::new()),
+        AdviseFormat::Json => {
+            advice.keep_best(most);
+            (json(&advice)?, Vec::new())
+        }
+        AdviseFormat::Madvise => (madvise(&advice, most), Vec::new()),
+        AdviseFormat::Cbmm => cbmm(&advice, most),
+        AdviseFormat::Mosalloc => mosalloc::layout(&advice, &places, most),
+    };
+    if advice.ranges.is_empty() && options.format != AdviseFormat::Table {
+        say!("{NOTHING_PAYS}");
+    }
+    for note in notes {
+        say!("{note}");
+    }
+    out.write_all(text.as_bytes())
+        .map_err(|error| Failure::writing(out.name(), &error))?;
+    out.finish()
+}
+

@@ -1,0 +1,180 @@
+//! The parts of a program's memory that are worth superpages, and what each part gains.
+
+pub mod mosalloc;
+pub mod places;
+mod pool;
+mod ranges;
+
+use std::num::NonZero;
+use std::path::Path;
+
+use broadleaf_engine::{Costs, Files, Limits, Plan};
+use broadleaf_metrics::{ADVICE_SCHEMA, MemoryAsked, RangeAdvice};
+use broadleaf_policy::{Foresight, Policy};
+use broadleaf_report::BASELINE;
+use broadleaf_translation::Machine;
+
+use crate::compare::{available_threads, refuse_empty, replay, within_machine};
+use crate::failure::Failure;
+use crate::provenance::provenance;
+use crate::shortage::{left_out, refuse_lacking};
+use crate::source::origin::Passes;
+use crate::source::{Reading, Trace, Whole};
+use crate::watch::Watch;
+use crate::{costs, names};
+use places::Places;
+
+/// A request for advice on a trace.
+pub struct AdviceRequest<'a> {
+    /// The trace: a file, or `-` for standard input.
+    pub trace: &'a Path,
+    /// The policy that chooses, from [`choosing_policy`].
+    pub policy: Box<dyn Policy>,
+    /// The machine to advise for.
+    pub machine: Machine,
+    /// Where pages of files are before they are used.
+    pub files: Files,
+    /// Event costs in cycles; `None` for the defaults.
+    pub costs: Option<Costs>,
+    /// The order of the ranges.
+    pub by: RankBy,
+    /// The number of threads; `None` for as many as the process may use.
+    pub threads: Option<NonZero<usize>>,
+    /// Reads a damaged trace up to the damage.
+    pub keep_going: bool,
+    /// The maximum number of accesses to read; `None` derives a limit from the trace's size.
+    pub max_accesses: Option<u64>,
+    /// Receives the progress.
+    pub watch: &'a dyn Watch,
+}
+
+/// The order of ranges, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RankBy {
+    /// By the cycles that a range gains.
+    Gain,
+    /// By the cycles that each byte of a range's superpages gains.
+    Byte,
+}
+
+impl RankBy {
+    /// The name of the order in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gain => "gain",
+            Self::Byte => "byte",
+        }
+    }
+}
+
+/// Returns the policy of that name, if it chooses with the whole trace in view.
+///
+/// # Errors
+/// If there is no such policy, or it chooses without the whole trace.
+pub fn choosing_policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
+    let policy = names::policy(name)?;
+    if matches!(policy.needs().foresight, Foresight::Cheapest(_)) {
+        return Ok(policy);
+    }
+    Err(Failure::Wrong(format!(
+        "{} does not choose with the whole trace in view, and so has no advice to give: --policy takes offline, with parameters (`broadleaf explain offline`)",
+        policy.name()
+    )))
+}
+
+/// What a program's superpages gain, and where its mappings stand.
+///
+/// # Errors
+/// If the trace cannot be read, or the machine lacks what the policy makes.
+pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, Places), Failure> {
+    let AdviceRequest {
+        policy, machine, ..
+    } = request;
+    let name = policy.name();
+    let machine_name = machine.name.clone();
+    let exact = is_exact(&machine);
+    let limits = limits(request.files, request.costs);
+    let memory = asked(&limits);
+    let configuration = format!("{name}\n{machine:?}\n{limits:?}");
+    let machines = vec![machine];
+    let baseline = broadleaf_policy::parse(BASELINE).map_err(Failure::failed)?;
+    let policies = vec![baseline, policy];
+    refuse_lacking(&policies[1..], &machines)?;
+    let left_out = left_out(&policies[1..], &machines);
+    let threads = request.threads.map_or_else(available_threads, NonZero::get);
+    let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
+    let plan = within_machine(plan.on_threads(threads).telling_ranges());
+    let reading = Reading {
+        passes: Passes::Several,
+        keep_going: request.keep_going,
+        fetches: false,
+        max_accesses: request.max_accesses,
+    };
+    let mut trace = Trace::open(request.trace, reading, Whole::Advice)?;
+    let outcome = replay(&mut [], &mut trace, &plan, request.watch)?;
+    trace.finish()?;
+    refuse_empty(outcome.trace.accesses, &trace, "advise on")?;
+    let places = places::find(&mut trace, request.watch)?;
+    let mut summary = outcome.trace;
+    summary.path = trace.name().to_owned();
+    summary.hash = trace.hash().unwrap_or_default();
+    let mut notes = outcome.notes;
+    if let Some(note) = trace.note() {
+        log::warn!("{}: {note}", trace.name());
+        notes.push(note);
+    }
+    notes.extend(left_out);
+    let chosen = outcome.choices.iter().find(|choice| choice.policy == name);
+    let ranges = chosen.map_or_else(Vec::new, |choice| {
+        ranges::ranked(choice, &places, request.by)
+    });
+    let advice = RangeAdvice {
+        schema: ADVICE_SCHEMA.to_owned(),
+        trace: summary,
+        policy: name,
+        machine: machine_name,
+        exact,
+        memory,
+        spaces: places.processes.len().max(1) as u64,
+        ranked_by: request.by.name().to_owned(),
+        ranges_left_out: 0,
+        ranges,
+        results: outcome.results,
+        damage: trace.damage(),
+        notes,
+        provenance: provenance(&configuration),
+    };
+    Ok((advice, places))
+}
+
+/// Whether a TLB is what choices are made for: one structure, any entry of which holds any page.
+fn is_exact(machine: &Machine) -> bool {
+    match machine.design.structures() {
+        [one] => one.sets() == 1,
+        _ => false,
+    }
+}
+
+/// Memory that does not run short.
+fn limits(files: Files, costs: Option<Costs>) -> Limits {
+    Limits {
+        files,
+        costs: costs.unwrap_or_default(),
+        ..Limits::none()
+    }
+}
+
+/// The same for whoever reads the advice.
+fn asked(limits: &Limits) -> MemoryAsked {
+    MemoryAsked {
+        start: "empty".to_owned(),
+        files: match limits.files {
+            Files::OnDisk => "disk",
+            Files::InMemory => "memory",
+        }
+        .to_owned(),
+        costs: costs::by_name(&limits.costs),
+        costs_changed: costs::changed(&limits.costs),
+        ..MemoryAsked::default()
+    }
+}

@@ -1,0 +1,253 @@
+//! Who runs in a trace's address spaces, which files it names, and where its mappings would stand in pools: from its events.
+
+use std::collections::BTreeMap;
+
+use broadleaf_engine::Source;
+use broadleaf_trace::{Backing, Event, Item};
+use broadleaf_units::{FileId, SpaceId};
+
+use super::pool::Pool;
+use crate::failure::Failure;
+use crate::source::Trace;
+use crate::watch::Watch;
+
+/// What the events of a trace tell.
+#[derive(Debug, Default)]
+pub struct Places {
+    pub(crate) processes: BTreeMap<SpaceId, Process>,
+    /// Paths of files.
+    pub(crate) files: BTreeMap<FileId, String>,
+    pub(crate) pools: BTreeMap<SpaceId, Pools>,
+    running: SpaceId,
+    /// What processes that were forked and have not run yet begin with, by their numbers.
+    forked: BTreeMap<u32, Pools>,
+}
+
+/// Who runs in an address space.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) command: Vec<String>,
+}
+
+/// The memory of one address space, by where an allocator would have it that keeps pools.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pools {
+    /// Where the heap begins, and its furthest end.
+    pub(crate) heap: Option<(u64, u64)>,
+    /// Anonymous mappings.
+    pub(super) anonymous: Pool,
+    /// Mappings of files.
+    pub(super) files: Pool,
+    /// The ends of private, writable file mappings, with the files.
+    pub(crate) data_ends: BTreeMap<u64, FileId>,
+    /// Anonymous mappings that go on where one of these ends: by the first byte, the byte behind
+    /// the last, and the file. A loader maps `.bss` so.
+    pub(crate) static_data: BTreeMap<u64, (u64, FileId)>,
+}
+
+/// Reads a trace once more for its events.
+pub(crate) fn find(trace: &mut Trace, watch: &dyn Watch) -> Result<Places, Failure> {
+    trace.rewind()?;
+    let mut places = Places::default();
+    let bar = watch.begin("reading what mappings there were", trace.work());
+    let meter = trace.meter();
+    let mut accesses = 0;
+    while let Some(item) = trace.next()? {
+        match item {
+            Item::Visits(visits) => {
+                accesses += visits.iter().map(|visit| visit.accesses()).sum::<u64>();
+                bar.set(meter.bytes(), accesses);
+            }
+            Item::Event(event) => places.add(event),
+        }
+    }
+    drop(bar);
+    trace.finish()?;
+    Ok(places)
+}
+
+impl Places {
+    fn add(&mut self, event: &Event) {
+        match event {
+            Event::SpaceSwitch(space) => self.running = *space,
+            Event::SpaceStart { pid, command, .. } => {
+                let process = Process {
+                    pid: *pid,
+                    command: command.clone(),
+                };
+                self.processes.insert(self.running, process);
+                if let Some(pools) = self.forked.remove(pid) {
+                    self.pools.insert(self.running, pools);
+                }
+            }
+            Event::Fork { child } => {
+                let pools = self.pools().clone();
+                self.forked.insert(*child, pools);
+            }
+            Event::File { id, path, .. } => {
+                self.files.insert(*id, path.clone());
+            }
+            event => self.pools().add(event),
+        }
+    }
+
+    fn pools(&mut self) -> &mut Pools {
+        self.pools.entry(self.running).or_default()
+    }
+}
+
+impl Pools {
+    fn add(&mut self, event: &Event) {
+        match event {
+            Event::Map(mapping) => {
+                let (start, len) = (mapping.range.start.0, mapping.range.len);
+                self.unmap(start, len);
+                let end = start.saturating_add(len);
+                match mapping.backing {
+                    Backing::Anonymous => {
+                        self.anonymous.map(start, len);
+                        if let Some(file) = self.data_ends.get(&start) {
+                            self.static_data.insert(start, (end, *file));
+                        }
+                    }
+                    Backing::File { file, .. } => {
+                        self.files.map(start, len);
+                        if mapping.protection.write && !mapping.shared {
+                            self.data_ends.insert(end, file);
+                        }
+                    }
+                    Backing::Heap | Backing::Stack | Backing::SharedMemory | Backing::Kernel => {}
+                }
+            }
+            Event::Unmap(range) => self.unmap(range.start.0, range.len),
+            Event::Remap { from, to } => {
+                for pool in [&mut self.anonymous, &mut self.files] {
+                    pool.remap((from.start.0, from.len), (to.start.0, to.len));
+                }
+            }
+            Event::Brk(range) => {
+                let (start, end) = (range.start.0, range.start.0.saturating_add(range.len));
+                let heap = self.heap.get_or_insert((start, end));
+                heap.1 = heap.1.max(end);
+            }
+            _ => {}
+        }
+    }
+
+    fn unmap(&mut self, start: u64, len: u64) {
+        self.anonymous.unmap(start, len);
+        self.files.unmap(start, len);
+        let gone = start..start.saturating_add(len);
+        self.static_data.retain(|start, _| !gone.contains(start));
+        // A mapping of a file ends behind its last byte.
+        (self.data_ends).retain(|end, _| !gone.contains(&end.wrapping_sub(1)));
+    }
+
+    /// The file whose static data a byte belongs to, if it belongs to any.
+    pub(crate) fn static_data(&self, byte: u64) -> Option<FileId> {
+        let (_, (end, file)) = self.static_data.range(..=byte).next_back()?;
+        (byte < *end).then_some(*file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_trace::{Mapping, Protection, Range};
+    use broadleaf_units::VirtAddr;
+
+    fn range(start: u64, len: u64) -> Range {
+        Range {
+            start: VirtAddr(start),
+            len,
+        }
+    }
+
+    fn map(start: u64, len: u64, backing: Backing) -> Event {
+        Event::Map(Mapping {
+            range: range(start, len),
+            protection: Protection {
+                read: true,
+                write: true,
+                execute: false,
+            },
+            shared: false,
+            backing,
+        })
+    }
+
+    fn started(pid: u32, command: &str) -> Event {
+        Event::SpaceStart {
+            pid,
+            parent: 1,
+            command: vec![command.to_owned()],
+        }
+    }
+
+    #[test]
+    fn anonymous_memory_behind_a_file_s_data_is_its_static_data() {
+        let file = Backing::File {
+            file: FileId(3),
+            offset: 0x2000,
+        };
+        let mut pools = Pools::default();
+        for event in [
+            map(0x10_0000, 0x2000, file),
+            map(0x10_2000, 0x50_0000, Backing::Anonymous),
+            map(0x90_0000, 0x1000, Backing::Anonymous),
+        ] {
+            pools.add(&event);
+        }
+        for (byte, found) in [
+            (0x10_1fff, None),
+            (0x10_2000, Some(FileId(3))),
+            (0x60_1fff, Some(FileId(3))),
+            (0x60_2000, None),
+            (0x90_0000, None),
+        ] {
+            assert_eq!(pools.static_data(byte), found, "{byte:#x}");
+        }
+        // Memory that is mapped over an unmapped file is no static data.
+        pools.add(&Event::Unmap(range(0x10_0000, 0x60_0000)));
+        pools.add(&map(0x10_2000, 0x1000, Backing::Anonymous));
+        assert_eq!(pools.static_data(0x10_2000), None);
+    }
+
+    #[test]
+    fn a_forked_process_begins_with_the_pools_of_its_parent() {
+        let mut places = Places::default();
+        let file = Backing::File {
+            file: FileId(0),
+            offset: 0,
+        };
+        for event in [
+            started(7, "sh"),
+            map(0x10_0000, 0x3000, Backing::Anonymous),
+            map(0x20_0000, 0x1000, file),
+            Event::Brk(range(0x50_0000, 0)),
+            Event::Brk(range(0x50_0000, 0x8000)),
+            Event::Brk(range(0x50_0000, 0x2000)),
+            Event::Fork { child: 8 },
+            Event::SpaceSwitch(SpaceId(1)),
+            started(8, "sh"),
+            map(0x30_0000, 0x1000, Backing::Anonymous),
+            Event::SpaceSwitch(SpaceId(2)),
+            started(8, "cc1"),
+            map(0x30_0000, 0x1000, Backing::Anonymous),
+        ] {
+            places.add(&event);
+        }
+        let pools = |space| &places.pools[&SpaceId(space)];
+        assert_eq!(pools(0).heap, Some((0x50_0000, 0x50_8000)));
+        assert_eq!(pools(0).files.furthest(), 0x1000);
+        let stands = |space| {
+            let parts = pools(space).anonymous.parts(0x30_0000, 0x30_1000)?;
+            parts.first().map(|part| part.start)
+        };
+        assert_eq!(stands(0), None);
+        assert_eq!(stands(1), Some(0x3000));
+        assert_eq!(stands(2), Some(0));
+        assert_eq!(places.processes[&SpaceId(2)].command, ["cc1"]);
+    }
+}

@@ -1,0 +1,119 @@
+//! What things cost in memory that is modelled down to the frame: from what was asked, and back.
+
+use std::collections::BTreeMap;
+
+use broadleaf_engine::Costs;
+
+/// The most that one thing may cost, in cycles: a third of a second, and far from where sums would overflow.
+const MOST: u64 = 1_000_000_000;
+
+/// Where a cost stands.
+type Field = fn(&mut Costs) -> &mut u64;
+
+/// What has a cost, by the name that it is given by.
+const NAMES: [(&str, Field); 11] = [
+    ("fault", |costs| &mut costs.fault),
+    ("zero-kib", |costs| &mut costs.zero_kib),
+    ("copy-kib", |costs| &mut costs.copy_kib),
+    ("disk", |costs| &mut costs.disk),
+    ("promotion", |costs| &mut costs.promotion),
+    ("promotion-page", |costs| &mut costs.promotion_page),
+    ("demotion", |costs| &mut costs.demotion),
+    ("migration", |costs| &mut costs.migration),
+    ("digest-kib", |costs| &mut costs.digest_kib),
+    ("prefetch", |costs| &mut costs.prefetch),
+    ("capacity", |costs| &mut costs.capacity),
+];
+
+/// Reads costs as they are given: `disk=30000,fault=900`. What is not named costs what it costs unless one says otherwise.
+pub fn costs(text: &str) -> Result<Costs, String> {
+    let mut costs = Costs::default();
+    let mut given: Vec<&str> = Vec::new();
+    for part in text.split(',') {
+        let (name, cycles) = part.split_once('=').ok_or_else(|| {
+            format!("{part:?} is no cost: write NAME=CYCLES, as in disk=30000; {NAMED}")
+        })?;
+        let (name, cycles) = (name.trim(), cycles.trim());
+        let Some((name, field)) = NAMES.iter().find(|(known, _)| *known == name) else {
+            return Err(format!("nothing called {name:?} has a cost; {NAMED}"));
+        };
+        if given.contains(name) {
+            return Err(format!("{name} is given twice; {NAMED}"));
+        }
+        given.push(name);
+        let number = cycles.parse().ok().filter(|cycles| *cycles <= MOST);
+        *field(&mut costs) = number.ok_or_else(|| {
+            format!("{name}={cycles}: a cost is a whole number of cycles, at most {MOST}; {NAMED}")
+        })?;
+    }
+    Ok(costs)
+}
+
+/// What an error says of the names.
+const NAMED: &str = "what has one is fault, zero-kib, copy-kib, disk, promotion, promotion-page, demotion, migration, digest-kib, prefetch and capacity";
+
+/// Costs by name.
+pub fn by_name(costs: &Costs) -> BTreeMap<String, u64> {
+    let mut costs = *costs;
+    let named = NAMES.map(|(name, field)| (name.to_owned(), *field(&mut costs)));
+    named.into_iter().collect()
+}
+
+/// The names of those that are not what they are unless one says otherwise.
+pub fn changed(costs: &Costs) -> Vec<String> {
+    let (asked, usual) = (by_name(costs), by_name(&Costs::default()));
+    let names = NAMES.map(|(name, _)| name.to_owned()).into_iter();
+    names
+        .filter(|name| asked.get(name) != usual.get(name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::*;
+
+    #[test]
+    fn what_is_written_is_what_is_meant() {
+        let all = "fault=1,zero-kib=2,copy-kib=3,disk=4,promotion=5,promotion-page=10,demotion=6,migration=7,digest-kib=11,prefetch=8,capacity=9";
+        let wanted = Costs {
+            fault: 1,
+            zero_kib: 2,
+            copy_kib: 3,
+            disk: 4,
+            promotion: 5,
+            promotion_page: 10,
+            demotion: 6,
+            migration: 7,
+            digest_kib: 11,
+            prefetch: 8,
+            capacity: 9,
+        };
+        assert_eq!(costs(all), Ok(wanted));
+        let some = costs(" disk = 9 , fault = 1500").unwrap();
+        let usual = Costs::default();
+        assert_eq!(some, Costs { disk: 9, ..usual });
+        assert_eq!(changed(&some), ["disk"]);
+        assert_eq!(changed(&usual), [""; 0]);
+        assert_eq!(by_name(&wanted)["copy-kib"], 3);
+    }
+
+    #[test]
+    fn errors_name_all_that_has_a_cost() {
+        for text in [
+            "",
+            "disk",
+            "=",
+            "disk=",
+            "disk=-1",
+            "disk=1.5",
+            "disk=1000000001",
+            "dsk=1",
+            "disk=1,",
+            "disk=1,disk=2",
+        ] {
+            let error = costs(text).unwrap_err();
+            let names = NAMES.iter().all(|(name, _)| error.contains(name));
+            assert!(names, "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! How a command ends when it does not end well.
+
+use std::io;
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The arguments or a file were wrong: exit status 2.
+    #[error("{0}")]
+    Wrong(String),
+    /// The work itself failed: exit status 1.
+    #[error("{0}")]
+    Failed(String),
+    /// A program that was run ended with this status, or could not be run; empty where there is nothing to say.
+    #[error("{1}")]
+    Status(u8, String),
+    /// Nobody reads what is written: nothing to say, exit status 0.
+    #[error("the reader of the output went away")]
+    NoReader,
+}
+
+impl Failure {
+    /// A failure of arguments or files.
+    pub fn wrong(message: impl ToString) -> Self {
+        Self::Wrong(message.to_string())
+    }
+
+    /// A failure of the work.
+    pub fn failed(message: impl ToString) -> Self {
+        Self::Failed(message.to_string())
+    }
+
+    /// Whether there is something to say of it.
+    pub fn has_words(&self) -> bool {
+        match self {
+            Self::NoReader => false,
+            Self::Status(_, words) => !words.is_empty(),
+            Self::Wrong(_) | Self::Failed(_) => true,
+        }
+    }
+
+    /// A file that was named and cannot be read.
+    pub fn reading(name: &str, error: &io::Error) -> Self {
+        Self::Wrong(format!("{name}: cannot read it: {}", reason(error)))
+    }
+
+    /// A failure to write to `name`.
+    pub fn writing(name: &str, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NoReader,
+            _ => Self::Failed(format!("{name}: cannot write: {}", reason(error))),
+        }
+    }
+}
+
+/// What went wrong, without the number that the operating system has for it.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}

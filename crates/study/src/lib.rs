@@ -1,0 +1,24 @@
+//! Studies: from a trace and a request to results.
+//!
+//! [`compare()`] replays a trace under policies, on machines and in memories. [`advise()`] finds the
+//! parts of memory that are worth superpages. [`papers`] repeats the experiments of papers.
+//! A study opens files and reads the state of this machine. It knows no terminal: [`watch::Watch`]
+//! receives the progress, and the `log` crate receives notes.
+#![forbid(unsafe_code)]
+
+pub mod advise;
+pub mod compare;
+pub mod costs;
+pub mod failure;
+pub mod in_file;
+pub mod memory;
+pub mod names;
+pub mod output;
+pub mod papers;
+pub mod policies_file;
+pub mod provenance;
+mod room;
+pub mod shortage;
+pub mod source;
+pub mod unfinished;
+pub mod watch;

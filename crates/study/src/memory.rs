@@ -1,0 +1,257 @@
+//! How much memory a comparison has: from what was asked to limits.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use broadleaf_engine::{Buddyinfo, Costs, Files, Limits, Pagetypeinfo, Plan, Start};
+use broadleaf_metrics::MemoryAsked;
+
+use crate::{costs, in_file, names};
+use crate::failure::Failure;
+use crate::output::shown;
+use crate::source::origin::Passes;
+use crate::source::{Reading, Trace};
+
+/// Bytes of memory that can be modelled at most: far more than any machine has.
+const MOST: u64 = 1_000_000_000_000_000;
+
+/// A request for memory that is modelled down to the frame: its amount, and its state at first.
+#[derive(Clone, Debug)]
+pub struct MemoryRequest {
+    /// The amount of memory; `None` if memory is not modelled down to the frame.
+    pub memory: Option<Amount>,
+    /// Traces of programs that ran before in the same memory.
+    pub after: Vec<PathBuf>,
+    /// The share of memory that is occupied at first, from 0 to 1.
+    pub occupied: f64,
+    /// The share of free memory in free blocks of 2 MiB, from 0 to 1.
+    pub fragmentation: Option<f64>,
+    /// A recorded `/proc/pagetypeinfo`, from which memory begins.
+    pub pagetypeinfo: Option<PathBuf>,
+    /// A recorded `/proc/buddyinfo`, from which memory begins.
+    pub buddyinfo: Option<PathBuf>,
+    /// The share of occupied memory that the kernel can move, from 0 to 1.
+    pub movable: f64,
+    /// The seed of the places of occupied memory.
+    pub seed: u64,
+    /// The size of the swap; `None` for the default.
+    pub swap: Option<Amount>,
+    /// Holds the pages of instructions too.
+    pub code: bool,
+    /// Where pages of files are before they are used.
+    pub files: Files,
+    /// The program's accesses per second.
+    pub rate: u64,
+    /// Event costs in cycles; `None` for the defaults.
+    pub costs: Option<Costs>,
+}
+
+/// How much memory was asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// As much as is wanted.
+    Unlimited,
+    /// So many bytes.
+    Bytes(u64),
+    /// So many hundredths of what the program holds at its peak, in base pages.
+    Percent(f64),
+}
+
+impl std::str::FromStr for Amount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "unlimited" {
+            return Ok(Self::Unlimited);
+        }
+        if let Some(number) = text.strip_suffix('%') {
+            let percent: f64 = number.parse().map_err(|_| {
+                format!(
+                    "{number:?} is no number of percent: write 25%, a size as 512M, or unlimited"
+                )
+            })?;
+            if !(percent > 0.0 && percent <= 1e6) {
+                return Err("a percentage is more than 0 and at most 1000000".into());
+            }
+            return Ok(Self::Percent(percent));
+        }
+        let bytes = broadleaf_units::size(text).filter(|bytes| *bytes <= MOST);
+        let bytes = bytes.ok_or_else(|| {
+            format!("{text:?} is no size: write it as 512M, 1.5G, 25% or unlimited")
+        })?;
+        if broadleaf_units::lacks_unit(text, bytes) {
+            return Err(format!("{text} bytes hold no page; did you mean {text}%?"));
+        }
+        Ok(Self::Bytes(bytes))
+    }
+}
+
+/// How large a swap is: as [`Amount`], and there may be none.
+pub fn swap(text: &str) -> Result<Amount, String> {
+    match text.strip_suffix('%').map(str::parse) {
+        Some(Ok(0.0)) => Ok(Amount::Bytes(0)),
+        _ => text.parse(),
+    }
+}
+
+/// A part of a whole: `30%` or `0.3`.
+pub fn part(text: &str) -> Result<f64, String> {
+    let (number, whole) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let part = number.parse::<f64>().map(|number| number / whole);
+    part.ok()
+        .filter(|part| (0.0..=1.0).contains(part))
+        .ok_or_else(|| format!("{text:?} is no part of a whole: write it as 30% or 0.3"))
+}
+
+/// Accesses per second: `1e9/s`, `250000000` or `2.5e8/s`.
+pub fn rate(text: &str) -> Result<u64, String> {
+    let number = text.strip_suffix("/s").unwrap_or(text).trim();
+    let rate = number.parse::<f64>().ok();
+    let rate = rate.filter(|rate| (1.0..=1e15).contains(rate));
+    rate.map(|rate| rate.round() as u64).ok_or_else(|| {
+        format!("{text:?} is no rate: write accesses per second from 1 to 1e15, as 1e9/s or 2.5e8")
+    })
+}
+
+/// The limits that were asked for, and what the program holds where they are a part of that; `None` where memory is not to be modelled down to the frame.
+pub fn limits(
+    asked: &MemoryRequest,
+    trace: &Path,
+    reading: &Reading,
+) -> Result<Option<(Limits, Option<u64>)>, Failure> {
+    let Some(amount) = asked.memory else {
+        return Ok(None);
+    };
+    if amount == Amount::Unlimited && says_how_it_begins(asked) {
+        return Err(Failure::wrong(
+            "unlimited memory has no part that could be occupied: give a size with --occupied, --fragmentation, --buddyinfo and --pagetypeinfo",
+        ));
+    }
+    if matches!(amount, Amount::Percent(_)) && trace == Path::new("-") {
+        return Err(Failure::wrong(
+            "a part of the footprint takes a second reading, and standard input can be read once: give a file, or a size",
+        ));
+    }
+    let mut held = None;
+    let mut limits = match amount {
+        Amount::Unlimited => Limits::none(),
+        Amount::Bytes(bytes) => Limits::new(bytes),
+        Amount::Percent(percent) => {
+            let footprint = *held.insert(footprint(trace, reading)?);
+            Limits::new((footprint as f64 * percent / 100.0).ceil() as u64)
+        }
+    };
+    limits.start = start(asked)?;
+    if let Some(swap) = asked.swap {
+        limits.swap = match swap {
+            Amount::Unlimited => limits.swap,
+            Amount::Bytes(bytes) => bytes,
+            Amount::Percent(percent) => (limits.memory as f64 * percent / 100.0) as u64,
+        };
+    }
+    limits.code = asked.code;
+    limits.rate = asked.rate;
+    limits.files = asked.files;
+    limits.costs = asked.costs.unwrap_or_default();
+    Ok(Some((limits, held)))
+}
+
+/// Returns true if an argument asks for memory that is not empty at first.
+fn says_how_it_begins(asked: &MemoryRequest) -> bool {
+    let files = [&asked.buddyinfo, &asked.pagetypeinfo];
+    asked.occupied > 0.0 || asked.fragmentation.is_some() || files.iter().any(|it| it.is_some())
+}
+
+/// The limits that were asked for, for whoever reads the results.
+pub fn told(asked: &MemoryRequest, limits: &Limits, footprint_bytes: Option<u64>) -> MemoryAsked {
+    let unlimited = Limits::none();
+    let (start, occupied, movable, seed) = match &limits.start {
+        Start::Empty => ("empty", 0.0, 0.0, 0),
+        Start::Grouped { .. } => ("grouped", asked.occupied, asked.movable, asked.seed),
+        Start::Recorded { .. } => ("recorded", 0.0, asked.movable, asked.seed),
+        Start::RecordedByType { .. } => ("recorded by type", 0.0, 0.0, asked.seed),
+    };
+    MemoryAsked {
+        bytes: (limits.memory != unlimited.memory).then_some(limits.memory),
+        footprint_bytes,
+        swap_bytes: (limits.swap != unlimited.swap).then_some(limits.swap),
+        files: match limits.files {
+            Files::OnDisk => "disk",
+            Files::InMemory => "memory",
+        }
+        .to_owned(),
+        start: start.to_owned(),
+        occupied,
+        fragmentation: asked.fragmentation,
+        movable,
+        seed,
+        after: Vec::new(),
+        accesses_per_second: limits.rate,
+        costs: costs::by_name(&limits.costs),
+        costs_changed: costs::changed(&limits.costs),
+    }
+}
+
+fn start(asked: &MemoryRequest) -> Result<Start, Failure> {
+    let (movable, seed) = (asked.movable, asked.seed);
+    let free = match &asked.buddyinfo {
+        Some(path) => Some(recorded(path, |text| {
+            let info = Buddyinfo::parse(text).map_err(|error| error.to_string())?;
+            info.free(None, None).map_err(|error| error.to_string())
+        })?),
+        None => None,
+    };
+    if let Some(path) = &asked.pagetypeinfo {
+        let mut types = recorded(path, |text| {
+            Pagetypeinfo::parse(text).map_err(|error| error.to_string())
+        })?;
+        if let Some(free) = free {
+            types.matched_to(&free);
+        }
+        return Ok(Start::RecordedByType { types, seed });
+    }
+    if let Some(free) = free {
+        return Ok(Start::Recorded {
+            free,
+            movable,
+            seed,
+        });
+    }
+    if !says_how_it_begins(asked) {
+        return Ok(Start::Empty);
+    }
+    Ok(Start::Grouped {
+        occupied: asked.occupied,
+        fragmentation: asked.fragmentation,
+        movable,
+        seed,
+    })
+}
+
+/// Reads and parses a file that was copied from `/proc`.
+fn recorded<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Failure> {
+    let text = in_file::read(path)?;
+    parse(&text).map_err(|error| Failure::Wrong(format!("{}: {error}", shown(path))))
+}
+
+/// What a program holds at its peak, in bytes, where every page is a base page.
+pub fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> {
+    let base = broadleaf_policy::base_pages();
+    let machines = vec![names::machine("skylake")?];
+    let plan = Plan::new(vec![base], machines).map_err(Failure::failed)?;
+    let reading = Reading {
+        passes: Passes::Several,
+        ..*reading
+    };
+    let mut trace = Trace::open_for(path, reading, plan.machines())?;
+    let outcome = broadleaf_engine::run(&mut trace, &plan, &mut |_| ControlFlow::Continue(()));
+    let outcome = outcome.map_err(|error| crate::compare::failure(error, trace.name()))?;
+    let peak = outcome
+        .results
+        .first()
+        .map_or(0, |result| result.peak_resident_pages);
+    Ok(peak * 4096)
+}

@@ -1,0 +1,173 @@
+//! Policies and machines by name, and what is answered to a name that is unknown.
+
+use broadleaf_policy::{ParseError, Policy, catalogue, parse};
+use broadleaf_report::nearest;
+use broadleaf_translation::{Machine, NoMachine, machine_names};
+
+use crate::policies_file::Named;
+use crate::failure::Failure;
+
+/// The policy of that name.
+pub fn policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
+    policy_or(name, &[])
+}
+
+/// The policy of that name, or the expression that somebody called so.
+pub fn policy_or(name: &str, named: &[Named]) -> Result<Box<dyn Policy>, Failure> {
+    if let Some(named) = named.iter().find(|named| named.name == name.trim()) {
+        return Ok(Box::new(named.policy.clone()));
+    }
+    parse(name).map_err(|error| match error {
+        ParseError::Unknown { name } => {
+            let mut known = known_policies(&name);
+            known.extend(named.iter().map(|named| named.name.clone()));
+            let known = known.iter().map(String::as_str);
+            unknown("no policy", &name, known, "broadleaf list policies")
+        }
+        error => no_policy(error),
+    })
+}
+
+/// The refusal of what a policy was told that is known: with the nearest of its parameters, where there is none of that name.
+pub fn no_policy(error: ParseError) -> Failure {
+    match error {
+        ParseError::UnknownParameter { name, found, known } => {
+            let nothing = format!("no parameter of the policy {name}");
+            unknown(
+                &nothing,
+                &found,
+                known,
+                &format!("broadleaf explain {name}"),
+            )
+        }
+        error => Failure::wrong(error),
+    }
+}
+
+/// The names that stand in one argument with commas between them. A comma inside brackets is part of its name.
+pub fn apart(names: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    names
+        .split(|letter| {
+            match letter {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            letter == ',' && depth == 0
+        })
+        .collect()
+}
+
+/// The names that someone may have meant who wrote `name`: those that are ready to use, and every family's member with the
+/// number that was written, so that `pup-77` is answered with `pop-77`.
+pub fn known_policies(name: &str) -> Vec<String> {
+    // `pop64` lacks its dash.
+    let at = name
+        .find(['-', '('])
+        .or_else(|| name.find(|letter: char| letter.is_ascii_digit()))
+        .unwrap_or(name.len());
+    let (word, number) = name.split_at(at);
+    let number = number.trim_start_matches('-');
+    let mut known = Vec::new();
+    for entry in catalogue() {
+        let dashed = [entry.name, "-", number].concat();
+        let bracketed = [entry.name, number].concat();
+        let member = parse(&dashed).or_else(|_| parse(&bracketed));
+        let member = member.map(|policy| policy.name());
+        // Whoever writes a family's name and a number means no other number.
+        if entry.name == word && member.is_ok() {
+            return member.into_iter().collect();
+        }
+        known.extend(entry.examples.iter().map(|example| (*example).to_owned()));
+        known.extend(member);
+        // A family's name alone is refused for want of a number, so it is no answer.
+        known.extend(parse(entry.name).map(|policy| policy.name()));
+    }
+    known
+}
+
+/// The built-in machine of that name.
+pub fn machine(name: &str) -> Result<Machine, Failure> {
+    broadleaf_translation::machine(name).map_err(|error| match error {
+        NoMachine::Unknown(_) => unknown(
+            "no machine",
+            name,
+            machine_names(),
+            "broadleaf list machines",
+        ),
+        error => Failure::wrong(error),
+    })
+}
+
+/// The refusal of an unknown name: `nothing` is called so, the nearest of the `known` are, and a command lists all.
+pub fn unknown<'a>(
+    nothing: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    list: &str,
+) -> Failure {
+    let near = perhaps(name, known);
+    Failure::Wrong(format!(
+        "{nothing} is called {name:?}{near} (`{list}` names all)"
+    ))
+}
+
+/// The refusal of a key that a table of a file does not have.
+pub fn no_key(found: &str, known: &[&str]) -> String {
+    let near = perhaps(found, known.iter().copied());
+    format!(
+        "no key is called {found:?} here{near} (there are {})",
+        known.join(", ")
+    )
+}
+
+/// The names that may have been meant, as a question behind a semicolon; empty where none is near.
+fn perhaps<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    match nearest(name, known).as_slice() {
+        [] => String::new(),
+        [one] => format!("; did you mean {one}?"),
+        [others @ .., last] => format!("; did you mean {} or {last}?", others.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{apart, policy};
+    use crate::failure::Failure;
+
+    #[test]
+    fn commas_stand_between_names_and_not_inside_them() {
+        assert_eq!(apart("4k,freebsd"), ["4k", "freebsd"]);
+        assert_eq!(apart("f(a, b),4k"), ["f(a, b)", "4k"]);
+        assert_eq!(apart("4k"), ["4k"]);
+        assert_eq!(apart("4k,"), ["4k", ""]);
+        assert_eq!(
+            apart("4k,promote(sizes=all,copies=on) if (dirty > 1); demote if writable,pop-64"),
+            [
+                "4k",
+                "promote(sizes=all,copies=on) if (dirty > 1); demote if writable",
+                "pop-64"
+            ]
+        );
+        assert_eq!(
+            apart("4k,linux(enabled=madvise,defrag=defer),pop-64"),
+            ["4k", "linux(enabled=madvise,defrag=defer)", "pop-64"]
+        );
+    }
+
+    #[test]
+    fn a_parameter_that_is_unknown_is_answered_with_the_nearest() {
+        let answer = |name: &str| match policy(name) {
+            Err(Failure::Wrong(text)) => text,
+            _ => panic!("{name} was taken for a policy"),
+        };
+        assert_eq!(
+            answer("linux(enable=never)"),
+            "no parameter of the policy linux is called \"enable\"; did you mean enabled? (`broadleaf explain linux` names all)"
+        );
+        assert!(answer("linux(max_ptes=0)").contains("max_ptes_none"));
+        assert!(answer("linx").contains("did you mean linux?"));
+        assert!(answer("linux(enabled=on)").contains("always, madvise or never"));
+    }
+}

@@ -1,0 +1,213 @@
+//! Where results go: standard output, or a file that appears whole or not at all.
+
+mod claim;
+mod direct;
+mod special;
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use broadleaf_report::printable;
+use serde::Serialize;
+
+use crate::failure::{Failure, reason};
+use claim::{Claim, exists};
+
+pub use claim::{Access, Refused, sweep};
+pub use direct::{Direct, Kept, Replace};
+
+/// Something to write to. Nothing stands under a file's name before [`Output::finish`].
+#[derive(Debug)]
+pub struct Output {
+    name: String,
+    to: To,
+    /// Bytes written.
+    written: u64,
+}
+
+#[derive(Debug)]
+enum To {
+    Stdout(BufWriter<io::Stdout>),
+    /// A file that is no regular one (a pipe, a device) cannot be replaced: it is written to.
+    InPlace(BufWriter<File>),
+    File(BufWriter<Claim>),
+}
+
+impl Output {
+    /// Standard output.
+    pub fn stdout() -> Self {
+        Self {
+            name: "standard output".to_owned(),
+            to: To::Stdout(BufWriter::new(io::stdout())),
+            written: 0,
+        }
+    }
+
+    /// Output to `path`, or to standard output where there is none or it is `-`.
+    ///
+    /// # Errors
+    /// [`Failure::Wrong`] where something stands there already and `force` is not given, or nothing can be made there.
+    pub fn create(
+        path: Option<&Path>,
+        force: bool,
+        access: Access,
+    ) -> Result<Self, Failure> {
+        let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
+            return Ok(Self::stdout());
+        };
+        let path = &resolved(path);
+        let to = match place(path, force, access)? {
+            Place::Special(file) => To::InPlace(BufWriter::new(file)),
+            Place::New(claim) => To::File(BufWriter::new(claim)),
+        };
+        let name = shown(path);
+        Ok(Self {
+            name,
+            to,
+            written: 0,
+        })
+    }
+
+    /// Whether it is a terminal, which binary data would upset.
+    pub fn is_terminal(&self) -> bool {
+        matches!(&self.to, To::Stdout(out) if out.get_ref().is_terminal())
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many bytes were written so far.
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Writes out what is held back, and gives a file its name.
+    pub fn finish(self) -> Result<(), Failure> {
+        let name = self.name;
+        let failed = |error: io::Error| Failure::writing(&name, &error);
+        match self.to {
+            To::Stdout(mut out) => out.flush().map_err(failed),
+            To::InPlace(mut out) => out.flush().map_err(failed),
+            To::File(file) => {
+                let claim = file.into_inner();
+                let mut claim = claim.map_err(|error| failed(error.into_error()))?;
+                match claim.settle() {
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        Err(exists(&name))
+                    }
+                    done => done.map_err(failed),
+                }
+            }
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.to {
+            To::Stdout(out) => out.write(bytes),
+            To::InPlace(out) => out.write(bytes),
+            To::File(file) => file.write(bytes),
+        }?;
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::Stdout(out) => out.flush(),
+            To::InPlace(out) => out.flush(),
+            To::File(file) => file.flush(),
+        }
+    }
+}
+
+/// Where a link leads, so that what it leads to is replaced and not the link: it may be `/dev/stdout`.
+fn resolved(path: &Path) -> PathBuf {
+    // A file that a stream leads to is appended to, not replaced.
+    if special::descriptor(path).is_some() {
+        return path.to_owned();
+    }
+    let leads_somewhere = path.is_symlink().then(|| path.canonicalize().ok());
+    leads_somewhere.flatten().unwrap_or_else(|| path.to_owned())
+}
+
+/// Refuses an output that is one of the files that are read: `--force` is permission to lose a result, not what it is made of.
+///
+/// # Errors
+/// [`Failure::Wrong`] where one of `inputs` names the file that stands at `output`; `-` is the file that is standard input.
+pub fn refuse_input<'a>(
+    output: &Path,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), Failure> {
+    use std::os::unix::fs::MetadataExt;
+    // What is no file (a device, a pipe) may be read and written at once, and loses nothing.
+    let Some(there) = output.metadata().ok().filter(std::fs::Metadata::is_file) else {
+        return Ok(());
+    };
+    let is_there = |input: &Path| {
+        let input = if input.as_os_str() == "-" {
+            Path::new("/dev/stdin")
+        } else {
+            input
+        };
+        input
+            .metadata()
+            .is_ok_and(|input| (input.dev(), input.ino()) == (there.dev(), there.ino()))
+    };
+    if inputs.into_iter().any(is_there) {
+        return Err(Failure::Wrong(format!(
+            "{}: is read by this command, and would be written over: give another name with -o",
+            shown(output)
+        )));
+    }
+    Ok(())
+}
+
+/// The target of an output file.
+enum Place {
+    /// A pipe, a device: it cannot be replaced, and is written to.
+    Special(File),
+    /// A claim to a name in a folder.
+    New(Claim),
+}
+
+/// Claims `path`, or opens it if it is a pipe or a device.
+fn place(path: &Path, force: bool, access: Access) -> Result<Place, Refused> {
+    let name = shown(path);
+    let wrong = |why: &str| Refused::Impossible(Failure::Wrong(format!("{name}: {why}")));
+    match path.metadata() {
+        Ok(there) if there.is_dir() => Err(wrong("is a directory")),
+        Ok(there) if !there.is_file() || special::descriptor(path).is_some() => {
+            let cannot =
+                |error: io::Error| wrong(&format!("cannot write there: {}", reason(&error)));
+            special::open(path).map(Place::Special).map_err(cannot)
+        }
+        Err(_) if path.is_symlink() => Err(wrong(
+            "is a symbolic link to a file that does not exist: give that file's name with -o",
+        )),
+        _ => Claim::take(path, force, access).map(Place::New),
+    }
+}
+
+/// A path as messages show it: on one line, and without anything that a terminal would obey.
+pub fn shown(path: &Path) -> String {
+    printable(&path.display().to_string())
+}
+
+/// `value` for programs.
+pub fn json(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
+    Ok(format!("{text}\n"))
+}
+
+/// Writes `text` to standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = Output::stdout();
+    out.write_all(text.as_bytes())
+        .map_err(|error| Failure::writing(out.name(), &error))?;
+    out.finish()
+}

@@ -1,0 +1,157 @@
+//! A claim of a paper: its text, whether our figures agree, and the paper's magnitudes beside ours.
+
+use std::fmt::Write as _;
+
+use super::table::wrapped;
+
+/// Magnitudes that differ by a larger factor than this are far apart, and need a reason.
+const FAR_APART: f64 = 1.5;
+
+/// A claim of a paper, and whether our figures agree with it.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// True if our figures agree.
+    pub agrees: bool,
+    /// The claim, as a sentence.
+    pub text: String,
+    magnitudes: Vec<Magnitude>,
+    reason: Option<String>,
+}
+
+/// A magnitude of the paper and ours.
+#[derive(Clone, Debug)]
+struct Magnitude {
+    paper: String,
+    here: String,
+    far: bool,
+}
+
+impl Claim {
+    pub fn new(agrees: bool, text: impl Into<String>) -> Self {
+        Self {
+            agrees,
+            text: text.into(),
+            magnitudes: Vec::new(),
+            reason: None,
+        }
+    }
+
+    /// Adds a number of the paper and ours. Numbers that are far apart are marked.
+    pub fn number(
+        &mut self,
+        paper: f64,
+        here: f64,
+        written: impl Fn(f64) -> String,
+    ) -> &mut Self {
+        let (less, more) = (paper.min(here), paper.max(here));
+        self.magnitudes.push(Magnitude {
+            paper: written(paper),
+            here: written(here),
+            far: more > less * FAR_APART,
+        });
+        self
+    }
+
+    /// Adds our figure and the paper's words, if the paper gives no number.
+    pub fn words(&mut self, paper: &str, here: impl Into<String>) -> &mut Self {
+        self.magnitudes.push(Magnitude {
+            paper: paper.to_owned(),
+            here: here.into(),
+            far: false,
+        });
+        self
+    }
+
+    /// Gives the reason why magnitudes are far apart, or why the claim fails.
+    pub fn because(&mut self, reason: impl Into<String>) -> &mut Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// The reason, where one is needed: a claim that fails and magnitudes that are far apart need
+    /// one.
+    fn reason(&self) -> Option<&str> {
+        let far = self.magnitudes.iter().any(|magnitude| magnitude.far);
+        let needed = far || !self.agrees;
+        needed.then(|| match &self.reason {
+            Some(reason) => reason,
+            None => "the reason is not known",
+        })
+    }
+
+    /// For people: the verdict, then magnitudes and the reason below it.
+    pub fn write(&self, out: &mut String) {
+        let verdict = if self.agrees {
+            "agrees"
+        } else {
+            "does not agree"
+        };
+        let _ = writeln!(out, "  {verdict}: {}", self.text);
+        for Magnitude { paper, here, far } in &self.magnitudes {
+            let far = if *far { " (far apart)" } else { "" };
+            let _ = writeln!(out, "    paper: {paper}; here: {here}{far}");
+        }
+        let reason = self.reason().map(|reason| format!("reason: {reason}"));
+        for line in wrapped(reason.as_deref().unwrap_or_default(), 96) {
+            let _ = writeln!(out, "    {line}");
+        }
+    }
+
+    /// The heads of [`Self::cells`].
+    pub const COLUMNS: [&str; 6] = ["table", "claim", "agrees", "paper", "here", "reason"];
+
+    /// For programs: a row of the table of all claims.
+    pub fn cells(&self, table: &str) -> [String; 6] {
+        let joined = |figure: fn(&Magnitude) -> &str| {
+            let figures: Vec<&str> = self.magnitudes.iter().map(figure).collect();
+            figures.join("; ")
+        };
+        [
+            table.to_owned(),
+            self.text.clone(),
+            if self.agrees { "yes" } else { "no" }.to_owned(),
+            joined(|magnitude| &magnitude.paper),
+            joined(|magnitude| &magnitude.here),
+            self.reason().unwrap_or_default().to_owned(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(claim: &Claim) -> String {
+        let mut out = String::new();
+        claim.write(&mut out);
+        out
+    }
+
+    #[test]
+    fn magnitudes_that_are_far_apart_need_a_reason() {
+        let percent = |part: f64| format!("{part} %");
+        let mut claim = Claim::new(true, "it gains");
+        claim.number(30.0, 40.0, percent).because("other programs");
+        assert_eq!(
+            text(&claim),
+            "  agrees: it gains\n    paper: 30 %; here: 40 %\n"
+        );
+        claim.number(30.0, 86.0, percent);
+        assert_eq!(
+            text(&claim),
+            "  agrees: it gains\n    paper: 30 %; here: 40 %\n    paper: 30 %; here: 86 % (far apart)\n    reason: other programs\n"
+        );
+        let cells = claim.cells("gains");
+        assert_eq!(cells[3..], ["30 %; 30 %", "40 %; 86 %", "other programs"]);
+    }
+
+    #[test]
+    fn a_claim_that_fails_says_why_or_that_nobody_knows() {
+        let mut claim = Claim::new(false, "it gains");
+        claim.words("poorly", "1.00x");
+        let expected = "  does not agree: it gains\n    paper: poorly; here: 1.00x\n    reason: the reason is not known\n";
+        assert_eq!(text(&claim), expected);
+        claim.because("it is small");
+        assert!(text(&claim).ends_with("    reason: it is small\n"));
+    }
+}

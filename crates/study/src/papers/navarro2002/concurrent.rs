@@ -1,0 +1,160 @@
+//! A web server beside a program that wants contiguous memory again and again.
+
+use super::percent;
+use super::setting::{ANYWHERE, MACHINE, Small, memory};
+use super::web::Web;
+use crate::failure::Failure;
+use crate::papers::generated::{
+    Generated, Said, Saying, accesses, begin, map, run as switch, sweep, unmap,
+};
+use crate::papers::replay::{Replay, took};
+use crate::papers::{Scale, Setting, Table};
+use broadleaf_metrics::CellResult;
+
+/// Requests to the server between two of the seeker's.
+const fn between(scale: Scale) -> u64 {
+    match scale {
+        Scale::Tiny | Scale::Quick => 400,
+        // As many times more as memory and extents are larger.
+        Scale::Full => 8 * 400,
+    }
+}
+
+/// How many extents the seeker wants at a time.
+const AT_A_TIME: u64 = 4;
+/// How many times as many requests come while both run as before.
+const LONGER: u64 = 4;
+const WEB: u32 = 1;
+const SEEKER: u32 = 2;
+/// Where the seeker maps.
+const PLACE: u64 = 1 << 35;
+
+pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
+    let scale = setting.scale;
+    let small = Small::at(scale);
+    let sizes = small.extent_name;
+    // Only of the size that is sought, so that each request is for one extent of it.
+    let sizes = format!("sizes={sizes}");
+    let policies = ["daemon=cache", "daemon=contiguity"]
+        .map(|daemon| setting.policy("navarro", &[&sizes, daemon]));
+    let replay = Replay {
+        watch: setting.watch,
+        doing: "concurrent",
+        machine: MACHINE,
+        policies: &policies.each_ref().map(String::as_str),
+        limits: memory(small.memory, ANYWHERE),
+        interim: vec![accesses(warm(scale))],
+    };
+    let outcome = replay.generated(Generated::new(move || say(scale)))?;
+    Ok(vec![table(
+        setting,
+        &small,
+        &outcome.interim[0],
+        &outcome.results,
+    )])
+}
+
+const fn server(scale: Scale) -> (Web, u64) {
+    let memory = Small::at(scale).memory;
+    (Web::for_memory(memory), memory / (8 << 10))
+}
+
+/// The server alone until memory is full.
+fn warm(scale: Scale) -> Saying {
+    let (server, requests) = server(scale);
+    let mut serving = server.serves();
+    let work = (0..requests).flat_map(move |_| serving.request());
+    Box::new(begin(WEB, "web").chain(server.starts()).chain(work))
+}
+
+fn say(scale: Scale) -> Saying {
+    let (server, requests) = server(scale);
+    let extent = Small::at(scale).extent;
+    let mut serving = server.serves();
+    // The same requests as before, and then more.
+    let work = (0..(1 + LONGER) * requests).flat_map(move |number| {
+        let mut said: Vec<Said> = Vec::new();
+        if number == requests {
+            said.extend(begin(SEEKER, "seeker"));
+            said.push(switch(WEB));
+        }
+        if number >= requests && number % between(scale) == 0 {
+            said.extend(seek(AT_A_TIME * extent));
+        }
+        said.extend(serving.request());
+        said
+    });
+    Box::new(begin(WEB, "web").chain(server.starts()).chain(work))
+}
+
+/// What it has goes, and it wants as much again.
+fn seek(bytes: u64) -> impl Iterator<Item = Said> {
+    [switch(SEEKER), unmap(PLACE, bytes), map(PLACE, bytes)]
+        .into_iter()
+        .chain(sweep(PLACE, bytes, 0, 512))
+        .chain([switch(WEB)])
+}
+
+fn table(setting: &Setting, small: &Small, before: &[CellResult], after: &[CellResult]) -> Table {
+    let between = between(setting.scale);
+    let mut table = Table::new(
+        "Concurrent execution: a web server and a seeker of contiguity",
+        format!(
+            "{} MB of memory; after as many requests as memory has pages, a second program asks for {AT_A_TIME} extents of {} in a row at every {between} requests, uses all \
+             of them and gives them back before it asks again. Loss (estimated) is of both together with the daemon over cache; the seeker does the same work in both.",
+            small.memory >> 20,
+            small.extent_name
+        ),
+        &[
+            "daemon",
+            "slides: satisfied",
+            "requests",
+            "satisfied",
+            "pages read",
+            "slides: loss",
+            "loss",
+        ],
+    );
+    let mut shares = [0.0; 2];
+    let mut cycles = [0.0; 2];
+    for policy in 0..2 {
+        let (Some(earlier), Some(later)) = (&before[policy].memory, &after[policy].memory) else {
+            continue;
+        };
+        let had = later.reservations - earlier.reservations;
+        let refused = later.extents_refused - earlier.extents_refused;
+        let asked = had + refused;
+        shares[policy] = 100.0 * had as f64 / asked.max(1) as f64;
+        cycles[policy] = took(&after[policy], setting)
+            .since(took(&before[policy], setting))
+            .cycles;
+        let loss = 100.0 * (cycles[policy] / cycles[0] - 1.0);
+        table.row([
+            ["cache", "contiguity"][policy].to_owned(),
+            ["3 %", "30 %"][policy].to_owned(),
+            asked.to_string(),
+            percent(shares[policy]),
+            (later.file_pages_read - earlier.file_pages_read).to_string(),
+            ["-", "3 %"][policy].to_owned(),
+            if policy == 0 {
+                super::none()
+            } else {
+                percent(loss)
+            },
+        ]);
+    }
+    table
+        .direction(
+            shares[1] > 2.0 * shares[0],
+            "the daemon satisfies far more requests for contiguity than cache",
+        )
+        .number(3.0, shares[0], percent)
+        .number(30.0, shares[1], percent)
+        .because("the slides do not say how often their seeker asked, nor for how much");
+    let loss = 100.0 * (cycles[1] / cycles[0] - 1.0);
+    table
+        .direction(loss < 10.0, "the server loses little by the daemon")
+        .number(3.0, loss, percent)
+        .because("waits for the disk are most of what the server takes, and the daemon takes pages that nobody maps");
+    table
+}

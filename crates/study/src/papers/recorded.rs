@@ -1,0 +1,73 @@
+//! Real programs that stand on this machine, recorded where they have not been yet.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use broadleaf_record::valgrind::{Clock, Options};
+use broadleaf_trace::{DEFAULT_LEVEL, Grain};
+
+use super::Setting;
+use crate::failure::Failure;
+use crate::provenance::made_by;
+use crate::source::origin::Passes;
+use crate::source::{Reading, Trace, Whole};
+
+/// Whether there is such a program. If not, it is said that it is left out.
+pub(crate) fn is_here(program: &str) -> bool {
+    let found = std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    });
+    if !found {
+        log::warn!("{program} is not on this machine: left out");
+    }
+    found
+}
+
+/// The recording of a command that runs in the folder `work`, and how many accesses it has. It stands in the folder of the setting, where there is one.
+pub(crate) fn recording(
+    setting: &Setting,
+    name: &str,
+    command: impl IntoIterator<Item = OsString>,
+    work: &Path,
+) -> Result<(Trace, u64), Failure> {
+    let folder = setting.folder.as_deref().unwrap_or(work);
+    let path = folder.join(format!("{name}.bl"));
+    if !path.exists() {
+        log::warn!("recording {name} ...");
+        let inside = ["env", "-C"].map(OsString::from).into_iter();
+        // What the program prints does not belong between tables.
+        let silently = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/null"].map(OsString::from);
+        let options = Options {
+            command: inside
+                .chain([work.into()])
+                .chain(silently)
+                .chain(command)
+                .collect(),
+            grain: Grain::Page,
+            instructions: false,
+            follow_children: true,
+            clock: Clock::default(),
+            prepare: |_| (),
+            level: DEFAULT_LEVEL,
+            recorder: made_by("tool for Valgrind"),
+        };
+        let finished = (setting.record)(&options, &path)?;
+        if !finished.status.success() {
+            return Err(Failure::Failed(format!(
+                "{name} failed while it was recorded"
+            )));
+        }
+    }
+    let reading = Reading {
+        passes: Passes::Several,
+        keep_going: false,
+        fetches: false,
+        max_accesses: None,
+    };
+    let trace = Trace::open(&path, reading, Whole::Work)?;
+    let accesses = match trace.work() {
+        crate::watch::Work::Accesses(accesses) => accesses,
+        _ => 0,
+    };
+    Ok((trace, accesses))
+}

@@ -1,0 +1,121 @@
+//! The effects of thresholds, of batching, of the reset of capacity charges and of the activation
+//! limit.
+
+use super::figures::cycles;
+use super::none;
+use super::programs::PROGRAMS;
+use super::rows::{kernel, whose};
+use super::runs::{Run, replay};
+use crate::failure::Failure;
+use crate::papers::generated::Generated;
+use crate::papers::{Scale, Setting, Table};
+
+/// The kernels, of those whose runs are short.
+const KERNELS: [&str; 4] = ["compress", "nasa7-5", "nasa7-4", "gcc"];
+
+/// Policies: pairs of the name in the table and the policy's name.
+const POLICIES: [(&str, &str); 11] = [
+    ("4k", "4k"),
+    ("0.031 R", "approx-online(prefetch=31)"),
+    ("0.125 R", "approx-online"),
+    ("0.250 R", "approx-online(prefetch=250)"),
+    ("0.500 R", "approx-online(prefetch=500)"),
+    ("1.000 R", "approx-online(prefetch=1000)"),
+    ("batched", "approx-online(deferral=1600)"),
+    ("limit", "approx-online(idle_below=300)"),
+    ("online", "online"),
+    ("no reset", "online(reset=no)"),
+    ("no capacity", "online(capacity=1000000)"),
+];
+
+fn runs(setting: &Setting) -> Result<Vec<Run>, Failure> {
+    // The full programs take hours under as many policies.
+    let scale = match setting.scale {
+        Scale::Tiny => Scale::Tiny,
+        Scale::Quick | Scale::Full => Scale::Quick,
+    };
+    let names: Vec<&str> = POLICIES.iter().map(|(_, policy)| *policy).collect();
+    let programs = PROGRAMS
+        .into_iter()
+        .filter(|program| KERNELS.contains(&program.name));
+    let runs = programs.map(|program| {
+        let trace = Generated::new(move || program.say(scale));
+        let outcome = replay(setting, program.name, &names).generated(trace)?;
+        Run::under_these(program.name, &POLICIES, &outcome)
+    });
+    runs.collect()
+}
+
+/// TLBMCPI without bookkeeping.
+fn bare(run: &Run, policy: &str) -> Option<f64> {
+    let under = run.under(policy)?;
+    Some(run.per_instruction(under.walking + under.copying))
+}
+
+/// The largest part by which one figure differs from another, over all runs.
+fn most_apart(runs: &[Run], of: impl Fn(&Run) -> Option<[f64; 2]>) -> f64 {
+    let apart = runs.iter().filter_map(of);
+    apart
+        .map(|[one, other]| (one / other.max(f64::MIN_POSITIVE) - 1.0).abs())
+        .fold(0.0, f64::max)
+}
+
+pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
+    let runs = runs(setting)?;
+    let mut heads = vec!["program", "whose"];
+    heads.extend(POLICIES.iter().map(|(name, _)| *name));
+    let mut table = Table::new(
+        "Sensitivity: TLBMCPI over thresholds, batching, reset and activation limit",
+        "Thresholds are those of approx-online. Batched: pieces above 64 KiB are charged after 1,600 misses at a time. Limit: inactive below 0.3 walk cycles for each instruction. The others are online, as it is, without resetting capacity charges, and without capacity charges.",
+        &heads,
+    );
+    for run in &runs {
+        let cells = POLICIES
+            .iter()
+            .map(|(name, _)| run.tlbmcpi(name).map_or_else(none, cycles));
+        table.row(whose(run.program, run.whose()).into_iter().chain(cells));
+    }
+    let part = |part: f64| format!("{:.1} percent", 100.0 * part);
+    let better = runs
+        .iter()
+        .filter(|run| run.tlbmcpi("0.125 R") <= run.tlbmcpi("1.000 R"));
+    let (better, of) = (better.count(), runs.len());
+    table
+        .direction(
+            2 * better > of,
+            "waiting for R is too long: a threshold of 0.125 R costs less for most programs",
+        )
+        .words("most candidates stay far below R, or exceed it by far", format!("{better} of {of} programs"))
+        .because("programs that touch each piece once or twice never win a promotion back, however early it comes");
+    let apart = most_apart(&runs, |run| {
+        let misses = |policy| Some(run.under(policy)?.misses as f64);
+        Some([misses("batched")?, misses("0.125 R")?])
+    });
+    table
+        .direction(
+            apart < 0.1,
+            "putting the charges of large pieces off changes misses by less than a tenth",
+        )
+        .words("large superpages are promoted only rarely", part(apart))
+        .because("small programs promote few large pieces, so that each promotion that comes late weighs much");
+    let apart = most_apart(&runs, |run| {
+        Some([bare(run, "no reset")?, bare(run, "online")?])
+    });
+    table
+        .direction(
+            apart < 0.1,
+            "results hardly depend on how sharply capacity charges are reset: by less than a tenth",
+        )
+        .words("relatively insensitive", part(apart))
+        .because("charges that stay promote pieces that spare nothing more, and the programs are too short to win that back");
+    let gcc = kernel(&runs, "gcc");
+    let [with, base, other] = ["limit", "4k", "0.125 R"]
+        .map(|policy| gcc.and_then(|run| run.tlbmcpi(policy)).unwrap_or(0.0));
+    table
+        .direction(
+            with <= 1.05 * base && other > 1.05 * base,
+            "gcc, which hardly misses, is left alone by a policy that is inactive below a limit, and loses by one that is not",
+        )
+        .words("straightforward to modify", format!("{} with, {} without, {} at 4 KiB", cycles(with), cycles(other), cycles(base)));
+    Ok(table)
+}

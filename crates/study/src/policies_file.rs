@@ -1,0 +1,133 @@
+//! Names that somebody gave expressions, from a TOML file.
+//!
+//! ```toml
+//! eager = "promote if populated >= 8"
+//!
+//! [patient]
+//! policy = "promote if age >= 1e7 and populated >= 25%"
+//! summary = "what lives long and fills up"
+//! ```
+
+use std::ops::Range;
+use std::path::Path;
+
+use broadleaf_policy::{Expression, ParseError, Policy, parse};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::in_file::{self, InFile};
+use crate::failure::Failure;
+use crate::output::shown;
+
+/// An expression with a name.
+#[derive(Debug)]
+pub struct Named {
+    /// What it is called in the file.
+    pub name: String,
+    /// What the file says of it; empty where it says nothing.
+    pub summary: String,
+    pub policy: Expression,
+}
+
+impl Named {
+    /// What results call it, for people who know it by its name.
+    pub fn note(&self, file: &Path) -> String {
+        let Self { name, summary, .. } = self;
+        let said = if summary.is_empty() {
+            String::new()
+        } else {
+            format!(" ({summary})")
+        };
+        format!("{name} of {}{said} is: {}", shown(file), self.policy.name())
+    }
+}
+
+/// The expressions of a file, in its order.
+///
+/// # Errors
+/// With line and column: what is no TOML, an unknown key, an expression that is wrong, a name that is none or stands in the catalogue.
+pub fn read(path: &Path) -> Result<Vec<Named>, Failure> {
+    let name = shown(path);
+    let text = in_file::read(path)?;
+    let file = InFile {
+        name: &name,
+        text: &text,
+    };
+    file.expressions()
+}
+
+impl InFile<'_> {
+    fn expressions(&self) -> Result<Vec<Named>, Failure> {
+        let parsed = DeTable::parse(self.text).map_err(|error| {
+            // A mistake of several lines is shown by its first.
+            self.wrong(error.span().unwrap_or(0..0), error.message())
+        })?;
+        let mut entries: Vec<_> = parsed.get_ref().iter().collect();
+        entries.sort_by_key(|(name, _)| name.span().start);
+        let expressions: Vec<Named> = (entries.into_iter())
+            .map(|(name, value)| self.expression(name.get_ref(), name.span(), value))
+            .collect::<Result<_, _>>()?;
+        if expressions.is_empty() {
+            return Err(Failure::Wrong(format!("{}: names no policy", self.name)));
+        }
+        Ok(expressions)
+    }
+
+    fn expression(
+        &self,
+        name: &str,
+        at: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Named, Failure> {
+        if name.is_empty()
+            || name.contains(|letter: char| {
+                !letter.is_ascii_alphanumeric() && letter != '-' && letter != '_'
+            })
+        {
+            return Err(self.wrong(at, "a name is made of letters, digits, - and _"));
+        }
+        if !matches!(parse(name), Err(ParseError::Unknown { .. })) {
+            return Err(self.wrong(
+                at,
+                &format!("{name:?} means a policy of the catalogue: choose another name"),
+            ));
+        }
+        let mut summary = "";
+        let mut policy = None;
+        match value.get_ref() {
+            DeValue::String(text) => policy = Some((&**text, value.span())),
+            DeValue::Table(table) => {
+                for (key, value) in table {
+                    let text = value.get_ref().as_str();
+                    match (&**key.get_ref(), text) {
+                        ("policy", Some(text)) => policy = Some((text, value.span())),
+                        ("summary", Some(text)) => summary = text,
+                        ("policy" | "summary", None) => {
+                            return Err(self.wrong(value.span(), "this has to be a text"));
+                        }
+                        (other, _) => {
+                            let message =
+                                format!("no key is called {other:?}: there are policy and summary");
+                            return Err(self.wrong(key.span(), &message));
+                        }
+                    }
+                }
+            }
+            _ => {
+                return Err(self.wrong(
+                    value.span(),
+                    "this has to be an expression in quotes, or a table",
+                ));
+            }
+        }
+        let Some((text, span)) = policy else {
+            return Err(self.wrong(at, &format!("{name:?} lacks its policy")));
+        };
+        let policy = Expression::parse(text).map_err(|error| self.inside(text, &span, &error))?;
+        Ok(Named {
+            name: name.to_owned(),
+            summary: summary.to_owned(),
+            policy,
+        })
+    }
+}

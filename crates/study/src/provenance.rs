@@ -1,0 +1,44 @@
+//! Which build made a result, of which configuration, and where.
+
+use broadleaf_metrics::Provenance;
+
+/// The provenance of a result of this process, for a configuration described by `configuration`.
+pub fn provenance(configuration: &str) -> Provenance {
+    Provenance {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: env!("BROADLEAF_COMMIT").to_owned(),
+        config_hash: format!("blake3:{}", blake3::hash(configuration.as_bytes()).to_hex()),
+        host: host(),
+    }
+}
+
+/// The machine in words: processor, how many, operating system. No name and no address of it.
+pub fn host() -> String {
+    let processor = std::fs::read_to_string("/proc/cpuinfo")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        });
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    let system = format!(
+        "{} {} {}",
+        std::env::consts::OS,
+        kernel.trim(),
+        std::env::consts::ARCH
+    );
+    match processor {
+        Some(processor) => format!("{processor}, {count} processors, {system}"),
+        None => format!("{count} processors, {system}"),
+    }
+}
+
+/// The program that makes traces, as a trace's header names it.
+pub fn made_by(part: &str) -> String {
+    format!(
+        "broadleaf {} ({}), {part}",
+        env!("CARGO_PKG_VERSION"),
+        env!("BROADLEAF_COMMIT")
+    )
+}

@@ -1,0 +1,68 @@
+//! The number of accesses that a recording may hold for its size, so that a few bytes cannot keep a
+//! command busy for days.
+
+use broadleaf_trace::Totals;
+
+use super::{Origin, ReadError};
+
+/// Accesses that are read of any recording, however small: some seconds of work for one policy.
+const FREE: u64 = 1 << 30;
+/// Accesses that are read for each byte. Recordings of gzip, gcc, sqlite and gups have 1 to 400 for
+/// each byte; a loop that touches nothing new has more.
+const PER_BYTE: u64 = 1 << 16;
+
+/// A limit on the number of accesses to read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    /// The limit that the user gave.
+    most: Option<u64>,
+    /// The accesses of all parts that were handed out, by the parts' own counts.
+    handed_out: u64,
+}
+
+impl Bound {
+    pub(crate) const fn new(most: Option<u64>) -> Self {
+        Self {
+            most,
+            handed_out: 0,
+        }
+    }
+
+    /// Refuses a recording of `read` bytes if its `work`, claimed or decoded so far, exceeds the
+    /// limit.
+    pub(crate) fn check(&self, origin: &Origin, read: u64, work: u64) -> Result<(), ReadError> {
+        let bytes = origin.size().unwrap_or(read);
+        let most =
+            (self.most).unwrap_or_else(|| FREE.saturating_add(bytes.saturating_mul(PER_BYTE)));
+        if work <= most {
+            return Ok(());
+        }
+        Err(ReadError::TooLong {
+            name: origin.name().to_owned(),
+            accesses: work,
+            bytes,
+            most,
+        })
+    }
+
+    /// Adds the totals of a part that is handed out, and checks the sum.
+    pub(crate) fn hand_out(
+        &mut self,
+        origin: &Origin,
+        read: u64,
+        totals: &Totals,
+    ) -> Result<(), ReadError> {
+        self.handed_out = self.handed_out.saturating_add(work(totals));
+        self.check(origin, read, self.handed_out)
+    }
+}
+
+/// The work of reading a trace: its accesses, or executions of blocks, which may have none.
+pub(crate) const fn work(totals: &Totals) -> u64 {
+    let accesses = totals.accesses();
+    if accesses > totals.executions {
+        accesses
+    } else {
+        totals.executions
+    }
+}

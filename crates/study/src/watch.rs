@@ -1,0 +1,42 @@
+//! Progress of long work, for the program that shows it.
+
+/// The amount of work that a task has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A number of accesses.
+    Accesses(u64),
+    /// A number of bytes to read, of a trace without an index.
+    Bytes(u64),
+    /// A number of runs of a program.
+    Runs(u64),
+    /// An amount that is not known beforehand.
+    Unknown,
+}
+
+/// Receives the progress of a study. The command draws a bar; a library may ignore the progress.
+pub trait Watch: std::fmt::Debug + Sync {
+    /// Begins a task. The task ends when the returned value is dropped.
+    fn begin(&self, doing: &str, work: Work) -> Box<dyn Task>;
+}
+
+/// A task whose progress is watched.
+pub trait Task {
+    /// Sets the bytes read or written, and the accesses done, since the task began.
+    fn set(&self, bytes: u64, accesses: u64);
+}
+
+/// Ignores all progress.
+#[derive(Debug)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn begin(&self, _: &str, _: Work) -> Box<dyn Task> {
+        Box::new(Ignored)
+    }
+}
+
+struct Ignored;
+
+impl Task for Ignored {
+    fn set(&self, _: u64, _: u64) {}
+}
