@@ -33,6 +33,22 @@ pub(crate) enum ReadError {
         bytes: u64,
         most: u64,
     },
+    /// System calls populate more pages than a file of its size may ask for.
+    #[error(
+        "{name}: system calls populate {} pages or more in its first {} bytes, and {} are populated at most for a recording of {} bytes: --max-accesses {accesses} allows as many, at 16 accesses a page",
+        grouped(*pages), grouped(*understood), grouped(*most), grouped(*bytes)
+    )]
+    TooPopulated {
+        name: String,
+        pages: u64,
+        /// The bytes of the file up to the end of the chunk that exceeds the limit.
+        understood: u64,
+        bytes: u64,
+        /// The limit, in pages.
+        most: u64,
+        /// The accesses that the pages count as.
+        accesses: u64,
+    },
     /// The file or the pipe failed.
     #[error("{name}: cannot read it: {}", reason(error))]
     Io { name: String, error: io::Error },
@@ -71,7 +87,8 @@ impl From<ReadError> for Failure {
             ReadError::Head { .. }
             | ReadError::Damaged { .. }
             | ReadError::Reduced { .. }
-            | ReadError::TooLong { .. } => Self::wrong(error),
+            | ReadError::TooLong { .. }
+            | ReadError::TooPopulated { .. } => Self::wrong(error),
         }
     }
 }

@@ -45,6 +45,9 @@ impl broadleaf_engine::Source for Trace {
             Decoder::Reduced(reader) => {
                 let part = reader.next_part();
                 let part = part.map_err(|error| ReadError::reduced(self.origin.name(), error))?;
+                let (understood, pages) = (reader.bytes_read(), reader.populated());
+                let bytes = self.meter.bytes();
+                (self.bound).check_populated(&self.origin, bytes, understood, pages)?;
                 self.ended = part.is_none();
                 return Ok(part.map(|part| {
                     let mut reader = self.reduced_readers.pop().unwrap_or_default();
@@ -65,6 +68,8 @@ impl broadleaf_engine::Source for Trace {
             Ok(Some(part)) => {
                 let (totals, bytes) = (part.info().totals, self.meter.bytes());
                 self.bound.hand_out(&self.origin, bytes, &totals)?;
+                let (understood, pages) = (reader.bytes_read(), reader.populated());
+                (self.bound).check_populated(&self.origin, bytes, understood, pages)?;
                 let (grain, fetches) = (reader.header().grain, self.reading.fetches);
                 let idle = self.readers.pop();
                 let mut reader = idle.unwrap_or_else(|| PartReader::new(grain, fetches));
