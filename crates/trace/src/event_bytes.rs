@@ -19,11 +19,11 @@ const MISPLACED: u8 = 9;
 const SPACE_START: u8 = 10;
 const FORK: u8 = 11;
 const EXEC: u8 = 12;
-const SPACE_END: u8 = 13;
+pub(crate) const SPACE_END: u8 = 13;
 const THREAD_START: u8 = 14;
 const THREAD_SWITCH: u8 = 15;
 const THREAD_END: u8 = 16;
-const POPULATE: u8 = 17;
+pub(crate) const POPULATE: u8 = 17;
 
 /// Puts together the events of a chunk. What is said of heads holds for codes in a chunk of phrases.
 #[derive(Clone, Debug, Default)]
@@ -209,22 +209,6 @@ fn put_life(out: &mut Vec<u8>, event: &Event) -> Option<u8> {
         }
         _ => return None,
     })
-}
-
-/// Whether one of a section's events ends the space. Behind what cannot be read there is none.
-pub(crate) fn any_space_end(bytes: &[u8]) -> bool {
-    let mut from = Cursor::new(bytes);
-    let mut kind = || {
-        let _heads = from.number()?;
-        let kind = from.byte()?;
-        from.prefixed().map(|_| kind)
-    };
-    while let Ok(kind) = kind() {
-        if kind == SPACE_END {
-            return true;
-        }
-    }
-    false
 }
 
 /// Before which head, or code, of a chunk its next event stands.

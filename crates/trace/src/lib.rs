@@ -13,6 +13,7 @@ mod encode;
 mod error;
 mod event;
 mod event_bytes;
+mod event_scan;
 mod head;
 mod header;
 mod index;

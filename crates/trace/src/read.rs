@@ -10,9 +10,9 @@ use crate::chunk::{
     check_agrees,
 };
 use crate::compress::Unpacker;
-use crate::decode::ends_space;
 use crate::definitions::Definitions;
 use crate::error::{Bad, Section, TraceError};
+use crate::event_scan::EventScan;
 use crate::head::{self, Head};
 use crate::header::Header;
 use crate::index::{self, ChunkInfo, StreamStart};
@@ -72,6 +72,8 @@ pub struct TraceReader<R> {
     unpacker: Unpacker,
     /// Events that are looked through.
     events: Vec<u8>,
+    /// Base pages that the events of all parts so far populate.
+    populated: u64,
     process: Option<u32>,
     /// Every whole chunk so far.
     chunks: Vec<ChunkInfo>,
@@ -113,6 +115,7 @@ impl<R: Read> TraceReader<R> {
             own: PartReader::new(header.grain, options.fetches),
             unpacker: Unpacker::new(),
             events: Vec::new(),
+            populated: 0,
             header,
             version,
             options,
@@ -145,6 +148,13 @@ impl<R: Read> TraceReader<R> {
         let mut totals = self.totals;
         totals.add(&self.own.made());
         totals
+    }
+
+    /// Base pages that system calls populate in all parts so far, each as often as it is populated.
+    /// A chunk of few bytes may populate any number, so a reader that replays them has to bound
+    /// them.
+    pub const fn populated(&self) -> u64 {
+        self.populated
     }
 
     /// How many bytes of the file were understood so far.
@@ -316,8 +326,9 @@ impl<R: Read> TraceReader<R> {
 
     /// A part, handed out.
     fn part(&mut self, info: ChunkInfo, length: usize, body: Vec<u8>) -> Part {
-        let defined = info.kind == ChunkKind::Stream;
-        let definitions = if defined && ends_space(&body, &mut self.unpacker, &mut self.events) {
+        let scan = EventScan::of_chunk(info.kind, &body, &mut self.unpacker, &mut self.events);
+        self.populated = self.populated.saturating_add(scan.populated);
+        let definitions = if info.kind == ChunkKind::Stream && scan.ends_space {
             // Should the space go on, it begins anew.
             let of = self.definitions.remove(&info.process);
             self.defined -= of.as_ref().map_or(0, |of| of.size());

@@ -9,7 +9,8 @@ pub(crate) struct Bound {
     /// of the file]
     ///
     /// A loop that a program executes often takes few bytes. A small file may therefore hold more
-    /// accesses than a command can read in a day.
+    /// accesses than a command can read in a day. Pages that system calls populate have a limit of
+    /// their own, of one page for every 16 accesses.
     #[arg(long, value_name = "N")]
     pub(crate) max_accesses: Option<u64>,
 }

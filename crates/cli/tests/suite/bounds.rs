@@ -3,7 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use broadleaf_trace::{BlockDef, BlockItem, Grain, Header, StreamChunk, Totals, TraceWriter};
+use broadleaf_trace::{
+    Advice, BlockDef, BlockItem, Encoder, Event, Grain, Header, KernelTouch, Range, StreamChunk,
+    Totals, TouchOrigin, TraceWriter, Visit,
+};
+use broadleaf_units::VirtAddr;
 use crate::support::{file, folder, refused, run, stderr, succeeded};
 
 /// A recording of one block that loads from two pages and is executed so often, in a few bytes. It
@@ -96,5 +100,133 @@ fn devices_without_an_end_are_no_traces() {
             assert!(stderr(&output).lines().count() == 1, "{}", stderr(&output));
             assert!(begun.elapsed() < Duration::from_secs(10), "{command:?}");
         }
+    }
+}
+
+/// A recording of one load and of these events.
+fn with_events(events: impl IntoIterator<Item = Event>) -> Vec<u8> {
+    let mut encoder = Encoder::new(Vec::new(), &Header::new(Grain::Page)).expect("a head");
+    for event in events {
+        encoder.event(&event).expect("an event");
+    }
+    let load = Visit {
+        unit: 1 << 20,
+        loads: 1,
+        loads_before_store: 1,
+        ..Visit::default()
+    };
+    encoder.visits(&[load]).expect("a visit");
+    encoder.finish().expect("a trace")
+}
+
+fn pages(count: u64) -> Range {
+    Range {
+        start: VirtAddr(1 << 32),
+        len: count << 12,
+    }
+}
+
+/// A system call populates the first `count` pages of a range.
+fn populate(count: u64) -> Event {
+    Event::Populate {
+        range: pages(count),
+        touch: KernelTouch::Store,
+        origin: TouchOrigin::Buffer,
+    }
+}
+
+const MOST_OF_AN_EVENT: u64 = Event::MOST_POPULATED >> 12;
+
+/// A recording of few bytes in which system calls populate 64 MiB `times` times. With `anew`, the
+/// memory is given back each time, and each page is a fault again.
+fn populated(times: u32, anew: bool) -> Vec<u8> {
+    let gone = anew.then(|| Event::Advise(pages(MOST_OF_AN_EVENT), Advice::DontNeed));
+    let each = [Some(populate(MOST_OF_AN_EVENT)), gone];
+    with_events((0..times).flat_map(|_| each.clone()).flatten())
+}
+
+#[test]
+fn system_calls_that_populate_for_days_are_refused_at_once() {
+    let folder = folder("bounds-populated");
+    for anew in [false, true] {
+        let bytes = populated(1 << 20, anew);
+        assert!(bytes.len() < 1 << 14, "{}", bytes.len());
+        let trace = &file(&folder, "populated.bl", &bytes);
+        // These do not replay the events.
+        let said = succeeded(&run(&["info", trace]));
+        assert!(said.contains("1,048,576 populate"), "{said}");
+        succeeded(&run(&["recode", trace, "-o", "/dev/null", "--force"]));
+        for command in [
+            &["compare", trace, "--policy", "4k"][..],
+            &["compare", trace, "--policy", "4k", "--keep-going"],
+            &["compare", trace, "--policy", "4k", "--memory", "1G"],
+            &["compare", trace, "--policy", "4k", "--curve"],
+            &["advise", trace],
+            &["reduce", trace],
+        ] {
+            let begun = Instant::now();
+            let text = refused(&run(command));
+            for part in [
+                trace.as_str(),
+                "populate",
+                "in its first ",
+                "--max-accesses",
+            ] {
+                assert!(text.contains(part), "{command:?}: {text}");
+            }
+            assert!(begun.elapsed() < Duration::from_secs(5), "{command:?}");
+        }
+    }
+}
+
+/// A buffer of 1 MiB that is filled anew 100,000 times, and 64 GiB that are populated at once. Both
+/// take few bytes.
+#[test]
+fn honest_population_is_within_the_limit() {
+    let folder = folder("bounds-honest");
+    let buffer = with_events((0..100_000).map(|_| populate(256)));
+    let large = (0..1024).map(|part| Event::Populate {
+        range: Range {
+            start: VirtAddr(part * Event::MOST_POPULATED),
+            len: Event::MOST_POPULATED,
+        },
+        touch: KernelTouch::AsMapped,
+        origin: TouchOrigin::Request,
+    });
+    for (name, bytes) in [("buffer.bl", buffer), ("large.bl", with_events(large))] {
+        let trace = file(&folder, name, &bytes);
+        succeeded(&run(&["compare", &trace, "--policy", "4k"]));
+    }
+}
+
+#[test]
+fn the_limit_of_populated_pages_can_be_raised_and_lowered() {
+    let folder = folder("bounds-populated-limit");
+    let trace = file(&folder, "populated.bl", &populated(2, false));
+    let compare = |most: &str| run(&["compare", &trace, "--policy", "4k", "--max-accesses", most]);
+    let accesses = 2 * MOST_OF_AN_EVENT * 16;
+    let text = refused(&compare(&(accesses - 1).to_string()));
+    assert!(text.contains("populate 32,768 pages or more"), "{text}");
+    assert!(
+        text.contains(&format!("--max-accesses {accesses} ")),
+        "{text}"
+    );
+    succeeded(&compare(&accesses.to_string()));
+}
+
+/// The reduced form of a trace is a file of its own.
+#[test]
+fn a_reduced_form_is_bounded_too() {
+    let folder = folder("bounds-reduced");
+    let trace = file(&folder, "populated.bl", &populated(8192, false));
+    let most = (8192 * MOST_OF_AN_EVENT * 16).to_string();
+    succeeded(&run(&["reduce", &trace, "--max-accesses", &most]));
+    let reduced = format!("{trace}.reduced");
+    for trace in [&trace, &reduced] {
+        let text = refused(&run(&["compare", trace, "--policy", "4k"]));
+        assert!(
+            text.contains("reduced: system calls populate 134,217,728 pages"),
+            "{text}"
+        );
     }
 }

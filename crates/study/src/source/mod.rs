@@ -2,101 +2,36 @@
 
 mod bound;
 mod damage;
+mod decoder;
+mod error;
+mod kind;
 pub mod locate;
 pub mod measured;
 pub mod origin;
 pub mod part;
 pub mod reduced;
+mod replay;
 mod stored;
 
+pub use error::ReadError;
+
 use std::io::{self, BufReader};
-use std::ops::ControlFlow;
 use std::path::Path;
 
-use broadleaf_record::import::lackey;
 use broadleaf_report::number::grouped;
-use broadleaf_trace::reduced::{REDUCED_MAGIC, ReducedPartReader, ReducedReader};
-use broadleaf_trace::{
-    Grain, Header, Item, MAGIC, PartReader, ReadOptions, TraceError, TraceIndex, TraceReader, Visit,
-};
+use broadleaf_trace::reduced::ReducedPartReader;
+use broadleaf_trace::{Grain, Header, Item, PartReader, TraceIndex, Visit};
 
 use broadleaf_translation::Machine;
 
-use crate::failure::{Failure, reason};
+use crate::failure::Failure;
 use crate::watch::Work;
 use bound::{Bound, work};
 use damage::{Damage, Stop};
-use measured::{Measured, Meter};
-use origin::{Bytes, Origin, Passes};
-use part::TracePart;
-
-/// Why a trace could not be read on.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// It is no recording that could be read, or its head is damaged: nothing can be had of it.
-    #[error("{name}: {error}")]
-    Head { name: String, error: TraceError },
-    /// It is damaged behind its head.
-    #[error("{name}: {damage}; --keep-going reads what stands before that")]
-    Damaged { name: String, damage: Damage },
-    /// It is the reduced form of a trace, and damaged.
-    #[error(
-        "{name}: {error}: reduce the trace again, or remove this file to have the trace itself read"
-    )]
-    Reduced { name: String, error: TraceError },
-    /// The recording holds more accesses than a file of its size may.
-    #[error(
-        "{name}: holds {} accesses or more in {} bytes, and {} are read at most of so small a recording: --max-accesses {accesses} reads it",
-        grouped(*accesses), grouped(*bytes), grouped(*most)
-    )]
-    TooLong {
-        name: String,
-        accesses: u64,
-        bytes: u64,
-        most: u64,
-    },
-    /// The file or the pipe failed.
-    #[error("{name}: cannot read it: {}", reason(error))]
-    Io { name: String, error: io::Error },
-}
-
-impl ReadError {
-    fn reduced(name: &str, error: TraceError) -> Self {
-        let name = name.to_owned();
-        match error {
-            TraceError::Io(error) => Self::Io { name, error },
-            error => Self::Reduced { name, error },
-        }
-    }
-
-    fn head(name: &str, error: TraceError) -> Self {
-        let name = name.to_owned();
-        match error {
-            TraceError::Io(error) => Self::Io { name, error },
-            error => Self::Head { name, error },
-        }
-    }
-
-    pub(crate) fn behind_head(name: &str, stop: Stop) -> Self {
-        let name = name.to_owned();
-        match stop {
-            Stop::Io(error) => Self::Io { name, error },
-            Stop::Damage(damage) => Self::Damaged { name, damage },
-        }
-    }
-}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        match &error {
-            ReadError::Io { .. } => Self::failed(error),
-            ReadError::Head { .. }
-            | ReadError::Damaged { .. }
-            | ReadError::Reduced { .. }
-            | ReadError::TooLong { .. } => Self::wrong(error),
-        }
-    }
-}
+use decoder::{Decoder, decode};
+use kind::{Kind, kind_of};
+use measured::Meter;
+use origin::{Origin, Passes};
 
 /// How a trace is to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,14 +76,6 @@ impl Whole {
     }
 }
 
-/// What kind of trace it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Recording,
-    Lackey,
-    Reduced,
-}
-
 /// A trace that is being read.
 pub struct Trace {
     origin: Origin,
@@ -182,14 +109,6 @@ struct Holds {
     work: u64,
     /// Whether that is all that was recorded, and not what is whole of it.
     is_all: bool,
-}
-
-enum Decoder {
-    Recording(Box<TraceReader<Measured<Bytes>>>),
-    Lackey(lackey::Reader<Measured<Bytes>>),
-    Reduced(Box<ReducedReader<Measured<Bytes>>>),
-    /// The text's reader is handed out: a text is one part.
-    Away,
 }
 
 impl Trace {
@@ -428,116 +347,6 @@ impl Trace {
     }
 }
 
-impl broadleaf_engine::Source for Trace {
-    type Error = ReadError;
-    type Part = TracePart;
-
-    fn grain(&self) -> Grain {
-        Self::grain(self)
-    }
-
-    fn holds_children(&self) -> bool {
-        self.header().is_some_and(|header| header.options.children)
-    }
-
-    fn rewind(&mut self) -> Result<(), ReadError> {
-        // What was not read to its end cannot be said to be whole or not.
-        if std::mem::take(&mut self.ended) {
-            self.finish()?;
-        }
-        self.meter.restart();
-        self.bound = Bound::new(self.reading.max_accesses);
-        self.damage = None;
-        self.decoder = decode(self.kind, self.reading, &mut self.origin, &self.meter)?;
-        Ok(())
-    }
-
-    fn next_part(&mut self) -> Result<Option<TracePart>, ReadError> {
-        if self.damage.is_some() {
-            return Ok(None);
-        }
-        let name = self.origin.name();
-        let reader = match &mut self.decoder {
-            Decoder::Recording(reader) => reader,
-            Decoder::Away => return Ok(None),
-            Decoder::Reduced(reader) => {
-                let part = reader.next_part();
-                let part = part.map_err(|error| ReadError::reduced(self.origin.name(), error))?;
-                self.ended = part.is_none();
-                return Ok(part.map(|part| {
-                    let mut reader = self.reduced_readers.pop().unwrap_or_default();
-                    reader.begin(part);
-                    TracePart::reduced(reader, self.origin.name())
-                }));
-            }
-            // A text is one part.
-            Decoder::Lackey(_) if self.ended => return Ok(None),
-            text @ Decoder::Lackey(_) => {
-                return Ok(match std::mem::replace(text, Decoder::Away) {
-                    Decoder::Lackey(text) => Some(TracePart::lackey(text, name, self.reading)),
-                    _ => None,
-                });
-            }
-        };
-        match reader.next_part() {
-            Ok(Some(part)) => {
-                let (totals, bytes) = (part.info().totals, self.meter.bytes());
-                self.bound.hand_out(&self.origin, bytes, &totals)?;
-                let (grain, fetches) = (reader.header().grain, self.reading.fetches);
-                let idle = self.readers.pop();
-                let mut reader = idle.unwrap_or_else(|| PartReader::new(grain, fetches));
-                reader.begin(part);
-                Ok(Some(TracePart::recording(reader, name, self.reading)))
-            }
-            Ok(None) => {
-                self.ended = true;
-                Ok(None)
-            }
-            Err(error) => match error.into() {
-                Stop::Damage(damage) if self.reading.keep_going => {
-                    self.ended = true;
-                    self.damage = Some(damage);
-                    Ok(None)
-                }
-                stop => Err(ReadError::behind_head(name, stop)),
-            },
-        }
-    }
-
-    fn close(&mut self, part: TracePart) -> Result<ControlFlow<()>, ReadError> {
-        let damage = match part.take_back() {
-            part::Back::Recording(mut part, damage) => {
-                if let (Decoder::Recording(reader), Some(closed)) =
-                    (&mut self.decoder, part.close())
-                {
-                    reader.close(closed);
-                }
-                self.readers.push(*part);
-                damage
-            }
-            part::Back::Reduced(part) => {
-                if let Decoder::Reduced(reader) = &mut self.decoder {
-                    reader.close(&part);
-                }
-                self.reduced_readers.push(*part);
-                None
-            }
-            part::Back::Lackey(text, damage) => {
-                self.decoder = Decoder::Lackey(*text);
-                self.ended = true;
-                damage
-            }
-        };
-        if damage.is_none() {
-            return Ok(ControlFlow::Continue(()));
-        }
-        // What was found behind it counts for nothing.
-        self.ended = true;
-        self.damage = damage;
-        Ok(ControlFlow::Break(()))
-    }
-}
-
 /// What a recording's index says, or the heads of its chunks where it has none; `None` where neither can be read.
 fn holds(origin: &Origin) -> Option<Holds> {
     let index = TraceIndex::read(BufReader::new(origin.file()?)).ok()?;
@@ -546,56 +355,4 @@ fn holds(origin: &Origin) -> Option<Holds> {
         work: work(&index.totals()),
         is_all: index.complete,
     })
-}
-
-/// Begins a pass.
-fn decode(
-    kind: Kind,
-    reading: Reading,
-    origin: &mut Origin,
-    meter: &Meter,
-) -> Result<Decoder, ReadError> {
-    let bytes = origin.bytes().map_err(|error| ReadError::Io {
-        name: origin.name().to_owned(),
-        error,
-    })?;
-    let bytes = Measured::new(bytes, meter.clone());
-    Ok(match kind {
-        Kind::Recording => {
-            let options = ReadOptions {
-                // Behind damage a recording may be whole again, but its mappings are no longer known.
-                keep_going: false,
-                fetches: reading.fetches,
-            };
-            let reader = TraceReader::with_options(bytes, options)
-                .map_err(|error| ReadError::head(origin.name(), error))?;
-            Decoder::Recording(Box::new(reader))
-        }
-        Kind::Lackey => Decoder::Lackey(lackey::Reader::new(bytes, Grain::Page)),
-        Kind::Reduced => {
-            let reader = ReducedReader::new(bytes)
-                .map_err(|error| ReadError::reduced(origin.name(), error))?;
-            Decoder::Reduced(Box::new(reader))
-        }
-    })
-}
-
-/// The kind of a file, by its first bytes; the ending `.lackey` marks Lackey text. `None` if the
-/// file is no trace.
-fn kind(path: &Path, start: &[u8]) -> Option<Kind> {
-    let magic = &MAGIC[..MAGIC.len().min(start.len())];
-    if start.starts_with(magic) {
-        return Some(Kind::Recording);
-    }
-    if start.starts_with(&REDUCED_MAGIC) {
-        return Some(Kind::Reduced);
-    }
-    let is_named_so = path.extension().is_some_and(|ending| ending == "lackey");
-    (is_named_so || lackey::looks_like_lackey(start)).then_some(Kind::Lackey)
-}
-
-/// The kind of an open file.
-fn kind_of(path: &Path, origin: &Origin) -> Result<Kind, Failure> {
-    let found = kind(path, origin.start());
-    found.ok_or_else(|| Failure::Wrong(origin::not_a_trace(origin.name(), origin.start())))
 }

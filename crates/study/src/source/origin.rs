@@ -200,11 +200,11 @@ impl Origin {
 
 /// Returns true if the first bytes and the name of a file are those of a trace.
 fn is_trace(path: &Path, start: &[u8]) -> bool {
-    super::kind(path, start).is_some()
+    super::kind::kind(path, start).is_some()
 }
 
 /// The message that refuses a file that is no trace.
-pub(crate) fn not_a_trace(name: &str, start: &[u8]) -> String {
+pub fn not_a_trace(name: &str, start: &[u8]) -> String {
     if start.is_empty() {
         return format!("{name}: is empty, not a trace");
     }

@@ -29,23 +29,23 @@ pub struct TracePart {
 }
 
 /// What a part leaves: its reader, and where it was damaged.
-pub(crate) enum Back {
+pub enum Back {
     Recording(Box<PartReader>, Option<Damage>),
     Lackey(Box<Text>, Option<Damage>),
     Reduced(Box<ReducedPartReader>),
 }
 
 impl TracePart {
-    pub(crate) fn recording(reader: PartReader, name: &str, reading: Reading) -> Self {
+    pub fn recording(reader: PartReader, name: &str, reading: Reading) -> Self {
         Self::new(Reader::Recording(Box::new(reader)), name, reading)
     }
 
-    pub(crate) fn lackey(text: Text, name: &str, reading: Reading) -> Self {
+    pub fn lackey(text: Text, name: &str, reading: Reading) -> Self {
         Self::new(Reader::Lackey(Box::new(text), Vec::new()), name, reading)
     }
 
     /// A part of the reduced form. It can be made again, so damage is never passed over.
-    pub(crate) fn reduced(reader: ReducedPartReader, name: &str) -> Self {
+    pub fn reduced(reader: ReducedPartReader, name: &str) -> Self {
         Self::new(Reader::Reduced(Box::new(reader)), name, Reading::default())
     }
 
@@ -58,7 +58,7 @@ impl TracePart {
         }
     }
 
-    pub(crate) fn take_back(self) -> Back {
+    pub fn take_back(self) -> Back {
         match self.reader {
             Reader::Recording(reader) => Back::Recording(reader, self.damage),
             Reader::Lackey(text, _) => Back::Lackey(text, self.damage),
@@ -99,7 +99,7 @@ impl broadleaf_engine::Part for TracePart {
 }
 
 /// The visits of some more lines of a text, and why there are no more after them if that is not its end.
-pub(crate) fn some_lines<'v>(
+pub fn some_lines<'v>(
     text: &mut Text,
     visits: &'v mut Vec<Visit>,
 ) -> (Option<Item<'v>>, Option<Stop>) {

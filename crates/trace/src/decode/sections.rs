@@ -2,12 +2,14 @@
 
 use crate::compress::Unpacker;
 use crate::error::{Bad, Section};
-use crate::event_bytes;
 use crate::index::StreamStart;
 use crate::section::{Stream, split};
 
+/// The number of sections.
+pub(crate) const STREAM_SECTIONS: usize = 7;
+
 /// The sections in file order.
-const ORDER: [Section; 7] = [
+const ORDER: [Section; STREAM_SECTIONS] = [
     Section::Heads,
     Section::Runs,
     Section::Patterns,
@@ -16,14 +18,6 @@ const ORDER: [Section; 7] = [
     Section::Places,
     Section::Events,
 ];
-
-/// Whether a stream chunk tells the end of its process. Where that cannot be found out, the chunk cannot be read either.
-pub(crate) fn ends_space(body: &[u8], unpacker: &mut Unpacker, bytes: &mut Vec<u8>) -> bool {
-    let Ok((_, [.., events])) = split::<{ ORDER.len() }>(body) else {
-        return false;
-    };
-    events.unpack(unpacker, bytes).is_ok() && event_bytes::any_space_end(bytes)
-}
 
 /// The sections of the chunk that is being read. Their memory is used again for the next.
 #[derive(Debug, Default)]
@@ -38,7 +32,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    fn in_order(&mut self) -> [&mut Stream; 7] {
+    fn in_order(&mut self) -> [&mut Stream; STREAM_SECTIONS] {
         [
             &mut self.heads,
             &mut self.runs,
@@ -56,7 +50,7 @@ impl Sections {
         body: &[u8],
         unpacker: &mut Unpacker,
     ) -> Result<StreamStart, Bad> {
-        let (start, all) = split::<{ ORDER.len() }>(body)?;
+        let (start, all) = split::<STREAM_SECTIONS>(body)?;
         for ((stream, packed), section) in self.in_order().into_iter().zip(all).zip(ORDER) {
             stream.at = 0;
             packed

@@ -19,6 +19,7 @@ mod write;
 use crate::visit::Visit;
 pub(crate) use read::{Found, PhraseReader};
 pub use recode::{RecodeError, Recoded, Recoder};
+pub(crate) use split::PHRASE_SECTIONS;
 
 /// Most visits of a chunk. A phrase is looked for among those of its chunk, so a longer one is smaller, up to where what was read before leaves the processor's caches.
 const MOST_VISITS: usize = 1 << 19;

@@ -5,8 +5,11 @@ use crate::error::{Bad, Section};
 use crate::index::StreamStart;
 use crate::section::{self, Stream};
 
+/// The number of sections.
+pub(crate) const PHRASE_SECTIONS: usize = 6;
+
 /// The sections in file order.
-const ORDER: [Section; 6] = [
+const ORDER: [Section; PHRASE_SECTIONS] = [
     Section::Units,
     Section::Counts,
     Section::Words,
@@ -35,7 +38,7 @@ impl Sections {
         self.events.at = 0;
     }
 
-    fn in_order(&mut self) -> [&mut Vec<u8>; ORDER.len()] {
+    fn in_order(&mut self) -> [&mut Vec<u8>; PHRASE_SECTIONS] {
         [
             &mut self.units,
             &mut self.counts,
@@ -52,7 +55,7 @@ impl Sections {
         body: &[u8],
         unpacker: &mut Unpacker,
     ) -> Result<StreamStart, Bad> {
-        let (start, all) = section::split::<{ ORDER.len() }>(body)?;
+        let (start, all) = section::split::<PHRASE_SECTIONS>(body)?;
         self.events.at = 0;
         for ((bytes, packed), section) in self.in_order().into_iter().zip(all).zip(ORDER) {
             packed

@@ -9,6 +9,7 @@ use crate::compress::{Packer, Unpacker};
 use crate::error::{Bad, Section};
 use crate::event::Event;
 use crate::event_bytes;
+use crate::event_scan::EventScan;
 use crate::varint::{self, Cursor};
 use broadleaf_units::SpaceId;
 
@@ -21,6 +22,9 @@ const COLUMNS: usize = 8;
 const VISITS: u64 = 0;
 const EVENT: u64 = 1;
 const SWITCH: u64 = 2;
+
+/// The numbers of a piece of visits: see [`Columns::put_visits`].
+const NUMBERS_OF_VISITS: usize = 5;
 
 /// The columns of a chunk.
 #[derive(Clone, Debug, Default)]
@@ -87,18 +91,29 @@ impl Columns {
             if all > MOST_CHUNK_BYTES as u64 {
                 return Err(bad("they are larger than those of a chunk may be"));
             }
-            if raw as usize == stored.len() {
-                column.clear();
-                column.extend_from_slice(stored);
-            } else {
-                unpacker.unpack(stored, raw as usize, column).map_err(bad)?;
-            }
+            unpack_column(raw, stored, unpacker, column).map_err(bad)?;
         }
         if from.is_empty() {
             Ok(())
         } else {
             Err(bad("something follows the last one"))
         }
+    }
+
+    /// Scans the events of a chunk, given its body. Whoever reads the chunk refuses what cannot be
+    /// read here.
+    pub(super) fn scan(body: &[u8], unpacker: &mut Unpacker, script: &mut Vec<u8>) -> EventScan {
+        let mut scan = EventScan::default();
+        let mut from = Cursor::new(body);
+        // The script is the first column.
+        let column = from.number().and_then(|raw| Ok((raw, from.prefixed()?)));
+        if let Ok((raw, stored)) = column
+            && unpack_column(raw, stored, unpacker, script).is_ok()
+        {
+            let mut from = Cursor::new(script);
+            while !from.is_empty() && scan_piece(&mut from, &mut scan).is_ok() {}
+        }
+        scan
     }
 
     // ---- writing ----
@@ -146,6 +161,42 @@ impl Columns {
             &mut self.escapes,
         );
     }
+}
+
+fn unpack_column(
+    raw: u64,
+    stored: &[u8],
+    unpacker: &mut Unpacker,
+    into: &mut Vec<u8>,
+) -> Result<(), &'static str> {
+    if raw > MOST_CHUNK_BYTES as u64 {
+        return Err("it is larger than that of a chunk may be");
+    }
+    if raw as usize == stored.len() {
+        into.clear();
+        into.extend_from_slice(stored);
+        return Ok(());
+    }
+    unpacker.unpack(stored, raw as usize, into)
+}
+
+/// Scans a piece of a script.
+fn scan_piece(from: &mut Cursor<'_>, scan: &mut EventScan) -> Result<(), &'static str> {
+    match from.number()? {
+        VISITS => {
+            for _ in 0..NUMBERS_OF_VISITS {
+                from.number()?;
+            }
+        }
+        EVENT => {
+            let kind = from.byte()?;
+            scan.add(kind, from.prefixed()?);
+        }
+        _ => {
+            from.number()?;
+        }
+    }
+    Ok(())
 }
 
 /// Most visits of a chunk, and most pages that they go to: what a reader may have to keep.

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::columns::{Reading, Step};
+use super::columns::{Columns, Reading, Step};
 use super::{Kept, ReducedHeader, Sums};
 use crate::chunk::{CHECK_BYTES, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, check_agrees};
 use crate::compress::Unpacker;
@@ -22,6 +22,11 @@ pub struct ReducedReader<R> {
     said_kept: u64,
     /// How many chunks were read: they are numbered.
     chunks: u32,
+    unpacker: Unpacker,
+    /// Events that are looked through.
+    script: Vec<u8>,
+    /// Base pages that the events of all parts so far populate.
+    populated: u64,
     ended: bool,
 }
 
@@ -47,6 +52,9 @@ impl<R: Read> ReducedReader<R> {
             kept: 0,
             said_kept: 0,
             chunks: 0,
+            unpacker: Unpacker::new(),
+            script: Vec::new(),
+            populated: 0,
             ended: false,
         })
     }
@@ -54,6 +62,17 @@ impl<R: Read> ReducedReader<R> {
     /// What it says about itself.
     pub const fn header(&self) -> &ReducedHeader {
         &self.header
+    }
+
+    /// Base pages that system calls populate in all parts so far, each as often as it is populated:
+    /// as [`TraceReader::populated`](crate::TraceReader::populated).
+    pub const fn populated(&self) -> u64 {
+        self.populated
+    }
+
+    /// The number of bytes that were understood so far.
+    pub const fn bytes_read(&self) -> u64 {
+        self.input.offset()
     }
 
     /// What is read from. Some of it was read ahead.
@@ -126,6 +145,8 @@ impl<R: Read> ReducedReader<R> {
         match head.kind {
             ChunkKind::Reduced => {
                 let body = body.to_vec();
+                let scan = Columns::scan(&body, &mut self.unpacker, &mut self.script);
+                self.populated = self.populated.saturating_add(scan.populated);
                 self.chunks += 1;
                 self.input.consume(length);
                 Ok(Some(ReducedPart { offset, body }))

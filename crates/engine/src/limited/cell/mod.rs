@@ -1,5 +1,10 @@
 //! One policy on one machine, with a memory of its own.
 
+mod changes;
+mod charging;
+mod samples;
+mod shootdown;
+
 use super::charged::Charged;
 use super::steps::{Step, Steps};
 use crate::offline::Recorder;
@@ -8,18 +13,13 @@ use crate::stream::Stream;
 use broadleaf_memory::system::{
     Foreseen, Place, Resized, Sample, Spec, System, SystemTotals as Totals,
 };
-use broadleaf_memory::{AddressSpaces, Change, Pages, Shootdown};
+use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
-use broadleaf_translation::charges::Candidate;
-use broadleaf_translation::{Evicted, Lookup, Machine, SpaceTag, Tlb};
+use broadleaf_translation::{Lookup, Machine, SpaceTag, Tlb};
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use samples::FIRST_INTERVAL;
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// How many samples of memory are kept, at most.
-const MOST_SAMPLES: usize = 128;
-/// How many accesses lie between the first samples, at least.
-const FIRST_INTERVAL: u64 = 1 << 10;
 
 /// The most changes of superpages that are written down.
 const MOST_CHANGES: usize = 1 << 22;
@@ -281,122 +281,6 @@ impl<'a> Cell<'a> {
         Some(())
     }
 
-    /// The lookup, where misses are charged: the policy is told of a miss after it was counted and before the entry is loaded.
-    fn translate_charging(&mut self, page: PageNumber, level: usize, stream: &Stream) {
-        let Some(mut charged) = self.charged.take() else {
-            return;
-        };
-        let tag = self.tag.1;
-        let at = self.system.base_page(page);
-        let lookup =
-            (self.tlb).lookup_evicting(tag, page, |gone| evicted(&mut charged, &self.system, gone));
-        match lookup {
-            Lookup::First => charged.hit(tag, at, level),
-            Lookup::Second => {
-                self.second_hits += 1;
-                charged.hit(tag, at, level);
-            }
-            Lookup::Miss => {
-                self.walks[level] += 1;
-                let active = charged.is_active(|| self.walk_cycles(), self.instructions);
-                charged.miss(tag, at, level, active);
-                self.system.set_moment(self.moment);
-                self.foresee(&mut charged, at, level);
-                let changed =
-                    !charged.due.is_empty() && self.ask_those_due(&mut charged, at, stream);
-                if changed {
-                    // The page may be part of a superpage now, and that be loaded already.
-                    let place = Place {
-                        space: self.tag.0,
-                        page: at,
-                    };
-                    let level = self.system.level_at(place);
-                    if self.tlb.lookup(tag, page) == Lookup::Miss {
-                        self.load(&mut charged, tag, page, level);
-                    } else {
-                        charged.loaded(tag, at, level);
-                    }
-                } else {
-                    self.load(&mut charged, tag, page, level);
-                }
-            }
-        }
-        self.charged = Some(charged);
-    }
-
-    /// Asks the policy of what was charged: smaller candidates first, then those at lower addresses, then those of lower spaces. Each promotion changes
-    /// what larger ones were charged before they are asked of. The translations of what became one page leave the TLB, and the new one comes in. Answers
-    /// whether any translation changed.
-    fn ask_those_due(&mut self, charged: &mut Charged<'_>, missing: u64, stream: &Stream) -> bool {
-        let mut due = std::mem::take(&mut charged.due);
-        due.sort_by(|one, other| {
-            let place = |candidate: &Candidate| (candidate.level, candidate.first);
-            let space = |candidate: &Candidate| self.space_of(candidate.tag);
-            (place(one).cmp(&place(other))).then_with(|| space(one).cmp(&space(other)))
-        });
-        due.dedup();
-        let mut changed = false;
-        for candidate in &due {
-            let Some(space) = self.space_of(candidate.tag) else {
-                continue;
-            };
-            let page = if candidate.tag == self.tag.1 {
-                missing
-            } else {
-                candidate.first
-            };
-            let inside = page & !(self.system.pages_of(candidate.level) - 1) == candidate.first;
-            let page = if inside { page } else { candidate.first };
-            let view = charged.shown(*candidate, self.system.charged(candidate.level));
-            let at = Place { space, page };
-            if !(self.system).ask_at_miss(&stream.spaces, at, candidate.level, &view) {
-                continue;
-            }
-            self.at_misses += 1;
-            self.shoot_down_charged(charged);
-            let first = self.system.units_of(candidate.first);
-            let units = self.system.size(candidate.level).bytes() >> PageSize::SIZE_4K.shift();
-            self.tlb.invalidate_range(candidate.tag, first, units);
-            charged.promoted(*candidate);
-            changed = true;
-            self.load(charged, candidate.tag, first, candidate.level);
-        }
-        // What a promotion took from others to have an extent.
-        changed |= self.system.has_shootdowns();
-        self.shoot_down_charged(charged);
-        charged.due = due;
-        changed
-    }
-
-    /// Makes pieces due at a miss of `page`: those around the page that the schedule promotes now,
-    /// and those whose span begins.
-    fn foresee(&self, charged: &mut Charged<'_>, page: u64, level: usize) {
-        let Some(schedule) = charged.schedule else {
-            return;
-        };
-        for level in level + 1..self.walks.len() {
-            let first = page & !(self.system.pages_of(level) - 1);
-            let space = self.tag.0;
-            if schedule.promotes(Place { space, page: first }, level, self.moment) {
-                let tag = self.tag.1;
-                charged.due.push(Candidate { tag, first, level });
-            }
-        }
-        for (Place { space, page }, level) in schedule.beginning_at(self.moment) {
-            if let Some(tag) = self.tags.get(&space).copied() {
-                let first = page;
-                charged.due.push(Candidate { tag, first, level });
-            }
-        }
-    }
-
-    /// Brings the translation of a page of that level into the TLB, where it is not.
-    fn load(&mut self, charged: &mut Charged<'_>, tag: SpaceTag, page: PageNumber, level: usize) {
-        let size = self.translated[level];
-        (self.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
-        charged.loaded(tag, self.system.base_page(page), level);
-    }
-
     /// The totals of the cell's memory: at the end of the replay, or when memory was used up.
     pub(super) fn totals(&self, spaces: &AddressSpaces) -> Totals {
         match &self.totals_when_ended {
@@ -419,14 +303,6 @@ impl<'a> Cell<'a> {
                 walks * self.machine.costs.of(self.translated[level]).unwrap_or(0)
             })
             .sum()
-    }
-
-    fn space_of(&self, tag: SpaceTag) -> Option<SpaceId> {
-        if self.tag.1 == tag {
-            return Some(self.tag.0);
-        }
-        let known = self.tags.iter().find(|(_, known)| **known == tag);
-        known.map(|(space, _)| *space)
     }
 
     /// Instructions are fetched from a page: it has to be in memory, and the TLB of data is not asked.
@@ -488,88 +364,6 @@ impl<'a> Cell<'a> {
         level.ok()
     }
 
-    fn shoot_down(&mut self) {
-        let mut charged = self.charged.take();
-        self.carry_out(charged.as_deref_mut());
-        self.charged = charged;
-    }
-
-    fn shoot_down_charged(&mut self, charged: &mut Charged<'_>) {
-        if self.system.has_shootdowns() {
-            self.carry_out(Some(charged));
-        }
-    }
-
-    /// Takes out of the TLB what it has to forget.
-    fn carry_out(&mut self, mut charged: Option<&mut Charged<'_>>) {
-        let shootdowns: Vec<Shootdown> = self.system.shootdowns().collect();
-        for shootdown in shootdowns {
-            match shootdown {
-                Shootdown::Nothing => {}
-                Shootdown::Superpage { space, first, size } => {
-                    let Some(tag) = self.tags.get(&space).copied() else {
-                        continue;
-                    };
-                    // An extent that the TLB holds as smaller pages has no translation of its own.
-                    if self.translated.contains(&size) {
-                        self.tlb.invalidate(tag, first, size);
-                    }
-                    if let Some(charged) = &mut charged
-                        && let Some(level) = self.system.level_of(size)
-                    {
-                        let first = self.system.base_page(first);
-                        charged.demoted(Candidate { tag, first, level });
-                    }
-                }
-                Shootdown::Range { space, pages } => {
-                    let Some(tag) = self.tags.get(&space).copied() else {
-                        continue;
-                    };
-                    self.tlb.invalidate_range(tag, pages.first(), pages.len());
-                    if let Some(recorder) = &mut self.recorder {
-                        let (page, pages) = self.system.base_pages(pages);
-                        recorder.shot_down(Place { space, page }, pages);
-                    }
-                    if let Some(charged) = &mut charged {
-                        let (start, pages) = self.system.base_pages(pages);
-                        charged.shot_down(tag, start, pages);
-                    }
-                }
-                Shootdown::Space(space) => {
-                    let Some(tag) = self.tags.remove(&space) else {
-                        continue;
-                    };
-                    self.tlb.invalidate_space(tag);
-                    if let Some(recorder) = &mut self.recorder {
-                        recorder.gone(Place { space, page: 0 }, u64::MAX);
-                    }
-                    if let Some(charged) = &mut charged {
-                        charged.space_is_gone(tag);
-                    }
-                }
-            }
-        }
-    }
-
-    /// What tells an address space apart in the TLB. Tags go round; one that comes again begins with nothing.
-    fn tag_of(&mut self, space: SpaceId) -> SpaceTag {
-        if let Some(tag) = self.tags.get(&space) {
-            return *tag;
-        }
-        let number = self.next_tag % SpaceTag::COUNT;
-        let tag = SpaceTag::new(number).unwrap_or_default();
-        if self.next_tag >= SpaceTag::COUNT {
-            self.tlb.invalidate_space(tag);
-            if let Some(charged) = &mut self.charged {
-                charged.space_is_gone(tag);
-            }
-            self.tags.retain(|_, other| *other != tag);
-        }
-        self.next_tag += 1;
-        self.tags.insert(space, tag);
-        tag
-    }
-
     /// All accesses so far were made: what fell due before the last one happens before what comes.
     pub(crate) fn pass(&mut self, stream: &Stream) {
         if self.ended.is_none()
@@ -580,86 +374,6 @@ impl<'a> Cell<'a> {
             self.system.pass(&stream.spaces, last);
             self.shoot_down();
         }
-    }
-
-    /// Changes memory as the trace asks. The changes of superpages are not the policy's own.
-    fn impose(&mut self, change: impl FnOnce(&mut System<'a>)) {
-        let logged = |cell: &Self| cell.system.changes().map_or(0, <[Resized]>::len);
-        let before = logged(self);
-        change(&mut self.system);
-        let after = logged(self);
-        if after > before {
-            self.imposed.push(before..after);
-        }
-        self.shoot_down();
-    }
-
-    /// Does what an event asks.
-    pub(crate) fn apply(&mut self, change: &Change) {
-        if self.ended.is_some() {
-            return;
-        }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.pass(self.moment + 1);
-        }
-        self.impose(|system| system.apply(change));
-        // What pages were charged for does not go with them to another place.
-        let (Change::Release(extent) | Change::Relocate { from: extent, .. }) = change else {
-            return;
-        };
-        if self.system.is_inheriting(extent.space) {
-            return;
-        }
-        let (page, pages) = self.system.base_pages(extent.pages);
-        if let Some(recorder) = &mut self.recorder {
-            let space = extent.space;
-            if let Change::Relocate { to, .. } = change {
-                let to = self.system.base_page(PageNumber(*to));
-                recorder.moved(Place { space, page }, pages, to);
-            }
-            recorder.gone(Place { space, page }, pages);
-        }
-        if let (Some(charged), Some(tag)) = (&mut self.charged, self.tags.get(&extent.space)) {
-            charged.gone(*tag, page, pages);
-        }
-    }
-
-    /// Looks how memory stands where more of it is used than ever was, by a sixty-fourth; and from time to time, as often as keeps the number of
-    /// samples small.
-    fn look_around(&mut self, time: u64) {
-        let resident = self.system.counters().resident;
-        let is_peak = resident > self.highest + self.highest / 64;
-        if !is_peak && time < self.next_sample {
-            return;
-        }
-        let sample = Sample {
-            time,
-            ..self.system.sample()
-        };
-        if is_peak {
-            self.highest = resident;
-            self.peak = sample.clone();
-        }
-        if time < self.next_sample {
-            return;
-        }
-        self.samples.push(sample);
-        if self.samples.len() == MOST_SAMPLES {
-            let mut odd = false;
-            self.samples.retain(|_| {
-                odd = !odd;
-                odd
-            });
-            self.interval *= 2;
-        }
-        self.next_sample = time.saturating_add(self.interval);
-    }
-}
-
-/// A translation gave way to another.
-fn evicted(charged: &mut Charged<'_>, system: &System<'_>, gone: Evicted) {
-    if let Some(level) = system.level_of(gone.size) {
-        charged.evicted(gone.tag, system.base_page(gone.page), level);
     }
 }
 

@@ -1,0 +1,50 @@
+//! Changes of memory that the trace imposes.
+
+use super::Cell;
+use broadleaf_memory::Change;
+use broadleaf_memory::system::{Place, Resized, System};
+use broadleaf_units::PageNumber;
+
+impl<'a> Cell<'a> {
+    /// Changes memory as the trace asks. The changes of superpages are not the policy's own.
+    pub(super) fn impose(&mut self, change: impl FnOnce(&mut System<'a>)) {
+        let logged = |cell: &Self| cell.system.changes().map_or(0, <[Resized]>::len);
+        let before = logged(self);
+        change(&mut self.system);
+        let after = logged(self);
+        if after > before {
+            self.imposed.push(before..after);
+        }
+        self.shoot_down();
+    }
+
+    /// Does what an event asks.
+    pub(crate) fn apply(&mut self, change: &Change) {
+        if self.ended.is_some() {
+            return;
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.pass(self.moment + 1);
+        }
+        self.impose(|system| system.apply(change));
+        // What pages were charged for does not go with them to another place.
+        let (Change::Release(extent) | Change::Relocate { from: extent, .. }) = change else {
+            return;
+        };
+        if self.system.is_inheriting(extent.space) {
+            return;
+        }
+        let (page, pages) = self.system.base_pages(extent.pages);
+        if let Some(recorder) = &mut self.recorder {
+            let space = extent.space;
+            if let Change::Relocate { to, .. } = change {
+                let to = self.system.base_page(PageNumber(*to));
+                recorder.moved(Place { space, page }, pages, to);
+            }
+            recorder.gone(Place { space, page }, pages);
+        }
+        if let (Some(charged), Some(tag)) = (&mut self.charged, self.tags.get(&extent.space)) {
+            charged.gone(*tag, page, pages);
+        }
+    }
+}

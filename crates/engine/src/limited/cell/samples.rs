@@ -1,0 +1,42 @@
+//! Samples of memory: its peak, and its use over time.
+
+use super::Cell;
+use broadleaf_memory::system::Sample;
+
+/// How many samples of memory are kept, at most.
+const MOST_SAMPLES: usize = 128;
+/// How many accesses lie between the first samples, at least.
+pub(super) const FIRST_INTERVAL: u64 = 1 << 10;
+
+impl Cell<'_> {
+    /// Looks how memory stands where more of it is used than ever was, by a sixty-fourth; and from time to time, as often as keeps the number of
+    /// samples small.
+    pub(super) fn look_around(&mut self, time: u64) {
+        let resident = self.system.counters().resident;
+        let is_peak = resident > self.highest + self.highest / 64;
+        if !is_peak && time < self.next_sample {
+            return;
+        }
+        let sample = Sample {
+            time,
+            ..self.system.sample()
+        };
+        if is_peak {
+            self.highest = resident;
+            self.peak = sample.clone();
+        }
+        if time < self.next_sample {
+            return;
+        }
+        self.samples.push(sample);
+        if self.samples.len() == MOST_SAMPLES {
+            let mut odd = false;
+            self.samples.retain(|_| {
+                odd = !odd;
+                odd
+            });
+            self.interval *= 2;
+        }
+        self.next_sample = time.saturating_add(self.interval);
+    }
+}

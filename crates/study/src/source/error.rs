@@ -1,0 +1,94 @@
+//! Reasons why a trace cannot be read on.
+
+use std::io;
+
+use broadleaf_report::number::grouped;
+use broadleaf_trace::TraceError;
+
+use super::damage::{Damage, Stop};
+use crate::failure::{Failure, reason};
+
+/// Why a trace could not be read on.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is no recording that could be read, or its head is damaged: nothing can be had of it.
+    #[error("{name}: {error}")]
+    Head { name: String, error: TraceError },
+    /// It is damaged behind its head.
+    #[error("{name}: {damage}; --keep-going reads what stands before that")]
+    Damaged { name: String, damage: Damage },
+    /// It is the reduced form of a trace, and damaged.
+    #[error(
+        "{name}: {error}: reduce the trace again, or remove this file to have the trace itself read"
+    )]
+    Reduced { name: String, error: TraceError },
+    /// The recording holds more accesses than a file of its size may.
+    #[error(
+        "{name}: holds {} accesses or more in {} bytes, and {} are read at most of so small a recording: --max-accesses {accesses} reads it",
+        grouped(*accesses), grouped(*bytes), grouped(*most)
+    )]
+    TooLong {
+        name: String,
+        accesses: u64,
+        bytes: u64,
+        most: u64,
+    },
+    /// System calls populate more pages than a file of its size may ask for.
+    #[error(
+        "{name}: system calls populate {} pages or more in its first {} bytes, and {} are populated at most for a recording of {} bytes: --max-accesses {accesses} allows as many, at 16 accesses a page",
+        grouped(*pages), grouped(*understood), grouped(*most), grouped(*bytes)
+    )]
+    TooPopulated {
+        name: String,
+        pages: u64,
+        /// The bytes of the file up to the end of the chunk that exceeds the limit.
+        understood: u64,
+        bytes: u64,
+        /// The limit, in pages.
+        most: u64,
+        /// The accesses that the pages count as.
+        accesses: u64,
+    },
+    /// The file or the pipe failed.
+    #[error("{name}: cannot read it: {}", reason(error))]
+    Io { name: String, error: io::Error },
+}
+
+impl ReadError {
+    pub(crate) fn reduced(name: &str, error: TraceError) -> Self {
+        let name = name.to_owned();
+        match error {
+            TraceError::Io(error) => Self::Io { name, error },
+            error => Self::Reduced { name, error },
+        }
+    }
+
+    pub(crate) fn head(name: &str, error: TraceError) -> Self {
+        let name = name.to_owned();
+        match error {
+            TraceError::Io(error) => Self::Io { name, error },
+            error => Self::Head { name, error },
+        }
+    }
+
+    pub(crate) fn behind_head(name: &str, stop: Stop) -> Self {
+        let name = name.to_owned();
+        match stop {
+            Stop::Io(error) => Self::Io { name, error },
+            Stop::Damage(damage) => Self::Damaged { name, damage },
+        }
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        match &error {
+            ReadError::Io { .. } => Self::failed(error),
+            ReadError::Head { .. }
+            | ReadError::Damaged { .. }
+            | ReadError::Reduced { .. }
+            | ReadError::TooLong { .. }
+            | ReadError::TooPopulated { .. } => Self::wrong(error),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The kinds of traces, told apart by their first bytes and their names.
+
+use std::path::Path;
+
+use broadleaf_record::import::lackey;
+use broadleaf_trace::MAGIC;
+use broadleaf_trace::reduced::REDUCED_MAGIC;
+
+use super::origin::{self, Origin};
+use crate::failure::Failure;
+
+/// What kind of trace it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Recording,
+    Lackey,
+    Reduced,
+}
+
+/// The kind of a file, by its first bytes; the ending `.lackey` marks Lackey text. `None` if the
+/// file is no trace.
+pub(crate) fn kind(path: &Path, start: &[u8]) -> Option<Kind> {
+    let magic = &MAGIC[..MAGIC.len().min(start.len())];
+    if start.starts_with(magic) {
+        return Some(Kind::Recording);
+    }
+    if start.starts_with(&REDUCED_MAGIC) {
+        return Some(Kind::Reduced);
+    }
+    let is_named_so = path.extension().is_some_and(|ending| ending == "lackey");
+    (is_named_so || lackey::looks_like_lackey(start)).then_some(Kind::Lackey)
+}
+
+/// The kind of an open file.
+pub(crate) fn kind_of(path: &Path, origin: &Origin) -> Result<Kind, Failure> {
+    let found = kind(path, origin.start());
+    found.ok_or_else(|| Failure::Wrong(origin::not_a_trace(origin.name(), origin.start())))
+}

@@ -1,0 +1,126 @@
+//! A trace as the engine reads it: in parts, as often as needed.
+
+use std::ops::ControlFlow;
+
+use broadleaf_trace::{Grain, PartReader};
+
+use super::bound::Bound;
+use super::damage::Stop;
+use super::decoder::{Decoder, decode};
+use super::part::{self, TracePart};
+use super::{ReadError, Trace};
+
+impl broadleaf_engine::Source for Trace {
+    type Error = ReadError;
+    type Part = TracePart;
+
+    fn grain(&self) -> Grain {
+        Self::grain(self)
+    }
+
+    fn holds_children(&self) -> bool {
+        self.header().is_some_and(|header| header.options.children)
+    }
+
+    fn rewind(&mut self) -> Result<(), ReadError> {
+        // What was not read to its end cannot be said to be whole or not.
+        if std::mem::take(&mut self.ended) {
+            self.finish()?;
+        }
+        self.meter.restart();
+        self.bound = Bound::new(self.reading.max_accesses);
+        self.damage = None;
+        self.decoder = decode(self.kind, self.reading, &mut self.origin, &self.meter)?;
+        Ok(())
+    }
+
+    fn next_part(&mut self) -> Result<Option<TracePart>, ReadError> {
+        if self.damage.is_some() {
+            return Ok(None);
+        }
+        let name = self.origin.name();
+        let reader = match &mut self.decoder {
+            Decoder::Recording(reader) => reader,
+            Decoder::Away => return Ok(None),
+            Decoder::Reduced(reader) => {
+                let part = reader.next_part();
+                let part = part.map_err(|error| ReadError::reduced(self.origin.name(), error))?;
+                let (understood, pages) = (reader.bytes_read(), reader.populated());
+                let bytes = self.meter.bytes();
+                (self.bound).check_populated(&self.origin, bytes, understood, pages)?;
+                self.ended = part.is_none();
+                return Ok(part.map(|part| {
+                    let mut reader = self.reduced_readers.pop().unwrap_or_default();
+                    reader.begin(part);
+                    TracePart::reduced(reader, self.origin.name())
+                }));
+            }
+            // A text is one part.
+            Decoder::Lackey(_) if self.ended => return Ok(None),
+            text @ Decoder::Lackey(_) => {
+                return Ok(match std::mem::replace(text, Decoder::Away) {
+                    Decoder::Lackey(text) => Some(TracePart::lackey(text, name, self.reading)),
+                    _ => None,
+                });
+            }
+        };
+        match reader.next_part() {
+            Ok(Some(part)) => {
+                let (totals, bytes) = (part.info().totals, self.meter.bytes());
+                self.bound.hand_out(&self.origin, bytes, &totals)?;
+                let (understood, pages) = (reader.bytes_read(), reader.populated());
+                (self.bound).check_populated(&self.origin, bytes, understood, pages)?;
+                let (grain, fetches) = (reader.header().grain, self.reading.fetches);
+                let idle = self.readers.pop();
+                let mut reader = idle.unwrap_or_else(|| PartReader::new(grain, fetches));
+                reader.begin(part);
+                Ok(Some(TracePart::recording(reader, name, self.reading)))
+            }
+            Ok(None) => {
+                self.ended = true;
+                Ok(None)
+            }
+            Err(error) => match error.into() {
+                Stop::Damage(damage) if self.reading.keep_going => {
+                    self.ended = true;
+                    self.damage = Some(damage);
+                    Ok(None)
+                }
+                stop => Err(ReadError::behind_head(name, stop)),
+            },
+        }
+    }
+
+    fn close(&mut self, part: TracePart) -> Result<ControlFlow<()>, ReadError> {
+        let damage = match part.take_back() {
+            part::Back::Recording(mut part, damage) => {
+                if let (Decoder::Recording(reader), Some(closed)) =
+                    (&mut self.decoder, part.close())
+                {
+                    reader.close(closed);
+                }
+                self.readers.push(*part);
+                damage
+            }
+            part::Back::Reduced(part) => {
+                if let Decoder::Reduced(reader) = &mut self.decoder {
+                    reader.close(&part);
+                }
+                self.reduced_readers.push(*part);
+                None
+            }
+            part::Back::Lackey(text, damage) => {
+                self.decoder = Decoder::Lackey(*text);
+                self.ended = true;
+                damage
+            }
+        };
+        if damage.is_none() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        // What was found behind it counts for nothing.
+        self.ended = true;
+        self.damage = damage;
+        Ok(ControlFlow::Break(()))
+    }
+}
