@@ -24,7 +24,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::terminal::Color;
 
-pub(crate) use advise::{Advise, AdviseFormat, RankBy};
+pub(crate) use advise::{Advise, AdviseFormat};
 pub(crate) use bound::Bound;
 pub(crate) use catalogues::{Catalogue, Explain, List};
 pub(crate) use compare::{Compare, CompareFormat};

@@ -43,12 +43,7 @@ pub struct InFile<'a> {
 
 impl InFile<'_> {
     /// An error inside a text, whose literal stands there in the file.
-    pub fn inside(
-        &self,
-        text: &str,
-        span: &Range<usize>,
-        error: &ExpressionError,
-    ) -> Failure {
+    pub fn inside(&self, text: &str, span: &Range<usize>, error: &ExpressionError) -> Failure {
         let literal = self.text.get(span.clone()).unwrap_or("");
         // Where something is escaped, what was read is not what stands there, letter for letter.
         match literal.find(text) {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use broadleaf_engine::{Buddyinfo, Costs, Files, Limits, Pagetypeinfo, Plan, Start};
 use broadleaf_metrics::MemoryAsked;
 
-use crate::{costs, in_file, names};
 use crate::failure::Failure;
 use crate::output::shown;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace};
+use crate::{costs, in_file, names};
 
 /// Bytes of memory that can be modelled at most: far more than any machine has.
 const MOST: u64 = 1_000_000_000_000_000;

@@ -4,8 +4,8 @@ use broadleaf_policy::{ParseError, Policy, catalogue, parse};
 use broadleaf_report::nearest;
 use broadleaf_translation::{Machine, NoMachine, machine_names};
 
-use crate::policies_file::Named;
 use crate::failure::Failure;
+use crate::policies_file::Named;
 
 /// The policy of that name.
 pub fn policy(name: &str) -> Result<Box<dyn Policy>, Failure> {

@@ -48,11 +48,7 @@ impl Output {
     ///
     /// # Errors
     /// [`Failure::Wrong`] where something stands there already and `force` is not given, or nothing can be made there.
-    pub fn create(
-        path: Option<&Path>,
-        force: bool,
-        access: Access,
-    ) -> Result<Self, Failure> {
+    pub fn create(path: Option<&Path>, force: bool, access: Access) -> Result<Self, Failure> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             return Ok(Self::stdout());
         };

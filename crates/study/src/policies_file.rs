@@ -15,8 +15,8 @@ use broadleaf_policy::{Expression, ParseError, Policy, parse};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::in_file::{self, InFile};
 use crate::failure::Failure;
+use crate::in_file::{self, InFile};
 use crate::output::shown;
 
 /// An expression with a name.
@@ -26,6 +26,7 @@ pub struct Named {
     pub name: String,
     /// What the file says of it; empty where it says nothing.
     pub summary: String,
+    /// The policy.
     pub policy: Expression,
 }
 

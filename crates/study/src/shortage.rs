@@ -11,26 +11,26 @@ use broadleaf_report::{BASELINE, is_mostly_disk};
 use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
 
-use crate::memory::footprint;
 use crate::failure::Failure;
-use crate::watch::Watch;
+use crate::memory::footprint;
 use crate::source::origin::Passes;
 use crate::source::{Reading, Trace, Whole};
+use crate::watch::Watch;
 
 /// A replay that was done, as far as it takes to do parts of it again.
-pub struct Done<'a> {
+pub(crate) struct Done<'a> {
     /// Receives the progress of further replays.
-    pub watch: &'a dyn Watch,
-    pub trace: &'a Path,
-    pub reading: Reading,
-    pub threads: usize,
-    pub asked: MemoryAsked,
+    pub(crate) watch: &'a dyn Watch,
+    pub(crate) trace: &'a Path,
+    pub(crate) reading: Reading,
+    pub(crate) threads: usize,
+    pub(crate) asked: MemoryAsked,
     /// Whether other traces were replayed before in the same memory: what of theirs lives on takes room too.
-    pub after_others: bool,
-    pub limits: Limits,
-    pub machines: Vec<Machine>,
+    pub(crate) after_others: bool,
+    pub(crate) limits: Limits,
+    pub(crate) machines: Vec<Machine>,
     /// What policies name and machines lack.
-    pub left_out: Vec<String>,
+    pub(crate) left_out: Vec<String>,
 }
 
 /// The bytes that a policy on a machine wants at its peak, by their names.
@@ -38,7 +38,7 @@ type Wanted = BTreeMap<(String, String), u64>;
 
 impl Done<'_> {
     /// What there was of memory, now that these are the results: warns where it was used up, and notes what a reader has to know.
-    pub fn told(
+    pub(crate) fn told(
         mut self,
         results: &[CellResult],
         references: &[CellResult],
@@ -210,10 +210,7 @@ pub fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<Strin
 }
 
 /// Refuses a policy that is told page sizes that no machine has: it would make no superpages. Warns of one that has such sizes anyway.
-pub fn refuse_lacking(
-    policies: &[Box<dyn Policy>],
-    machines: &[Machine],
-) -> Result<(), Failure> {
+pub fn refuse_lacking(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<(), Failure> {
     let has_some = |named: Sizes, machine: &Machine| {
         let sizes = machine.design.sizes();
         sizes.iter().any(|size| named.holds(size.shift()))

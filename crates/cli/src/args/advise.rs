@@ -7,8 +7,8 @@ use broadleaf_engine::Costs;
 use clap::{Args, ValueEnum};
 
 use super::{Bound, FilesAt, ResultFile};
-use broadleaf_study::costs::costs;
 use crate::commands::offered;
+use broadleaf_study::costs::costs;
 
 /// Say which parts of a program's memory are worth superpages, and what each part gains
 ///

@@ -63,4 +63,3 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()
 }
-

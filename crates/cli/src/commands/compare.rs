@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use broadleaf_metrics::CellResult;
-use broadleaf_policy::Refusal;
+use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
     BASELINE, Glyphs, REFERENCE, View, comparison_table, curves, over_time, write_csv,
     write_parquet,
@@ -12,14 +12,14 @@ use broadleaf_report::{
 use broadleaf_study::compare::{Answer, Request, compare, machines, policies};
 use broadleaf_translation::Machine;
 
-use broadleaf_study::policies_file;
-use broadleaf_study::shortage::refuse_lacking;
 use crate::args::{Compare, CompareFormat};
+use crate::progress::Bars;
+use crate::terminal::glyphs;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::json;
-use crate::progress::Bars;
+use broadleaf_study::policies_file;
+use broadleaf_study::shortage::refuse_lacking;
 use broadleaf_study::source::reduced::path_beside;
-use crate::terminal::glyphs;
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     refuse_to_overwrite(options)?;

@@ -11,13 +11,14 @@ use broadleaf_report::number::grouped;
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
 use super::compare::table;
-use broadleaf_study::compare::{Request, compare, machines, policies};
 use super::record::{record, summary};
-use broadleaf_study::provenance::made_by;
 use crate::args::Demo;
+use crate::progress::Bars;
+use broadleaf_study::compare::{Request, compare, machines, policies};
 use broadleaf_study::failure::{Failure, reason};
-use broadleaf_study::unfinished::Unfinished;
 use broadleaf_study::output::print;
+use broadleaf_study::provenance::made_by;
+use broadleaf_study::unfinished::Unfinished;
 
 /// Lines to sort: their text and `sort`'s table of them come to more than the 6 MiB that the second-level TLB of the machine
 /// `skylake` reaches with 4 KiB pages.
@@ -69,6 +70,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
     say!("{}", summary(&finished, Path::new(&recording)));
     say!("replaying it under every policy ...");
     let request = Request {
+        watch: &Bars,
         memory: None,
         trace: &recording,
         keep_going: false,

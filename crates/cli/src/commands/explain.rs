@@ -10,9 +10,9 @@ use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
 
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
-use broadleaf_study::names::{known_policies, no_policy, unknown};
 use crate::args::Explain;
 use broadleaf_study::failure::Failure;
+use broadleaf_study::names::{known_policies, no_policy, unknown};
 use broadleaf_study::output::print;
 
 /// A line no longer than this is read with ease.

@@ -7,11 +7,11 @@ use broadleaf_record::import::lackey;
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{Encoder, Header, Options, WriteError};
 
-use broadleaf_study::provenance::made_by;
 use crate::args::{Format, Import};
+use crate::progress::{Progress, Work};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input};
-use crate::progress::{Progress, Work};
+use broadleaf_study::provenance::made_by;
 use broadleaf_study::source::measured::{Measured, Meter};
 use broadleaf_study::source::origin::{Origin, Passes};
 

@@ -7,9 +7,9 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man as Page;
 
 use super::manual::page;
-use broadleaf_study::names::unknown;
 use crate::args::{Cli, Man};
 use broadleaf_study::failure::Failure;
+use broadleaf_study::names::unknown;
 use broadleaf_study::output::{Access, Output, shown};
 
 pub(crate) fn run(options: &Man) -> Result<(), Failure> {

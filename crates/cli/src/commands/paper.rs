@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use broadleaf_study::names;
 use crate::args::Paper as Arguments;
+use crate::commands::record::record;
+use crate::progress::Bars;
 use broadleaf_study::failure::{Failure, reason};
+use broadleaf_study::names;
 use broadleaf_study::output::{Access, Output, print, shown};
 use broadleaf_study::papers::{Claim, PAPERS, Paper, Scale, Setting, csv};
 

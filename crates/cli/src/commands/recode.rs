@@ -12,11 +12,11 @@ use broadleaf_trace::{
     WriteError,
 };
 
-use broadleaf_study::compare::available_threads;
 use crate::args::Recode;
+use crate::progress::Progress;
+use broadleaf_study::compare::available_threads;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input};
-use crate::progress::Progress;
 use broadleaf_study::source::origin::Passes;
 use broadleaf_study::source::{ReadError, Reading, Trace, Whole};
 

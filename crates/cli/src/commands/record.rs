@@ -13,11 +13,11 @@ use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{DEFAULT_LEVEL, TraceIndex, WriteError};
 
 use crate::args::{Engine, Record};
-use broadleaf_study::failure::{Failure, reason};
 use crate::interrupt::LeftToChild;
-use broadleaf_study::provenance::made_by;
-use broadleaf_study::output::{Access, Direct, Kept, Refused, Replace, refuse_input, shown};
 use crate::progress::Progress;
+use broadleaf_study::failure::{Failure, reason};
+use broadleaf_study::output::{Access, Direct, Kept, Refused, Replace, refuse_input, shown};
+use broadleaf_study::provenance::made_by;
 
 pub(crate) fn run(options: &Record) -> Result<(), Failure> {
     if options

@@ -12,11 +12,11 @@ use broadleaf_trace::reduced::{Kept, ReducedHeader, ReducedWriter};
 use broadleaf_translation::Tlb;
 use broadleaf_units::PageNumber;
 
-use broadleaf_study::compare::{available_threads, failure, machines, not_canonical, refuse_empty};
 use crate::args::Reduce;
+use crate::progress::Progress;
+use broadleaf_study::compare::{available_threads, failure, machines, not_canonical, refuse_empty};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input, shown};
-use crate::progress::Progress;
 use broadleaf_study::source::origin::Passes;
 use broadleaf_study::source::reduced::{family, hash, path_beside};
 use broadleaf_study::source::{ReadError, Reading, Trace, Whole, locate};

@@ -12,9 +12,9 @@ use broadleaf_metrics::{REPLAY_SCHEMA, Replayed, ReplayedPolicy};
 use broadleaf_policy::Policy;
 use broadleaf_report::{View, replay_table};
 
-use broadleaf_study::names;
 use crate::args::{Replay, TableOrJson};
 use broadleaf_study::failure::Failure;
+use broadleaf_study::names;
 use broadleaf_study::output::{json, shown};
 use broadleaf_study::provenance::provenance;
 

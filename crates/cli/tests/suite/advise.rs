@@ -1,14 +1,13 @@
 //! `advise` from end to end: what comes back, in each shape, and what is refused.
 
-
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
+use crate::support::programs::{MIB, Part, areas, map, program, range, recording, started, stores};
+use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with, stderr, succeeded};
 use broadleaf_trace::{Backing, Encoder, Event, Grain, Header};
 use broadleaf_units::{FileId, SpaceId};
 use serde_json::Value;
-use crate::support::programs::{MIB, Part, areas, map, program, range, recording, started, stores};
-use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with, stderr, succeeded};
 
 /// Nothing costs anything, so that whatever spares a walk or a fault is worth it.
 const FREE: &str = "--costs=fault=0,zero-kib=0,copy-kib=0,promotion=0";

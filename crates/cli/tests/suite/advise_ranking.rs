@@ -1,9 +1,8 @@
 //! Advice held against what happens: each range that is advised is asked for by the program itself, alone, and what that spares is measured.
 
-
-use serde_json::Value;
 use crate::support::programs::{areas, program, range};
 use crate::support::{file, folder, run, succeeded};
+use serde_json::Value;
 
 const REFERENCES: u64 = 120_000;
 /// Nothing costs anything, so that whatever spares a walk is worth it.

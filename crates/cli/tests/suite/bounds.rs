@@ -1,14 +1,13 @@
 //! Bounds on the time and the memory that a trace takes: by its size, and by limits of the user.
 
-
 use std::time::{Duration, Instant};
 
+use crate::support::{file, folder, refused, run, stderr, succeeded};
 use broadleaf_trace::{
     Advice, BlockDef, BlockItem, Encoder, Event, Grain, Header, KernelTouch, Range, StreamChunk,
     Totals, TouchOrigin, TraceWriter, Visit,
 };
 use broadleaf_units::VirtAddr;
-use crate::support::{file, folder, refused, run, stderr, succeeded};
 
 /// A recording of one block that loads from two pages and is executed so often, in a few bytes. It
 /// says that it makes `loads` loads.

@@ -1,9 +1,8 @@
 //! `list`, `explain`, help, completions and manual pages.
 
-
 use crate::support;
-use serde_json::Value;
 use crate::support::{run, succeeded};
+use serde_json::Value;
 
 const LISTS: [&str; 7] = [
     "policies",

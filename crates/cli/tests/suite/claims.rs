@@ -1,6 +1,5 @@
 //! Output files: claims to names, the files that a killed command leaves, and the mode of results.
 
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;

@@ -1,14 +1,13 @@
 //! `compare` from end to end: what comes back, in each shape.
 
-
 use crate::support;
 use std::process::Stdio;
 
+use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with, succeeded};
 use broadleaf_policy::Refusal;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
-use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with, succeeded};
 
 /// 40 MiB, four times the reach of the second-level TLB for 4 KiB pages and more.
 const PAGES: u64 = 10_000;

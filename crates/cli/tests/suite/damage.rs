@@ -1,12 +1,11 @@
 //! Recordings that are damaged or cut short: refused with the place and a remedy, or read up to the damage.
 
-
 use std::process::Output;
 
+use crate::support::{file, folder, lackey, refused, run, stderr, succeeded};
 use broadleaf_trace::{ChunkKind, Encoder, Event, Grain, Header, TraceIndex, Visit};
 use broadleaf_units::SpaceId;
 use serde_json::Value;
-use crate::support::{file, folder, lackey, refused, run, stderr, succeeded};
 
 fn visit(unit: u64) -> Visit {
     Visit {

@@ -1,8 +1,7 @@
 //! Policies that are written down: in an argument, and in a file.
 
-
-use serde_json::Value;
 use crate::support::{broadleaf, file, folder, lackey, refused, run, stderr, succeeded};
+use serde_json::Value;
 
 /// What it answers to a mistake that it shows: the lines on standard error, of which the last has the carets.
 fn shown(arguments: &[&str]) -> Vec<String> {

@@ -4,14 +4,13 @@
 //! moves is a bug or a change of the rules. After a change of the rules `scripts/golden.sh` writes the results anew (it sets
 //! `BROADLEAF_UPDATE`), and CHANGELOG.md says what moved and why.
 
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::{broadleaf, run, succeeded};
 use broadleaf_oracle::{Machine, OwnedItem, PolicySpec, Recording, replay};
 use broadleaf_trace::{Item, TraceReader};
 use serde_json::Value;
-use crate::support::{broadleaf, run, succeeded};
 
 /// All that are compared by default, and a life short enough for recordings of this size.
 fn policies() -> Vec<&'static str> {

@@ -2,7 +2,6 @@
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
-
 use crate::support;
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -1,10 +1,9 @@
 //! Traces and files of other users. Control characters in them are escaped, and invalid content is
 //! refused.
 
-
 use crate::support;
-use broadleaf_trace::{Encoder, Grain, Header, Program, Visit};
 use crate::support::{file, folder, refused, run, succeeded};
+use broadleaf_trace::{Encoder, Grain, Header, Program, Visit};
 
 /// A trace that visits one page, with this header.
 fn trace(header: &Header, visits: &[Visit]) -> Vec<u8> {

@@ -1,8 +1,7 @@
 //! `import`: what comes out is what went in.
 
-
-use serde_json::Value;
 use crate::support::{file, folder, lackey, refused, run, run_with, stderr, succeeded};
+use serde_json::Value;
 
 fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&succeeded(&run(arguments))).expect("the answer is JSON")

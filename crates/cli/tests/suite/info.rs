@@ -1,8 +1,7 @@
 //! `info`: what a trace holds.
 
-
-use serde_json::Value;
 use crate::support::{file, folder, lackey, run, run_with, succeeded};
+use serde_json::Value;
 
 #[test]
 fn a_lackey_text_is_counted() {

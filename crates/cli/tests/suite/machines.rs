@@ -1,10 +1,9 @@
 //! Every machine of the catalogue can be replayed on, whatever its page sizes.
 
-
 use std::path::Path;
 
-use serde_json::Value;
 use crate::support::{run, succeeded};
+use serde_json::Value;
 
 const POLICIES: &str = "4k,greedy,navarro,freebsd14,two-stage,linux";
 

@@ -1,11 +1,10 @@
 //! `compare --memory`: what can be asked for, what is refused, and what the results say.
 
-
 use crate::support;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use crate::support::{file, folder, refused, run, stderr, succeeded};
+use serde_json::Value;
 
 fn golden(name: &str) -> String {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");

@@ -1,6 +1,5 @@
 //! The files that are packaged: rules that the command takes, and a unit that systemd takes.
 
-
 use std::path::Path;
 use std::process::Command;
 

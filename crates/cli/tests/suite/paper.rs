@@ -1,6 +1,5 @@
 //! `paper`: every experiment prints, and its directions are the paper's.
 
-
 use std::fs;
 
 use crate::support::{folder, refused, run, stderr, succeeded};

@@ -1,13 +1,12 @@
 //! Recordings from pipes: what a file gives, they give.
 
-
 use std::fs::File;
 use std::process::Output;
 
+use crate::support::{broadleaf, file, folder, run, run_with, stderr, succeeded};
 use broadleaf_trace::{Backing, Encoder, Event, Grain, Header, Mapping, Protection, Range, Visit};
 use broadleaf_units::VirtAddr;
 use serde_json::Value;
-use crate::support::{broadleaf, file, folder, run, run_with, stderr, succeeded};
 
 fn visits(pages: std::ops::Range<u64>) -> Vec<Visit> {
     let visit = |page| Visit {

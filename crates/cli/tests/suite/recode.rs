@@ -1,19 +1,18 @@
 //! `recode`: version 2 of a recording, of which every command says what it says of the recording.
 
-
 use std::fs;
 use std::io::Cursor;
 use std::process::Command;
 
+use crate::support::{
+    broadleaf, file, folder, golden, lackey, names, refused, run, run_with, stderr, succeeded,
+};
 use broadleaf_trace::{
     Encoder, Event, EventEncoder, Grain, Header, StreamChunk, Totals, TraceIndex, TraceWriter,
     Visit,
 };
 use broadleaf_units::SpaceId;
 use serde_json::Value;
-use crate::support::{
-    broadleaf, file, folder, golden, lackey, names, refused, run, run_with, stderr, succeeded,
-};
 
 /// Recodes a trace, and answers what was said.
 fn recode(trace: &str, more: &[&str]) -> String {

@@ -2,7 +2,6 @@
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
-
 use std::path::Path;
 
 use crate::support::{folder, run, succeeded};

@@ -1,11 +1,10 @@
 //! `record` as a command: names, streams, children, and how a recording ends.
 
-
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
 use crate::support::{broadleaf, folder, refused, run, stderr, succeeded};
+use serde_json::Value;
 
 fn info(path: &std::path::Path, more: &[&str]) -> Value {
     let mut arguments = vec!["info", path.to_str().unwrap(), "--format", "json"];

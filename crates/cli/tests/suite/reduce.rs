@@ -1,18 +1,17 @@
 //! `reduce`, and `compare` with what it makes: the same answers, read in place of the trace where it may be and nowhere else.
 
-
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use crate::support::{
+    broadleaf, file, folder, golden, lackey, names, refused, run, run_with, stderr, succeeded,
+};
 use broadleaf_trace::{
     Backing, Encoder, Event, Grain, Header, Mapping, Protection, Range, TraceIndex, Visit,
 };
 use broadleaf_units::VirtAddr;
 use serde_json::Value;
-use crate::support::{
-    broadleaf, file, folder, golden, lackey, names, refused, run, run_with, stderr, succeeded,
-};
 
 const PAGES: u64 = 3000;
 

@@ -1,6 +1,5 @@
 //! What is wrong is said in one line, with exit status 2.
 
-
 use crate::support;
 use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with};
 

@@ -1,17 +1,16 @@
 //! `replay` from end to end, on journals of a governor over memory that never changes.
 
-
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::support::{file, folder, refused, run, stderr, succeeded};
 use broadleaf_governor::journal::{Header, JOURNAL_SCHEMA, Journal};
 use broadleaf_governor::{
     BLOCK_BYTES, Behind, BlockSeen, Budgets, Governor, Headroom, Kernel, MachineSeen, Mapping, No,
     Pages, ProcessId, Tree, Vitals, Ward,
 };
 use serde_json::Value;
-use crate::support::{file, folder, refused, run, stderr, succeeded};
 
 const ONE: ProcessId = ProcessId {
     pid: 7,

@@ -2,14 +2,13 @@
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
-
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use crate::support::{broadleaf, refused, run, stderr, succeeded};
 use broadleaf_governor::{Abilities, ThpSetting};
 use serde_json::Value;
-use crate::support::{broadleaf, refused, run, stderr, succeeded};
 
 const MIB: u64 = 1 << 20;
 

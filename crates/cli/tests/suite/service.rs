@@ -2,7 +2,6 @@
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};

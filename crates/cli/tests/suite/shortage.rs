@@ -1,11 +1,10 @@
 //! `compare --memory` where memory runs short: what is warned of, noted and advised, and what would do.
 
-
 use crate::support;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use crate::support::{file, folder, refused, run, stderr, succeeded};
+use serde_json::Value;
 
 fn golden(name: &str) -> String {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");

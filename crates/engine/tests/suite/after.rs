@@ -1,11 +1,10 @@
 //! What ran before: it leaves memory and TLBs as they are, and nothing of it is counted.
 
-
+use crate::common::*;
 use broadleaf_engine::{Error, Items, Limits, Outcome, Plan, Progress, run, run_after};
 use broadleaf_metrics::{CellResult, MemoryResult};
 use broadleaf_trace::{Backing, Event, Grain, Mapping, Visit};
 use broadleaf_units::{FileId, SpaceId};
-use crate::common::*;
 use std::ops::ControlFlow;
 
 const PAGE: u64 = 4096;

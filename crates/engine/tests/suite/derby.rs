@@ -1,11 +1,10 @@
 //! Zhu 2018, tables 6.2 and 6.3, row derby: five reservations of files that end with 1, 103, 174, 457 and 501 populated
 //! pages, of which only the one with 174 was written to, in each of them. From that the table follows, figure by figure.
 
-
+use crate::common::{BLOCK, backed_by, file, load, loads, map, replay, store};
 use broadleaf_engine::Items;
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::{Backing, Grain};
-use crate::common::{BLOCK, backed_by, file, load, loads, map, replay, store};
 
 /// Table 6.3.
 const RESERVATIONS: f64 = 5.0;

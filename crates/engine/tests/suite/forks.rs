@@ -1,11 +1,10 @@
 //! What a fork changes where the child's process number was another's before: one that never began, or one that ended.
 
-
+use crate::common::*;
 use broadleaf_engine::{Items, Limits, Plan, run};
 use broadleaf_metrics::MemoryResult;
 use broadleaf_trace::{Backing, Event, Grain, Mapping};
 use broadleaf_units::SpaceId;
-use crate::common::*;
 use std::ops::ControlFlow;
 
 /// Pages of the shared memory. Memory has room for them once and for a fourth of them beside.

@@ -1,10 +1,9 @@
 //! Results in the course of a trace: what happened up to a time, and so between two.
 
-
+use crate::common::*;
 use broadleaf_engine::{Items, Limits, Outcome, Plan, run};
 use broadleaf_trace::{Backing, Event, Grain};
 use broadleaf_units::SpaceId;
-use crate::common::*;
 use std::ops::ControlFlow;
 
 /// Two programs, one after the other.

@@ -1,10 +1,9 @@
 //! Memory that the kernel populates: resident without a reference of the program.
 
-
+use crate::common::*;
 use broadleaf_engine::{Items, Limits, Plan, run};
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::{Advice, Backing, Event, Grain, KernelTouch, Mapping, TouchOrigin};
-use crate::common::*;
 use std::ops::ControlFlow;
 
 fn populate(start: u64, pages: u64, touch: KernelTouch) -> Event {

@@ -1,10 +1,9 @@
 //! Each policy one page, one store or one access before it promotes, and at the moment it does.
 
-
+use crate::common::*;
 use broadleaf_engine::Items;
 use broadleaf_trace::{Advice, Backing, Event, Grain, Visit};
 use broadleaf_units::FileId;
-use crate::common::*;
 
 /// A trace without mappings: one block for each list of visits.
 fn lackey(visits: impl IntoIterator<Item = Visit>) -> Items {

@@ -1,10 +1,9 @@
 //! What of promotions counts as copying (docs/decisions/0003, rule 19), under any policy; and what all of it is for each instruction.
 
-
+use crate::common::{load, map};
 use broadleaf_engine::{Items, Limits, Plan, run};
 use broadleaf_metrics::{CellResult, MemoryResult, Tlbmcpi};
 use broadleaf_trace::{Backing, Grain, Visit};
-use crate::common::{load, map};
 use std::ops::ControlFlow;
 
 /// 64 pages, one after the other, so often that superpages are worth their price.

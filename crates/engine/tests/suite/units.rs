@@ -1,13 +1,12 @@
 //! Units of the model's configuration: extents that a kernel allocates and a TLB lacks, machines of
 //! one page size, and the time scale of daemons.
 
-
+use crate::common::*;
 use broadleaf_engine::{Items, Limits, Outcome, Plan, PlanError, run};
 use broadleaf_policy::NOMINAL_RATE;
 use broadleaf_trace::{Advice, Backing, Event, Grain};
 use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
-use crate::common::*;
 use std::ops::ControlFlow;
 
 fn within(items: &Items, policies: &[&str], machine: &str, limits: Limits) -> Outcome {

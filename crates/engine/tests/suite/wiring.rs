@@ -1,10 +1,9 @@
 //! What the engine does around the model: passes, notes, errors, progress, and what machines share.
 
-
+use crate::common::*;
 use broadleaf_engine::{Error, Items, Part, Piece, Plan, PlanError, Progress, Source, run};
 use broadleaf_trace::{Advice, Backing, Event, Grain, Lead, Visit};
 use broadleaf_units::{PageSize, SpaceId, ThreadId, VirtAddr};
-use crate::common::*;
 use std::ops::ControlFlow;
 
 #[test]

@@ -1,10 +1,9 @@
 //! What holds whatever programs do.
 
-
 use crate::common;
-use broadleaf_governor::{Allowance, Budgets};
 use crate::common::World;
 use crate::common::deeds::{BLOCKS, Deed, budget, deed, policy, run};
+use broadleaf_governor::{Allowance, Budgets};
 use proptest::prelude::*;
 
 proptest! {

@@ -1,12 +1,11 @@
 //! Processes that are left to others, and a policy that takes the place of another.
 
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use broadleaf_governor::{Budgets, ProcessId};
 use crate::common::fake::Step;
 use crate::common::{UNLIMITED, World};
+use broadleaf_governor::{Budgets, ProcessId};
 
 fn looked_after(world: &World) -> BTreeSet<ProcessId> {
     let processes = world.governor.ward().processes();

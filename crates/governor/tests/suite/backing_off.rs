@@ -1,11 +1,10 @@
 //! What the kernel refuses is not asked for again and again.
 
-
 use crate::common;
-use broadleaf_governor::{Came, No};
-use broadleaf_policy::Refusal;
 use crate::common::fake::{Call, Fake, Step};
 use crate::common::{BASE, UNLIMITED, World};
+use broadleaf_governor::{Came, No};
+use broadleaf_policy::Refusal;
 
 fn collapse_calls(fake: &Fake) -> u64 {
     fake.calls.get(&Call::Collapse).copied().unwrap_or(0)

@@ -1,11 +1,10 @@
 //! What superpages may add, which of them are worth it most, and what becomes of them when memory is short.
 
-
 use crate::common;
-use broadleaf_governor::{Allowance, Budgets, Came, Ticked};
-use broadleaf_policy::Refusal;
 use crate::common::fake::Step;
 use crate::common::{BASE, MIB, World};
+use broadleaf_governor::{Allowance, Budgets, Came, Ticked};
+use broadleaf_policy::Refusal;
 
 const BLOCK: u64 = 2 * MIB;
 

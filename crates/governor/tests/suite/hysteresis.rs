@@ -1,9 +1,8 @@
 //! A program whose allocator gives pages back, and a governor that does not fight it.
 
-
 use crate::common;
-use broadleaf_policy::Refusal;
 use crate::common::{BASE, UNLIMITED, World};
+use broadleaf_policy::Refusal;
 
 /// Numbers that look random, the same ones each time.
 fn numbers() -> impl FnMut(u64) -> u64 {

@@ -1,14 +1,13 @@
 //! A journal says what was seen, decided and done, and no damage to it goes unnoticed where it can be noticed.
 
-
+use crate::common::deeds::{budget, deed, policy, run};
+use crate::common::fake::Step;
+use crate::common::{BASE, UNLIMITED, World, header, journal};
 use broadleaf_governor::journal::{Journal, JournalError, TickRecord, read, under, verify};
 use broadleaf_governor::{
     Behind, BlockSeen, Headroom, MachineSeen, Mapping, Pages, Plan, ProcessId, ProcessSeen, Seen,
     Ticked, Vitals,
 };
-use crate::common::deeds::{budget, deed, policy, run};
-use crate::common::fake::Step;
-use crate::common::{BASE, UNLIMITED, World, header, journal};
 use proptest::prelude::*;
 use std::io::{self, Write};
 use std::time::Duration;

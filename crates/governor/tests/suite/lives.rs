@@ -1,11 +1,10 @@
 //! Processes begin, fork, run other programs and end, at any moment.
 
-
 use crate::common;
-use broadleaf_governor::Ticked;
-use broadleaf_policy::Refusal;
 use crate::common::fake::{Call, Step};
 use crate::common::{BASE, UNLIMITED, World, anonymous};
+use broadleaf_governor::Ticked;
+use broadleaf_policy::Refusal;
 
 /// A program with blocks to promote, of which some were broken, and one to break.
 fn busy() -> World {

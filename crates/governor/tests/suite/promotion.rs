@@ -1,10 +1,9 @@
 //! Which blocks become superpages, and which never do.
 
-
-use broadleaf_governor::{Behind, Mapping};
-use broadleaf_policy::Refusal;
 use crate::common::fake::{Call, Step};
 use crate::common::{BASE, UNLIMITED, World, anonymous};
+use broadleaf_governor::{Behind, Mapping};
+use broadleaf_policy::Refusal;
 
 #[test]
 fn a_block_is_promoted_at_the_threshold() {

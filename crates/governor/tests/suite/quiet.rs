@@ -1,10 +1,9 @@
 //! What looking costs, and that a dry run changes nothing.
 
-
-use broadleaf_governor::{Budgets, ProcessId};
 use crate::common::fake::{Call, Step};
 use crate::common::process::Process;
 use crate::common::{BASE, UNLIMITED, World};
+use broadleaf_governor::{Budgets, ProcessId};
 use std::collections::BTreeMap;
 
 #[test]

@@ -1,12 +1,11 @@
 //! A journal replays to the same decisions, and other policies are estimated from it.
 
-
-use broadleaf_governor::journal::{Estimate, Header, TickRecord, Verified, read, under, verify};
-use broadleaf_governor::{Allowance, Budgets, Came, Plan, Tally, Ticked};
-use broadleaf_policy::Refusal;
 use crate::common::deeds::{Deed, budget, deed, policy, run};
 use crate::common::fake::{Call, Step};
 use crate::common::{BASE, UNLIMITED, World, header, journal};
+use broadleaf_governor::journal::{Estimate, Header, TickRecord, Verified, read, under, verify};
+use broadleaf_governor::{Allowance, Budgets, Came, Plan, Tally, Ticked};
+use broadleaf_policy::Refusal;
 use proptest::prelude::*;
 
 fn verified(bytes: &[u8]) -> Verified {

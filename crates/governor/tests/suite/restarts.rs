@@ -1,10 +1,9 @@
 //! A budget holds across restarts of a governor: superpages that it finds count.
 
-
-use broadleaf_governor::{Allowance, Budgets, Governor, Kernel, Tree, Ward};
-use broadleaf_policy::Refusal;
 use crate::common::fake::{Fake, Step};
 use crate::common::{BASE, MIB, World, anonymous};
+use broadleaf_governor::{Allowance, Budgets, Governor, Kernel, Tree, Ward};
+use broadleaf_policy::Refusal;
 
 const BLOCK: u64 = 2 * MIB;
 const PAGE: u64 = 4096;

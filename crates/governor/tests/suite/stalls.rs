@@ -1,11 +1,10 @@
 //! The time that a program may wait for a superpage is measured, and bounded if the user sets a
 //! limit.
 
-
-use broadleaf_governor::Budgets;
-use broadleaf_policy::Refusal;
 use crate::common::fake::Call;
 use crate::common::{UNLIMITED, World};
+use broadleaf_governor::Budgets;
+use broadleaf_policy::Refusal;
 use std::time::Duration;
 
 fn world(longest: Option<Duration>, blocks: u64) -> World {

@@ -1,13 +1,12 @@
 //! What is easily forgotten of limited memory: what each thing costs and whom, and what must not be left behind.
 
-
+use crate::common::scripted::Scripted;
+use crate::common::*;
 use broadleaf_memory::Backing;
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::system::Spec;
 use broadleaf_policy::{Copies, Effort, Needs, Placement, Point};
 use broadleaf_units::PageSize;
-use crate::common::scripted::Scripted;
-use crate::common::*;
 
 /// Superpages of 2 MiB, and a swap that never fills.
 fn large(frames: u64) -> Spec {

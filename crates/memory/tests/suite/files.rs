@@ -1,13 +1,12 @@
 //! What has to be written back of a file that is mapped in superpages and stored to here and there.
 
-
+use crate::common::scripted::Scripted;
+use crate::common::*;
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::system::Spec;
 use broadleaf_memory::{AddressSpaces, Backing};
 use broadleaf_policy::{Copies, Needs, Policy};
 use broadleaf_units::FileId;
-use crate::common::scripted::Scripted;
-use crate::common::*;
 
 /// Four superpages of 64 pages, which have pieces of 8 pages.
 const PAGES: u64 = 256;

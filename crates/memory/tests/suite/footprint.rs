@@ -1,9 +1,8 @@
 //! The memory of this machine that the model takes.
 
-
+use crate::common::*;
 use broadleaf_memory::Backing;
 use broadleaf_memory::system::{Place, Spec};
-use crate::common::*;
 
 const BLOCKS: u64 = 3000;
 

@@ -1,13 +1,12 @@
 //! Each mechanism of limited memory by itself, counted by hand: without it, its test fails.
 
-
+use crate::common::scripted::Scripted;
+use crate::common::*;
 use broadleaf_memory::Backing;
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::system::{Costs, Files, Spec};
 use broadleaf_policy::{Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Scan};
 use broadleaf_units::FileId;
-use crate::common::scripted::Scripted;
-use crate::common::*;
 
 /// Promotes full pieces at these points, and breaks superpages when memory is short.
 fn full_at(points: &'static [Point], needs: Needs) -> Scripted {

@@ -1,9 +1,8 @@
 //! What processes share, counted by hand: copies at forks, files, and what is left when they end.
 
-
+use crate::common::*;
 use broadleaf_memory::Backing;
 use broadleaf_units::{FileId, SpaceId};
-use crate::common::*;
 
 #[test]
 fn a_child_copies_what_either_stores_to_and_nothing_else() {

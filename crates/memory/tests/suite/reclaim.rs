@@ -1,10 +1,9 @@
 //! Memory is used up only where nothing in it can be taken back.
 
-
+use crate::common::*;
 use broadleaf_memory::Backing;
 use broadleaf_memory::system::{OutOfMemory, Spec};
 use broadleaf_units::FileId;
-use crate::common::*;
 
 /// Pages of a file that are used all the time.
 const HOT: u64 = 8;

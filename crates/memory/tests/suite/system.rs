@@ -1,13 +1,12 @@
 //! Whatever happens, in whatever order, every frame has one use and all books agree: [`System::check`] after every operation.
 
-
+use crate::common::scripted::Scripted;
+use crate::common::*;
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::system::{Files, OutOfMemory, Spec};
 use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Rights};
 use broadleaf_policy::{Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Scan, Without};
 use broadleaf_units::{FileId, PageNumber, PageSize, SpaceId};
-use crate::common::scripted::Scripted;
-use crate::common::*;
 use std::ops::Range;
 
 /// Draws numbers.

@@ -1,8 +1,7 @@
 //! What the catalogue says of its policies, and that their names say it all.
 
-
-use broadleaf_policy::{Entry, Kind, Parameter, Policy, all_examples, catalogue, examples, parse};
 use crate::common::{differ, every_policy, values, views};
+use broadleaf_policy::{Entry, Kind, Parameter, Policy, all_examples, catalogue, examples, parse};
 
 #[test]
 fn names_round_trip() {

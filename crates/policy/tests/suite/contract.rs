@@ -1,10 +1,9 @@
 //! What every policy of the catalogue has to keep, whoever wrote it.
 
-
+use crate::common::{differ, every_policy, points, views};
 use broadleaf_policy::{
     Copies, Coverage, Effort, Foresight, Placement, Point, Refusal, Sizes, Verdict, View, parse,
 };
-use crate::common::{differ, every_policy, points, views};
 
 #[test]
 fn answers_depend_on_nothing_but_point_and_view() {

@@ -7,8 +7,8 @@ use broadleaf_metrics::{AdvisedMapping, AdvisedRange, BackingName};
 use broadleaf_trace::Backing;
 use broadleaf_units::{FileId, SpaceId};
 
-use super::places::Places;
 use super::RankBy;
+use super::places::Places;
 
 /// The ranges of a choice.
 pub(super) fn ranked(choice: &Choice, places: &Places, by: RankBy) -> Vec<AdvisedRange> {

@@ -27,6 +27,7 @@ struct Magnitude {
 }
 
 impl Claim {
+    /// A claim of the paper in words, and whether it agrees.
     pub fn new(agrees: bool, text: impl Into<String>) -> Self {
         Self {
             agrees,
@@ -37,12 +38,7 @@ impl Claim {
     }
 
     /// Adds a number of the paper and ours. Numbers that are far apart are marked.
-    pub fn number(
-        &mut self,
-        paper: f64,
-        here: f64,
-        written: impl Fn(f64) -> String,
-    ) -> &mut Self {
+    pub fn number(&mut self, paper: f64, here: f64, written: impl Fn(f64) -> String) -> &mut Self {
         let (less, more) = (paper.min(here), paper.max(here));
         self.magnitudes.push(Magnitude {
             paper: written(paper),

@@ -8,8 +8,8 @@ use broadleaf_metrics::CellResult;
 use super::Setting;
 use super::generated::Generated;
 use crate::compare::available_threads;
-use crate::names;
 use crate::failure::Failure;
+use crate::names;
 use crate::watch::{Watch, Work};
 
 /// What a trace is replayed under.

@@ -22,6 +22,7 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table without rows: its title, the text below the title, and its columns' names.
     pub fn new(title: &str, text: impl Into<String>, columns: &[&str]) -> Self {
         Self {
             title: title.to_owned(),

@@ -13,24 +13,43 @@ use crate::failure::{Failure, reason};
 pub enum ReadError {
     /// It is no recording that could be read, or its head is damaged: nothing can be had of it.
     #[error("{name}: {error}")]
-    Head { name: String, error: TraceError },
+    Head {
+        /// The name of the trace.
+        name: String,
+        /// The error.
+        error: TraceError,
+    },
     /// It is damaged behind its head.
     #[error("{name}: {damage}; --keep-going reads what stands before that")]
-    Damaged { name: String, damage: Damage },
+    Damaged {
+        /// The name of the trace.
+        name: String,
+        /// The damage.
+        damage: Damage,
+    },
     /// It is the reduced form of a trace, and damaged.
     #[error(
         "{name}: {error}: reduce the trace again, or remove this file to have the trace itself read"
     )]
-    Reduced { name: String, error: TraceError },
+    Reduced {
+        /// The name of the reduced form.
+        name: String,
+        /// The error.
+        error: TraceError,
+    },
     /// The recording holds more accesses than a file of its size may.
     #[error(
         "{name}: holds {} accesses or more in {} bytes, and {} are read at most of so small a recording: --max-accesses {accesses} reads it",
         grouped(*accesses), grouped(*bytes), grouped(*most)
     )]
     TooLong {
+        /// The name of the trace.
         name: String,
+        /// The accesses up to the end of the chunk that exceeds the limit.
         accesses: u64,
+        /// The size of the recording in bytes.
         bytes: u64,
+        /// The limit, in accesses.
         most: u64,
     },
     /// System calls populate more pages than a file of its size may ask for.
@@ -39,10 +58,13 @@ pub enum ReadError {
         grouped(*pages), grouped(*understood), grouped(*most), grouped(*bytes)
     )]
     TooPopulated {
+        /// The name of the trace.
         name: String,
+        /// The pages up to the end of the chunk that exceeds the limit.
         pages: u64,
         /// The bytes of the file up to the end of the chunk that exceeds the limit.
         understood: u64,
+        /// The size of the recording in bytes.
         bytes: u64,
         /// The limit, in pages.
         most: u64,
@@ -51,7 +73,12 @@ pub enum ReadError {
     },
     /// The file or the pipe failed.
     #[error("{name}: cannot read it: {}", reason(error))]
-    Io { name: String, error: io::Error },
+    Io {
+        /// The name of the trace.
+        name: String,
+        /// The error.
+        error: io::Error,
+    },
 }
 
 impl ReadError {

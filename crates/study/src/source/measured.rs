@@ -64,6 +64,7 @@ pub struct Measured<R> {
 }
 
 impl<R: Read> Measured<R> {
+    /// Counts and hashes the bytes of `inner` in `meter`.
     pub const fn new(inner: R, meter: Meter) -> Self {
         Self { inner, meter }
     }

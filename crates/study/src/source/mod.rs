@@ -133,11 +133,7 @@ impl Trace {
     ///
     /// # Errors
     /// Where there is no such file, it is no trace, or it is a reduced form that does not do.
-    pub fn open_for(
-        path: &Path,
-        reading: Reading,
-        machines: &[Machine],
-    ) -> Result<Self, Failure> {
+    pub fn open_for(path: &Path, reading: Reading, machines: &[Machine]) -> Result<Self, Failure> {
         let origin = Origin::open(path, reading.passes)?;
         if kind_of(path, &origin)? == Kind::Reduced {
             reduced::must_do(&origin, machines)?;

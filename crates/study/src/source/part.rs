@@ -29,23 +29,23 @@ pub struct TracePart {
 }
 
 /// What a part leaves: its reader, and where it was damaged.
-pub enum Back {
+pub(super) enum Back {
     Recording(Box<PartReader>, Option<Damage>),
     Lackey(Box<Text>, Option<Damage>),
     Reduced(Box<ReducedPartReader>),
 }
 
 impl TracePart {
-    pub fn recording(reader: PartReader, name: &str, reading: Reading) -> Self {
+    pub(super) fn recording(reader: PartReader, name: &str, reading: Reading) -> Self {
         Self::new(Reader::Recording(Box::new(reader)), name, reading)
     }
 
-    pub fn lackey(text: Text, name: &str, reading: Reading) -> Self {
+    pub(super) fn lackey(text: Text, name: &str, reading: Reading) -> Self {
         Self::new(Reader::Lackey(Box::new(text), Vec::new()), name, reading)
     }
 
     /// A part of the reduced form. It can be made again, so damage is never passed over.
-    pub fn reduced(reader: ReducedPartReader, name: &str) -> Self {
+    pub(super) fn reduced(reader: ReducedPartReader, name: &str) -> Self {
         Self::new(Reader::Reduced(Box::new(reader)), name, Reading::default())
     }
 
@@ -58,7 +58,7 @@ impl TracePart {
         }
     }
 
-    pub fn take_back(self) -> Back {
+    pub(super) fn take_back(self) -> Back {
         match self.reader {
             Reader::Recording(reader) => Back::Recording(reader, self.damage),
             Reader::Lackey(text, _) => Back::Lackey(text, self.damage),

@@ -1,10 +1,9 @@
 //! Blocks with many references and exits, told in every way that the format allows.
 
-
-use broadleaf_trace::{BlockDef, BlockItem, Event, Grain, ReadOptions, TraceWriter};
-use broadleaf_units::{SpaceId, ThreadId};
 use crate::common::teller::{Pattern, Target, Teller, expand, patterns};
 use crate::common::{Piece, canonical, header, read_until_error};
+use broadleaf_trace::{BlockDef, BlockItem, Event, Grain, ReadOptions, TraceWriter};
+use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]

@@ -1,18 +1,17 @@
 //! Damaged and cut traces are refused with their offset, or read as far as they go.
 
-
 use crate::common;
 use std::io::Cursor;
 
+use crate::common::{
+    Piece, canonical, damage_sealed, header, read, read_until_error, recode, trace, write,
+    write_phrases,
+};
 use broadleaf_trace::{
     ChunkKind, Event, Grain, Header, Item, ReadOptions, Section, TraceError, TraceIndex,
     TraceReader, Visit,
 };
 use broadleaf_units::{SpaceId, ThreadId};
-use crate::common::{
-    Piece, canonical, damage_sealed, header, read, read_until_error, recode, trace, write,
-    write_phrases,
-};
 use proptest::prelude::*;
 
 const KEEP_GOING: ReadOptions = ReadOptions {

@@ -1,9 +1,8 @@
 //! The examples that the format's description spells out byte by byte are traces, and those that it says.
 
-
+use crate::common::{Piece, read, read_until_error, write_phrases};
 use broadleaf_trace::{Event, Lead, ReadOptions, TraceReader, Visit};
 use broadleaf_units::{SpaceId, ThreadId};
-use crate::common::{Piece, read, read_until_error, write_phrases};
 
 const PAGE: &str = include_str!("../../../../docs/book/src/trace-format.md");
 

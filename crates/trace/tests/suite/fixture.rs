@@ -1,17 +1,16 @@
 //! A small file of each version of the format is kept for ever, with what it means in words. They are compared and never
 //! written again: what a later reader makes of them has to stay the same.
 
-
 use std::fmt::Write;
 use std::io::Cursor;
 
+use crate::common::teller::{Target, Teller, patterns};
+use crate::common::{Piece, canonical, read, read_until_error, recode, write};
 use broadleaf_trace::{
     Advice, Backing, BlockDef, BlockItem, Event, Grain, Header, Lead, Mapping, Options, Program,
     Protection, Range, ReadOptions, TraceIndex, TraceReader, TraceWriter, Visit,
 };
 use broadleaf_units::{FileId, SpaceId, ThreadId, VirtAddr};
-use crate::common::teller::{Target, Teller, patterns};
-use crate::common::{Piece, canonical, read, read_until_error, recode, write};
 
 const V1: &[u8] = include_bytes!("../fixtures/v1.bl");
 const V1_TEXT: &str = include_str!("../fixtures/v1.txt");

@@ -1,16 +1,15 @@
 //! A trace read in parts, in any order and several at once, is the trace.
 
-
 use std::io::Cursor;
 use std::thread;
 
+use crate::common::teller::{Target, Teller};
+use crate::common::{Piece, damage_sealed, header, push, recode, trace, write};
 use broadleaf_trace::{
     BlockDef, BlockItem, Event, Grain, Header, Lead, Lost, Part, PartReader, ReadOptions, Totals,
     TraceError, TraceIndex, TraceReader, TraceWriter, Visit,
 };
 use broadleaf_units::SpaceId;
-use crate::common::teller::{Target, Teller};
-use crate::common::{Piece, damage_sealed, header, push, recode, trace, write};
 use proptest::prelude::*;
 
 /// What a trace holds, and what its reader says in the end. Errors compare by what they say.

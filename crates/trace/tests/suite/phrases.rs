@@ -1,15 +1,14 @@
 //! Version 2 of a trace says what version 1 does.
 
-
 use std::io::Cursor;
 
+use crate::common::teller::{Target, Teller};
+use crate::common::{Piece, canonical, header, read, read_until_error, recode, trace, write};
 use broadleaf_trace::{
     BlockDef, BlockItem, ChunkKind, DEFAULT_LEVEL, Event, Grain, PartItem, PartReader, ReadOptions,
     RecodeError, Recoder, Totals, TraceIndex, TraceReader, TraceWriter, Visit,
 };
 use broadleaf_units::SpaceId;
-use crate::common::teller::{Target, Teller};
-use crate::common::{Piece, canonical, header, read, read_until_error, recode, trace, write};
 use proptest::prelude::*;
 
 fn index(bytes: &[u8]) -> TraceIndex {

@@ -1,14 +1,13 @@
 //! What is written is what is read.
 
-
 use std::io::Cursor;
 
+use crate::common::{Piece, canonical, header, read, read_until_error, trace, write};
 use broadleaf_trace::{
     Encoder, Event, Grain, Header, Lead, Options, Program, ReadOptions, TraceIndex, TraceReader,
     Visit,
 };
 use broadleaf_units::{SpaceId, ThreadId};
-use crate::common::{Piece, canonical, header, read, read_until_error, trace, write};
 use proptest::prelude::*;
 
 proptest! {

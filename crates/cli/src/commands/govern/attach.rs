@@ -10,8 +10,8 @@ use super::limits::ManyFiles;
 use super::outcome::{Ended, Where, tell};
 use super::{govern, obstacles, say, ward};
 use crate::args::Attach;
-use broadleaf_study::failure::Failure;
 use crate::interrupt::Asked;
+use broadleaf_study::failure::Failure;
 
 pub(crate) fn run(options: &Attach) -> Result<(), Failure> {
     let ward = ward(&options.govern)?;

@@ -13,12 +13,13 @@ use broadleaf_report::{View, baseline_table};
 use super::child::{cannot_wait, ending, governor_of, spawn};
 use super::limits::ManyFiles;
 use super::outcome::{Where, print};
+use super::run::as_program;
 use super::{govern, ward};
 use crate::args::{Run, TableOrJson};
-use broadleaf_study::failure::Failure;
 use crate::interrupt::LeftToChild;
-use broadleaf_study::output::{Output, json};
 use crate::progress::Progress;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{Output, json};
 use broadleaf_study::provenance::provenance;
 
 /// Runs the program so many times each way.
@@ -109,7 +110,7 @@ fn once(options: &Run, governed: bool) -> Result<RunFigures, Failure> {
         .signal()
         .is_some_and(|signal| matches!(signal, SIGINT | SIGTERM | SIGHUP))
     {
-        return Err(Failure::as_program(status));
+        return Err(as_program(status));
     }
     if !status.success() {
         return Err(Failure::Failed(format!(

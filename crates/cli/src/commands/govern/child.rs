@@ -10,8 +10,8 @@ use broadleaf_governor::{
     wait_for,
 };
 
-use broadleaf_study::failure::{Failure, reason};
 use crate::interrupt::stop_as_child;
+use broadleaf_study::failure::{Failure, reason};
 
 /// What the kernel answers to a file that it does not know how to run (`errno.h`).
 const ENOEXEC: i32 = 8;

@@ -15,10 +15,10 @@ use broadleaf_governor::{
 };
 use broadleaf_policy::Policy;
 
-use broadleaf_study::names;
 use crate::args::Govern;
-use broadleaf_study::failure::Failure;
 use crate::say::say;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::names;
 
 pub(crate) use attach::run as attach;
 pub(crate) use run::run;

@@ -13,8 +13,8 @@ use super::limits::{ManyFiles, no_core};
 use super::outcome::{Ended, Where, tell};
 use super::{baseline, govern, obstacles, say, ward};
 use crate::args::Run;
-use broadleaf_study::failure::Failure;
 use crate::interrupt::{LeftToChild, stop_as_child};
+use broadleaf_study::failure::Failure;
 
 pub(crate) fn run(options: &Run) -> Result<(), Failure> {
     let ward = ward(&options.govern)?;
@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         {
             say(format_args!("what was done cannot be told: {failure}"));
         }
-        return Err(Failure::as_program(status));
+        return Err(as_program(status));
     }
     if !options.govern.dry_run {
         only_source();
@@ -102,7 +102,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         // The program has done its work, whether or not anybody hears of the governor's.
         say(format_args!("what was done cannot be told: {failure}"));
     }
-    Err(Failure::as_program(status))
+    Err(as_program(status))
 }
 
 /// Says which processes live on: nobody makes superpages in them any more, not even the kernel.
@@ -124,16 +124,15 @@ pub(super) fn only_source() {
     let _ = allow_only_advised();
 }
 
-impl Failure {
-    /// The end of a program as this process's own: with the same status, or by the same signal.
-    pub(super) fn as_program(status: ExitStatus) -> Self {
-        if let Some(signal) = status.signal() {
-            // The program has left a core if it was to leave one, and ours would be written over it.
-            no_core();
-            // Where it does not end this process, as one that stops does not, the status does.
-            end_by(signal);
-            return Self::Status(128 + signal as u8, String::new());
-        }
-        Self::Status(status.code().unwrap_or(1) as u8, String::new())
+/// Ends this process as the program ended: by the same signal, or with the same status. The returned
+/// failure holds the status.
+pub(super) fn as_program(status: ExitStatus) -> Failure {
+    if let Some(signal) = status.signal() {
+        // The program left its own core file, and this process would write over the file.
+        no_core();
+        // A stop signal does not end this process. The status does.
+        end_by(signal);
+        return Failure::Status(128 + signal as u8, String::new());
     }
+    Failure::Status(status.code().unwrap_or(1) as u8, String::new())
 }

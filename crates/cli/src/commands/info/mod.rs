@@ -8,11 +8,11 @@ use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, Style, View, paragraph, printable};
 use serde_json::{Value, json};
 
-use broadleaf_study::compare::not_canonical;
 use crate::args::{Info, TableOrJson};
+use crate::progress::Progress;
+use broadleaf_study::compare::not_canonical;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{json, print};
-use crate::progress::Progress;
 use broadleaf_study::source::origin::Passes;
 use broadleaf_study::source::{Reading, Trace, Whole};
 use gather::{Gathered, Process};

@@ -7,12 +7,12 @@ use broadleaf_governor::{Kernel, Linux, No, Pages, ProcessId, Vitals};
 use broadleaf_metrics::{LiveReport, REPORT_SCHEMA, UnseenProcess};
 use broadleaf_report::{PageMap, View, all_processes, printable, process_table, put_in_order};
 
-use broadleaf_study::names;
 use crate::args::{Report, TableOrJson};
+use crate::terminal::shades;
 use broadleaf_study::failure::Failure;
+use broadleaf_study::names;
 use broadleaf_study::output::{json, print};
 use broadleaf_study::provenance::provenance;
-use crate::terminal::shades;
 
 /// What is asked unless policies are named.
 const POLICIES: [&str; 5] = ["4k", "pop-64", "pop-256", "pop-461", "greedy"];

@@ -14,8 +14,8 @@ use broadleaf_report::View;
 
 use super::govern::obstacles;
 use crate::args::Service;
-use broadleaf_study::failure::Failure;
 use crate::interrupt::Wishes;
+use broadleaf_study::failure::Failure;
 use metrics::Metrics;
 use turn::Turn;
 

@@ -8,9 +8,9 @@ use std::path::Path;
 use broadleaf_governor::service::{Fault, Service, Wrong};
 use broadleaf_policy::ParseError;
 
+use broadleaf_study::failure::Failure;
 use broadleaf_study::in_file::{self, InFile};
 use broadleaf_study::names;
-use broadleaf_study::failure::Failure;
 use broadleaf_study::output::shown;
 
 /// The most bytes of a file of rules.

@@ -11,8 +11,8 @@ use super::metrics::Metrics;
 use super::summary;
 use super::together::Together;
 use super::wards::Wards;
-use broadleaf_study::failure::Failure;
 use crate::interrupt::{Wish, Wishes};
+use broadleaf_study::failure::Failure;
 
 /// How often the figures for Prometheus are written anew at most.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);

@@ -13,9 +13,9 @@ use ratatui::{DefaultTerminal, restore, try_init};
 
 use super::report::deciding;
 use crate::args::Top;
-use broadleaf_study::failure::Failure;
 use crate::interrupt::AtEnd;
 use crate::terminal::shades;
+use broadleaf_study::failure::Failure;
 use draw::{Look, draw};
 use state::{Next, Page, State};
 use watch::Watch;

@@ -6,8 +6,8 @@ use broadleaf_trace::synth::SplitMix64;
 
 use super::policies::MACHINE;
 use super::small::{Stream, alone, replay};
-use crate::names;
 use crate::failure::Failure;
+use crate::names;
 use crate::papers::Table;
 
 /// A mechanism, and a stream that shows it.

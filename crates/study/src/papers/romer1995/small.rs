@@ -7,8 +7,8 @@ use broadleaf_trace::{Grain, Visit};
 use broadleaf_translation::Machine;
 
 use super::policies::memory;
-use crate::names;
 use crate::failure::Failure;
+use crate::names;
 
 /// References to base pages, in order, `instructions` instructions apart.
 pub(super) struct Stream {
