@@ -108,6 +108,22 @@ impl Plan {
         Self::of(policies, machines)
     }
 
+    /// The reason why these policies on these machines need memory that is modelled down to the
+    /// frame, as a sentence without its end. `None` if [`Plan::new`] serves them.
+    pub fn needs_frames(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Option<String> {
+        let of_policy = policies.iter().find(|policy| policy.needs().needs_frames());
+        if let Some(policy) = of_policy {
+            return Some(format!("{} allocates frames", policy.name()));
+        }
+        let of_machine = machines
+            .iter()
+            .find_map(|machine| match check_sizes(machine, policies) {
+                Err(PlanError::MissingSize { machine, size }) => Some((machine, size)),
+                _ => None,
+            });
+        of_machine.map(|(machine, size)| format!("{machine} has no TLB for {size} pages"))
+    }
+
     /// The same, but each policy on each machine has a memory of its own, down to the frame, and of the sizes that the machine has.
     ///
     /// # Errors

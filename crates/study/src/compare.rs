@@ -107,14 +107,25 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
         fetches: memory.is_some_and(|memory| memory.code),
         max_accesses,
     };
+    let asks_for_memory = memory.is_some_and(|memory| memory.memory.is_some());
+    let needs_frames = Plan::needs_frames(&policies, &machines).filter(|_| !asks_for_memory);
+    let unlimited = MemoryRequest::unlimited();
+    let memory = match &needs_frames {
+        Some(_) => Some(&unlimited),
+        None => memory,
+    };
     let limits = match memory {
         Some(memory) => crate::memory::limits(memory, trace, &reading)?,
         None => None,
     };
     if limits.is_some() && curves {
-        return Err(Failure::wrong(
-            "curves are counted where memory is not limited: leave --memory or --curve out",
-        ));
+        return Err(Failure::Wrong(match needs_frames {
+            Some(why) => format!(
+                "{why}, and curves are counted only if memory is not modelled down to the frame: leave --curve out"
+            ),
+            None => "curves are counted where memory is not limited: leave --memory or --curve out"
+                .to_owned(),
+        }));
     }
     let mut done = None;
     let plan = if let (Some((limits, footprint)), Some(memory)) = (limits, memory) {
@@ -167,6 +178,11 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
     let mut notes = outcome.notes;
+    if let Some(why) = needs_frames {
+        notes.push(format!(
+            "{why}: every policy has memory without limit, modelled down to the frame (--memory limits it)"
+        ));
+    }
     if let Some(choice) = outcome.choices.first() {
         let policy = &choice.policy;
         notes.push(format!(

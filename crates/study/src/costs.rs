@@ -70,7 +70,7 @@ pub fn changed(costs: &Costs) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     #[test]
     fn what_is_written_is_what_is_meant() {

@@ -17,6 +17,7 @@ pub mod output;
 pub mod papers;
 pub mod policies_file;
 pub mod provenance;
+pub mod recording;
 mod room;
 pub mod shortage;
 pub mod source;

@@ -46,6 +46,28 @@ pub struct MemoryRequest {
     pub costs: Option<Costs>,
 }
 
+impl MemoryRequest {
+    /// Memory that never runs short.
+    pub fn unlimited() -> Self {
+        let usual = Limits::none();
+        Self {
+            memory: Some(Amount::Unlimited),
+            after: Vec::new(),
+            occupied: 0.0,
+            fragmentation: None,
+            pagetypeinfo: None,
+            buddyinfo: None,
+            movable: 0.5,
+            seed: 1,
+            swap: None,
+            code: usual.code,
+            files: usual.files,
+            rate: usual.rate,
+            costs: None,
+        }
+    }
+}
+
 /// How much memory was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {

@@ -57,7 +57,7 @@ fn soft_limit(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     #[test]
     fn limits_are_read() {

@@ -274,7 +274,7 @@ fn lacks(wanted: Sizes, there: &[PageSize]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     #[test]
     fn names_that_tell_sizes() {

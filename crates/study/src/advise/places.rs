@@ -53,7 +53,7 @@ pub(crate) fn find(trace: &mut Trace, watch: &dyn Watch) -> Result<Places, Failu
     let bar = watch.begin("reading what mappings there were", trace.work());
     let meter = trace.meter();
     let mut accesses = 0;
-    while let Some(item) = trace.next()? {
+    while let Some(item) = trace.next_item()? {
         match item {
             Item::Visits(visits) => {
                 accesses += visits.iter().map(|visit| visit.accesses()).sum::<u64>();

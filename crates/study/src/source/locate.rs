@@ -37,7 +37,7 @@ pub fn visit_of(name: &str, page: u64) -> Option<String> {
     let mut trace = Trace::open(path, reading, Whole::Work).ok()?;
     let shift = 12 - trace.grain().shift();
     loop {
-        let is_there = match trace.next().ok()?? {
+        let is_there = match trace.next_item().ok()?? {
             Item::Visits(visits) => visits.iter().any(|visit| visit.unit >> shift == page),
             Item::Event(_) => false,
         };

@@ -317,7 +317,7 @@ impl Trace {
     ///
     /// # Errors
     /// Where it is damaged or cannot be read.
-    pub fn next(&mut self) -> Result<Option<Item<'_>>, ReadError> {
+    pub fn next_item(&mut self) -> Result<Option<Item<'_>>, ReadError> {
         if self.damage.is_some() {
             return Ok(None);
         }

@@ -31,7 +31,7 @@ pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
     let mut gathered = Gathered::new(trace.grain());
     let bar = Progress::new("reading", trace.work());
     let meter = trace.meter();
-    while let Some(item) = trace.next()? {
+    while let Some(item) = trace.next_item()? {
         gathered.add(item);
         if let Some(page) = gathered.untranslatable {
             drop(bar);

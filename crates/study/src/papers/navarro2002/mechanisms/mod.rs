@@ -269,6 +269,8 @@ mod tests {
             cycles_per_access: 1.5,
             without: without.map(str::to_owned),
             folder: None,
+            watch: &crate::watch::Unwatched,
+            record: |_, _| Err(crate::failure::Failure::failed("nothing is recorded")),
         };
         let effect = mechanism.effect(&setting).expect("a replay");
         (mechanism.claim(&effect).agrees, effect.with, effect.without)
