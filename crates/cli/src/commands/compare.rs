@@ -43,7 +43,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     let one_row = [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format);
     if options.over_time && one_row {
         return Err(Failure::wrong(
-            "CSV and Parquet have one row for each result and no room for what happened over time: --format json has it, unasked",
+            "CSV and Parquet have one row for each result and no room for samples over time: --format json has it",
         ));
     }
     if options.curve && one_row {
@@ -240,13 +240,15 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     };
     if limits.is_some() && curves {
         return Err(Failure::wrong(
-            "curves are counted where memory is not limited: leave --memory or --curve out",
+            "curves need memory that is not limited: leave --memory or --curve out",
         ));
     }
     let mut done = None;
+    let mut size_note = None;
     let plan = if let (Some((limits, footprint)), Some(memory)) = (limits, memory) {
         // What stood in memory at first is part of what was asked, too.
         configuration.push_str(&format!("\n{limits:?}\n{:?}", memory.after));
+        size_note = super::memory::size_note(memory, &limits);
         done = Some(Done {
             trace,
             reading,
@@ -293,6 +295,7 @@ pub(crate) fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Fa
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
     let mut notes = outcome.notes;
+    notes.extend(size_note);
     if let Some(choice) = outcome.choices.first() {
         let policy = &choice.policy;
         notes.push(format!(

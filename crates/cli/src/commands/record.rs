@@ -108,10 +108,10 @@ fn record_to(
 fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
     let name = shown(path);
     match error {
-        RecordError::NoCommand
-        | RecordError::NoProgram(_)
-        | RecordError::CannotRun { .. }
-        | RecordError::Path(_) => Failure::wrong(error),
+        RecordError::NoProgram { program, error } => Failure::cannot_run(&program, &error),
+        RecordError::NoCommand | RecordError::CannotRun { .. } | RecordError::Path(_) => {
+            Failure::wrong(error)
+        }
         RecordError::NoValgrind | RecordError::NotBuilt | RecordError::NothingRecorded(_) => {
             Failure::failed(error)
         }
@@ -163,14 +163,18 @@ pub(crate) fn made_by(part: &str) -> String {
     )
 }
 
-/// What was recorded, and how the program ended.
-pub(crate) fn summary(finished: &Finished<()>, path: &Path) -> String {
+/// The recording's path and size, and the program's end.
+fn summary(finished: &Finished<()>, path: &Path) -> String {
+    format!("{}: {}", shown(path), size_and_end(finished, path))
+}
+
+/// The size of a recording, and the program's end.
+pub(crate) fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
     let bytes = path.metadata().map_or(0, |metadata| metadata.len());
     let accesses = finished.totals.accesses();
     let processes = processes(finished.processes, finished.spaces);
     format!(
-        "{}: {} accesses{processes} in {} ({:.3} bytes an access), {:.1} s; the program {}",
-        shown(path),
+        "{} accesses{processes}, a trace of {} ({:.3} bytes an access), in {:.1} s; the program {}",
         grouped(accesses),
         size(bytes),
         bytes as f64 / accesses.max(1) as f64,

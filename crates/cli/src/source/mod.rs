@@ -37,11 +37,11 @@ pub(crate) enum ReadError {
     #[error("{name}: {error}")]
     Head { name: String, error: TraceError },
     /// It is damaged behind its head.
-    #[error("{name}: {damage}; --keep-going reads what stands before that")]
+    #[error("{name}: {damage}; --keep-going reads the part before that")]
     Damaged { name: String, damage: Damage },
     /// It is the reduced form of a trace, and damaged.
     #[error(
-        "{name}: {error}: reduce the trace again, or remove this file to have the trace itself read"
+        "{name}: {error}: reduce the trace again, or remove this file so that the trace itself is read"
     )]
     Reduced { name: String, error: TraceError },
     /// The recording holds more accesses than a file of its size may.
