@@ -58,7 +58,7 @@ pub(crate) use shell::{Completions, Man};
     after_help = "Start with: broadleaf demo",
     after_long_help = "\
 Examples:
-  broadleaf demo                         the whole job on a program that is there already
+  broadleaf demo                         record, compare and recommend, for an installed program
   broadleaf record -o gzip.bl -- gzip -9 -k big.txt
   broadleaf compare gzip.bl              every policy on one table, and which to choose
   broadleaf compare gzip.bl --policy 4k --policy pop-64 --format csv

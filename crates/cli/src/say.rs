@@ -6,17 +6,25 @@
 use std::fmt::Display;
 use std::io::Write;
 
-use broadleaf_report::printable;
+use broadleaf_report::{printable, wrap};
 use log::{LevelFilter, Log, Metadata, Record};
+
+/// The start of every message.
+const NAME: &str = "broadleaf: ";
 
 /// Prints `words` after the name of the command. Control characters are escaped for terminals.
 pub(crate) fn say(words: impl Display) {
-    text(&format!("broadleaf: {words}\n"));
+    text(&format!("{NAME}{words}\n"));
 }
 
-/// Prints lines, with control characters escaped for terminals.
+/// Prints lines, with control characters escaped for terminals. On a terminal, messages are folded
+/// at its width, as tables are. A message on a pipe is one line.
 pub(crate) fn text(lines: &str) {
-    let lines: Vec<String> = lines.split('\n').map(printable).collect();
+    let width = width();
+    let lines: Vec<String> = lines
+        .split('\n')
+        .map(|line| folded(&printable(line), width))
+        .collect();
     // There is no other stream on which to report a failure.
     let _ = std::io::stderr().write_all(lines.join("\n").as_bytes());
 }
@@ -46,9 +54,36 @@ pub(crate) fn listen_to_libraries() {
     log::set_max_level(LevelFilter::Warn);
 }
 
+/// The width of the terminal that standard error is, if it is one.
+fn width() -> Option<usize> {
+    terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0))
+}
+
+/// A message in lines of at most `width` characters. Other lines are parts of tables, and stay.
+fn folded(line: &str, width: Option<usize>) -> String {
+    match width {
+        Some(width @ 1..) if line.starts_with(NAME) => wrap(line, width).join("\n"),
+        _ => line.to_owned(),
+    }
+}
+
 /// [`say()`], with the arguments of `format!`.
 macro_rules! say {
     ($($words:tt)*) => {
         $crate::say::say(format_args!($($words)*))
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_folded_on_terminals_only() {
+        let message = "broadleaf: one two three four";
+        assert_eq!(folded(message, None), message);
+        assert_eq!(folded(message, Some(16)), "broadleaf: one\ntwo three four");
+        let row = "  superpages      0 made, 0 broken";
+        assert_eq!(folded(row, Some(16)), row);
+    }
 }

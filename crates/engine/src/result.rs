@@ -153,7 +153,7 @@ pub(crate) fn notes(stream: &Stream) -> Vec<String> {
         ));
     }
     if !stream.kernel_references && stream.summary.accesses > 0 {
-        notes.push("user-mode references only".to_string());
+        notes.push("memory accesses made by the kernel are not counted".to_string());
     }
     match stream.misplaced {
         0 => {}

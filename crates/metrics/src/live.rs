@@ -140,6 +140,9 @@ pub struct Governed {
     pub program_rss_bytes_peak: Option<u64>,
     /// The program's exit status; 128 and the signal's number where one ended it; `None` where it was not started here or lives on.
     pub exit_status: Option<i32>,
+    /// The signal that ended the program, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_by_signal: Option<i32>,
 }
 
 /// The calls that make and break superpages. The kernel holds the lock of the program's address

@@ -4,6 +4,9 @@ use crate::Tlbmcpi;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The size of a block that `--fragmentation` counts, in bytes.
+const BLOCK: u64 = 2 << 20;
+
 /// How much memory a comparison had, and how it stood at first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MemoryAsked {
@@ -53,16 +56,12 @@ impl MemoryAsked {
         let share = |part: f64| format!("{}%", (part * 1e4).round() / 1e2);
         let start = match self.start.as_str() {
             "empty" => "empty at first".to_owned(),
+            "grouped" if self.occupied == 0.0 && self.holds_no_block() => {
+                "empty at first, as it holds no block of 2 MiB for --fragmentation".to_owned()
+            }
             "grouped" => format!(
-                "{}{} ({} of that movable, seed {})",
-                match self.occupied {
-                    0.0 => "as little as it takes occupied at first".to_owned(),
-                    occupied => format!("{} of it occupied at first", share(occupied)),
-                },
-                self.fragmentation.map_or(String::new(), |part| format!(
-                    " so that {} of what is free lies in free blocks of 2 MiB",
-                    share(part)
-                )),
+                "{} ({} of that movable, seed {})",
+                self.occupied_at_first(share),
                 share(self.movable),
                 self.seed
             ),
@@ -93,6 +92,29 @@ impl MemoryAsked {
             },
             self.changed_costs()
         )
+    }
+
+    /// Returns true if `--fragmentation` finds no block to break.
+    fn holds_no_block(&self) -> bool {
+        self.fragmentation.is_some() && self.bytes.is_some_and(|bytes| bytes < BLOCK)
+    }
+
+    /// What is occupied before the trace begins, and the resulting fragmentation.
+    fn occupied_at_first(&self, share: impl Fn(f64) -> String) -> String {
+        let occupied = match self.occupied {
+            0.0 => "one page in each broken block occupied at first".to_owned(),
+            part => format!("{} of it occupied at first", share(part)),
+        };
+        match self.fragmentation {
+            None => occupied,
+            Some(_) if self.holds_no_block() => {
+                format!("{occupied}, without --fragmentation, as it holds no block of 2 MiB")
+            }
+            Some(part) => format!(
+                "{occupied} so that {} of what is free lies in free blocks of 2 MiB, to the nearest block",
+                share(part)
+            ),
+        }
     }
 
     /// What ran before, as far as there was anything.

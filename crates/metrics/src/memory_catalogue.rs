@@ -148,7 +148,7 @@ pub const MEMORY_METRICS: &[Metric] = &[
     fact(
         "out_of_memory_after",
         "accesses",
-        "With --memory: where memory was used up; the result ends there, and is none to compare. Absent where memory sufficed.",
+        "With --memory: the access at which memory was used up; the result ends there and cannot be compared. Absent if memory sufficed.",
     ),
     fact(
         "at_peak",
@@ -172,7 +172,7 @@ pub const SAMPLE_METRICS: &[Metric] = &[
     cost(
         "bloat_pages",
         "base pages",
-        "In at_peak and over_time: resident pages that nobody has referenced since a promotion or a fault beside them brought them.",
+        "In at_peak and over_time: resident pages that were filled by a promotion or a neighbour's fault and not referenced since.",
     ),
     fact(
         "superpage_pages",

@@ -45,7 +45,7 @@ refusals! {
     TooManyEmpty = "too_many_empty", "More base pages are empty than the policy fills.";
     TooManySwapped = "too_many_swapped", "More base pages stand in the swap than the policy reads back.";
     TooManyShared = "too_many_shared", "More base pages are shared than the policy copies.";
-    RarelyReferenced = "rarely_referenced", "Too few base pages were referenced of late.";
+    RarelyReferenced = "rarely_referenced", "Too few base pages were referenced recently.";
     NothingStored = "nothing_stored", "No base page of the block was stored to.";
     MemoryShort = "memory_short", "Memory is short, or was a short while ago, and the superpage would fill pages.";
     NoExtent = "no_extent", "No extent of frames of that size is free or can be had with the effort that the policy allows.";
@@ -56,7 +56,7 @@ refusals! {
     OverBudget = "over_budget", "The superpage would add more memory than the user allows.";
     SplitByProgram = "split_by_program", "The program broke the superpage that stood here, and has not filled all of the block since.";
     BackingOff = "backing_off", "The block's superpage was recently broken to free memory; the host waits.";
-    Changed = "changed", "Between the decision and the deed, fewer pages were left than were decided on.";
+    Changed = "changed", "Fewer pages were populated when the superpage was to be made than at the decision.";
     Busy = "busy", "Pages of the block were locked, pinned or on their way, and the kernel could not move them.";
     NotCollapsible = "not_collapsible", "The kernel makes no superpage there: the program advised against it, or the mapping allows none.";
     NoCharge = "no_charge", "The kernel had the memory, and the limit of the process's cgroup did not allow it.";

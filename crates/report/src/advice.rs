@@ -2,7 +2,7 @@
 
 use broadleaf_metrics::{CellResult, MemoryAsked, MemoryResult};
 
-use crate::disk::instead_of_page_sizes;
+use crate::disk::{instead_of_page_sizes, memory_is_too_small};
 use crate::number::{percent, ratio, short, size_signed};
 
 /// The policy that every other is measured against: no superpages.
@@ -18,12 +18,12 @@ const WORTH_WHILE: f64 = 0.01;
 
 /// The rule by which [`advise`] chooses, for a reader who would choose by another.
 pub const RULE: &str = "Rule: of the policies that can be run and raise the peak of memory by at most 10% over 4k, \
-    the one with the fewest walk cycles; among equals the one that adds least. 4k where none saves a hundredth of a cycle an access.";
+    the one with the fewest walk cycles; among equals the one that adds least. It keeps 4k if no policy saves 0.01 cycles per access.";
 
 /// The same where memory was modelled down to the frame, and faults have a cost.
 pub const RULE_OF_MEMORY: &str = "Rule: of the policies that can be run, do not use memory up and raise the peak of memory by at most 10% \
-    over 4k, the one that loses the fewest cycles to walks, faults and bookkeeping together; among equals the one that adds least. 4k where none saves \
-    a hundredth of them, and of a cycle an access.";
+    over 4k, the one that loses the fewest cycles to walks, faults and bookkeeping together; among equals the one that adds least. It keeps 4k if no policy \
+    saves a hundredth of these cycles and 0.01 cycles per access.";
 
 /// Which policy to choose, and the sentence that says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +144,10 @@ pub fn advise(
             added(fastest, baseline),
         ));
     }
+    let warning = memory.and_then(|asked| memory_is_too_small(baseline, asked));
+    if let Some(warning) = warning.filter(|_| worth_while(fastest)) {
+        sentence = format!("{warning} {sentence}");
+    }
     Some(Advice {
         policy: chosen.policy.clone(),
         sentence,
@@ -154,7 +158,7 @@ pub fn advise(
 fn hardly_matters(fastest: &CellResult, baseline: &CellResult) -> String {
     let most = if lost_cycles(fastest) < lost_cycles(baseline) {
         let hundredth = if baseline.memory.is_some() {
-            "of them, or of a cycle an access"
+            "of them, or 0.01 cycles per access"
         } else {
             "of a cycle an access"
         };
@@ -328,7 +332,7 @@ mod tests {
         assert_eq!(
             hardly.sentence,
             "Page sizes hardly matter to this program: the most that a policy compared here saves, \
-             10.0k of 1.50M cycles of walks and faults (greedy), is less than a hundredth of them, or of a cycle an access. Stay with 4k."
+             10.0k of 1.50M cycles of walks and faults (greedy), is less than a hundredth of them, or 0.01 cycles per access. Stay with 4k."
         );
         let ended = limited("4k", 1, 1, Some(5));
         assert_eq!(advise(&[&results[3]], &ended, &|_| true, None), None);

@@ -1,6 +1,6 @@
-//! Where the disk outweighs what page sizes save: what to say in place of that they hardly matter.
+//! Programs that wait mostly for the disk: warnings, and peaks that are low because pages left.
 
-use broadleaf_metrics::{CellResult, MemoryAsked};
+use broadleaf_metrics::{CellResult, MemoryAsked, MemoryResult};
 
 use crate::BASELINE;
 use crate::number::{percent, size};
@@ -26,35 +26,57 @@ pub fn is_mostly_disk(result: &CellResult, asked: &MemoryAsked) -> bool {
     share(result, asked) >= NEARLY_ALL
 }
 
-/// Why page sizes save next to nothing where the disk is nearly all that the program waits for under `4k`, whose result is `baseline`.
+/// Why page sizes save next to nothing, if the program waits mostly for the disk under `4k`, whose
+/// result is `baseline`.
 pub(crate) fn instead_of_page_sizes(baseline: &CellResult, asked: &MemoryAsked) -> Option<String> {
-    if !is_mostly_disk(baseline, asked) {
+    if let Some(too_small) = memory_is_too_small(baseline, asked) {
+        return Some(format!(
+            "{too_small} No page size changes much of that. Stay with {BASELINE}."
+        ));
+    }
+    is_mostly_disk(baseline, asked).then(|| {
+        format!(
+            "The disk outweighs page sizes here: {} of the cycles of walks and faults are spent waiting for the disk. \
+             --files memory leaves out first reads of files. Stay with {BASELINE}.",
+            percent(share(baseline, asked)),
+        )
+    })
+}
+
+/// A warning if memory is smaller than what `4k` would hold, and the program waits mostly for the
+/// disk. No other policy changes this warning.
+pub(crate) fn memory_is_too_small(baseline: &CellResult, asked: &MemoryAsked) -> Option<String> {
+    let wanted = asked.footprint_bytes?;
+    let there = (asked.bytes? as f64 * (1.0 - asked.occupied)) as u64;
+    if wanted <= there || !is_mostly_disk(baseline, asked) {
         return None;
     }
-    let share = percent(share(baseline, asked));
-    let there = asked
-        .bytes
-        .map(|bytes| (bytes as f64 * (1.0 - asked.occupied)) as u64);
-    let sentence = match (asked.footprint_bytes, there) {
-        (Some(wanted), Some(there)) if wanted > there => format!(
-            "Memory is too small for this program: {BASELINE} holds {} at its peak where it can, and there is {}, which is {} too little. \
-             {share} of the cycles of walks and faults are waiting for the disk, and no page size changes much of that. Stay with {BASELINE}.",
-            size(wanted),
-            size(there),
-            size(wanted - there),
-        ),
-        _ => format!(
-            "The disk outweighs page sizes here: {share} of the cycles of walks and faults are waiting for it. --files memory leaves out what \
-             is read of files at first. Stay with {BASELINE}.",
-        ),
+    Some(format!(
+        "Memory is too small for this program: {BASELINE} would hold {} at its peak, and there is {}, which is {} too little. \
+         {} of the cycles of walks and faults are spent waiting for the disk.",
+        size(wanted),
+        size(there),
+        size(wanted - there),
+        percent(share(baseline, asked)),
+    ))
+}
+
+/// Returns true if a result's peak is lower than the baseline's because pages leave memory and come
+/// back: more is read from the disk than under the baseline. Such a peak saves nothing.
+pub(crate) fn is_lower_by_eviction(result: &CellResult, baseline: &CellResult) -> bool {
+    let (Some(memory), Some(of_baseline)) = (&result.memory, &baseline.memory) else {
+        return false;
     };
-    Some(sentence)
+    let is_lower = result.peak_resident_pages < baseline.peak_resident_pages;
+    let reads = |memory: &MemoryResult| (memory.swapped_in_pages, memory.file_pages_read);
+    let (of_swap, of_files) = reads(memory);
+    let (least_of_swap, least_of_files) = reads(of_baseline);
+    is_lower && (of_swap > least_of_swap || of_files > least_of_files)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_metrics::MemoryResult;
 
     fn result(swapped_in_pages: u64) -> CellResult {
         CellResult {
@@ -93,7 +115,7 @@ mod tests {
         let told = |asked: &MemoryAsked| instead_of_page_sizes(&result(1), asked).unwrap();
         let mut small = asked(Some(3 << 20), Some(4 << 20));
         let text = told(&small);
-        assert!(text.contains("holds 4.00 MiB at its peak"), "{text}");
+        assert!(text.contains("would hold 4.00 MiB at its peak"), "{text}");
         assert!(
             text.contains("there is 3.00 MiB, which is 1.00 MiB too little"),
             "{text}"
@@ -108,5 +130,23 @@ mod tests {
             );
         }
         assert_eq!(instead_of_page_sizes(&result(0), &small), None);
+    }
+
+    #[test]
+    fn a_peak_is_low_by_eviction_if_more_is_read_back() {
+        let with = |peak_resident_pages, swapped_in_pages| CellResult {
+            peak_resident_pages,
+            ..result(swapped_in_pages)
+        };
+        let baseline = with(100, 5);
+        assert!(is_lower_by_eviction(&with(90, 6), &baseline));
+        assert!(!is_lower_by_eviction(&with(90, 5), &baseline));
+        assert!(!is_lower_by_eviction(&with(100, 6), &baseline));
+        let mut reads_files = with(90, 5);
+        if let Some(memory) = &mut reads_files.memory {
+            memory.file_pages_read = 1;
+        }
+        assert!(is_lower_by_eviction(&reads_files, &baseline));
+        assert!(!is_lower_by_eviction(&CellResult::default(), &baseline));
     }
 }

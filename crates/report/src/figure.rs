@@ -6,8 +6,9 @@ use crate::grid::{Align, Cell, Grid};
 use crate::number::{grouped, short};
 use crate::{Style, View};
 
-/// The rank of a result in a column, less being better.
-pub(crate) type Rank<'a> = Box<dyn Fn(&CellResult) -> i64 + 'a>;
+/// The rank of a result in a column: less is better. A result without a rank is neither the best
+/// nor the worst.
+pub(crate) type Rank<'a> = Box<dyn Fn(&CellResult) -> Option<i64> + 'a>;
 /// The text of a result in a column; `true` asks for every digit.
 pub(crate) type Text<'a> = Box<dyn Fn(&CellResult, bool) -> String + 'a>;
 
@@ -52,9 +53,10 @@ fn grid(
             let (best, worst) = *extremes;
             let (mark, style) = match rank {
                 None => ("", Style::Plain),
-                rank if rank == best => ("*", Style::Best),
-                rank if rank == worst => ("!", Style::Worst),
-                _ => (" ", Style::Plain),
+                Some(None) => (" ", Style::Plain),
+                Some(rank) if rank == best => ("*", Style::Best),
+                Some(rank) if rank == worst => ("!", Style::Worst),
+                Some(_) => (" ", Style::Plain),
             };
             row.push(Cell {
                 text: format!("{}{mark}", (figure.text)(result, exact)),
@@ -72,7 +74,7 @@ fn extremes(figure: &Figure<'_>, results: &[&CellResult]) -> (Option<i64>, Optio
     let Some(rank) = figure.rank.as_ref() else {
         return (None, None);
     };
-    let ranks: Vec<i64> = results.iter().map(|result| rank(result)).collect();
+    let ranks: Vec<i64> = results.iter().filter_map(|result| rank(result)).collect();
     let (best, worst) = (ranks.iter().min().copied(), ranks.iter().max().copied());
     if best == worst {
         return (None, None);
@@ -91,7 +93,7 @@ pub(crate) fn count<'a>(
     Figure {
         heading,
         leave_out_first,
-        rank: Some(Box::new(move |result| of(result).cast_signed())),
+        rank: Some(Box::new(move |result| Some(of(result).cast_signed()))),
         text: Box::new(move |result, exact| {
             if exact {
                 grouped(of(result))

@@ -4,6 +4,9 @@ use crate::number::{grouped, percent, size};
 use broadleaf_metrics::{Governed, Stalls};
 use std::fmt::Write;
 
+/// The least time that three decimals of a second show, in seconds.
+const LEAST_LOOKING: f64 = 0.0005;
+
 /// What a governor did, in a few lines, for people. `budget` is what it was allowed to add, as it was written.
 pub fn governed_summary(governed: &Governed, budget: &str) -> String {
     let mut text = String::new();
@@ -11,7 +14,6 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {name:<15} {what}");
     };
-    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     if governed.dry_run {
         line(
             "would have made",
@@ -61,14 +63,18 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
         line("blocks refused", reasons.collect::<Vec<_>>().join(", "));
     }
     let looking = governed.governor_cpu_seconds - governed.acting_cpu_seconds;
+    // A share of a time that is shown as zero would only confuse.
+    let share = if looking < LEAST_LOOKING || governed.elapsed_seconds <= 0.0 {
+        String::new()
+    } else {
+        let share = percent(looking / governed.elapsed_seconds);
+        format!(" ({share} of the elapsed time)")
+    };
     line(
         "governor",
         format!(
-            "{:.2} s of a processor: {:.2} s making superpages, {:.3} s looking ({} of the time)",
-            governed.governor_cpu_seconds,
-            governed.acting_cpu_seconds,
-            looking,
-            percent(share(looking, governed.elapsed_seconds))
+            "{:.2} s of a processor: {:.2} s making superpages, {looking:.3} s looking{share}",
+            governed.governor_cpu_seconds, governed.acting_cpu_seconds,
         ),
     );
     let stalls = &governed.stalls;
@@ -81,9 +87,11 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
             governed.elapsed_seconds
         )
     });
-    let end = governed
-        .exit_status
-        .map_or(String::new(), |status| format!(", exit status {status}"));
+    let end = match (governed.ended_by_signal, governed.exit_status) {
+        (Some(signal), _) => format!(", ended by signal {signal}"),
+        (None, Some(status)) => format!(", ended with exit status {status}"),
+        (None, None) => String::new(),
+    };
     line(
         "program",
         format!("{cpu}{} page faults{end}", grouped(governed.page_faults)),
@@ -128,6 +136,40 @@ mod tests {
         let told = governed_summary(&governed, "10%");
         let line = "  charged         40.0 MiB to the budget at the end, with superpages that were found\n";
         assert!(told.contains(line), "{told}");
+    }
+
+    #[test]
+    fn a_share_of_no_time_is_left_out() {
+        let told = |looking| {
+            let governed = Governed {
+                governor_cpu_seconds: 1.0 + looking,
+                acting_cpu_seconds: 1.0,
+                elapsed_seconds: 0.01,
+                ..Governed::default()
+            };
+            governed_summary(&governed, "10%")
+        };
+        let none = told(0.0004);
+        assert!(none.contains("0.000 s looking\n"), "{none}");
+        let some = told(0.0006);
+        assert!(
+            some.contains("0.001 s looking (6.0% of the elapsed time)\n"),
+            "{some}"
+        );
+    }
+
+    #[test]
+    fn a_signal_that_ended_the_program_is_named() {
+        let told = |ended_by_signal| {
+            let governed = Governed {
+                exit_status: Some(143),
+                ended_by_signal,
+                ..Governed::default()
+            };
+            governed_summary(&governed, "10%")
+        };
+        assert!(told(Some(15)).ends_with(" page faults, ended by signal 15\n"));
+        assert!(told(None).ends_with(" page faults, ended with exit status 143\n"));
     }
 
     #[test]

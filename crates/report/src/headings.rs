@@ -108,7 +108,7 @@ pub const RANGE_HEADINGS: &[Heading] = &[
     heading(
         "range",
         Derived(
-            "The addresses that superpages of one size take which stand one behind the other in one mapping: the first byte, and the byte behind the last.",
+            "Addresses of adjacent superpages of one size in one mapping: the first byte, and the byte after the last.",
         ),
     ),
     heading(
@@ -118,7 +118,7 @@ pub const RANGE_HEADINGS: &[Heading] = &[
     heading(
         "walks spared",
         Derived(
-            "walks_spared: page walks that there are without superpages, less those where these are the only ones.",
+            "walks_spared: page walks without superpages, less page walks with the superpages of this range alone.",
         ),
     ),
     heading(
@@ -134,7 +134,7 @@ pub const RANGE_HEADINGS: &[Heading] = &[
     heading(
         "faults spared",
         Derived(
-            "faults_spared: page faults that there are without superpages, less those that the superpages have themselves.",
+            "faults_spared: page faults without superpages, less page faults of the superpages.",
         ),
     ),
     heading(
@@ -156,7 +156,7 @@ pub const RANGE_HEADINGS: &[Heading] = &[
     heading(
         "per KiB added",
         Derived(
-            "gained_per_added_kib: the cycles gained for each KiB of what is added; `free` is what adds nothing.",
+            "gained_per_added_kib: the cycles gained for each KiB that is added; `free` if nothing is added.",
         ),
     ),
     heading(

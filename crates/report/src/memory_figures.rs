@@ -20,7 +20,7 @@ fn pages<'a>(heading: &'static str, leave_out_first: u8, of: Count) -> Figure<'a
     Figure {
         heading,
         leave_out_first,
-        rank: Some(Box::new(move |result| bytes(result).cast_signed())),
+        rank: Some(Box::new(move |result| Some(bytes(result).cast_signed()))),
         text: Box::new(move |result, _| size(bytes(result))),
     }
 }
@@ -71,7 +71,7 @@ pub(crate) fn memory_figures<'a>(results: &[&CellResult]) -> Vec<Figure<'a>> {
             heading: "TLBMCPI",
             leave_out_first: 3,
             rank: Some(Box::new(move |result| {
-                (total(result).unwrap_or(0.0) * 1e9) as i64
+                Some((total(result).unwrap_or(0.0) * 1e9) as i64)
             })),
             text: Box::new(move |result, _| total(result).map_or("-".to_owned(), each)),
         });
@@ -82,7 +82,7 @@ pub(crate) fn memory_figures<'a>(results: &[&CellResult]) -> Vec<Figure<'a>> {
             heading: "x offline",
             leave_out_first: 3,
             rank: Some(Box::new(move |result| {
-                times(result).map_or(i64::MAX, |times| (times * 1e6) as i64)
+                Some(times(result).map_or(i64::MAX, |times| (times * 1e6) as i64))
             })),
             text: Box::new(move |result, _| {
                 times(result).map_or("-".to_owned(), |it| format!("{it:.2}"))

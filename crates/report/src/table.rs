@@ -6,6 +6,7 @@ use broadleaf_units::PageSize;
 use crate::advice::{
     BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise, ended, page_bytes,
 };
+use crate::disk::is_lower_by_eviction;
 use crate::figure::{Figure, count, fitted};
 use crate::grid::paragraph;
 use crate::memory_figures::memory_figures;
@@ -221,7 +222,7 @@ fn figures<'a>(
         figures.push(Figure {
             heading: "faults saved",
             leave_out_first: 1,
-            rank: Some(Box::new(|result| -result.faults_saved)),
+            rank: Some(Box::new(|result| Some(-result.faults_saved))),
             text: Box::new(|result, exact| {
                 if exact {
                     grouped_signed(result.faults_saved)
@@ -247,7 +248,10 @@ fn figures<'a>(
         figures.push(Figure {
             heading: "added",
             leave_out_first: 0,
-            rank: Some(Box::new(|result| added_bytes(result, baseline))),
+            rank: Some(Box::new(|result| {
+                let is_saving = !is_lower_by_eviction(result, baseline);
+                is_saving.then(|| added_bytes(result, baseline))
+            })),
             text: Box::new(|result, _| size_signed(added_bytes(result, baseline))),
         });
         figures.push(Figure {
@@ -518,6 +522,27 @@ mod tests {
             .for_each(|result| *result = limited(result.clone(), Some(5)));
         let text = show(&comparison, View::default());
         assert!(!text.contains("walk cycles  "), "{text}");
+    }
+
+    #[test]
+    fn a_peak_that_is_low_by_eviction_is_not_the_best() {
+        let mut comparison = sample();
+        let low = limited(result("navarro", 2_000_000, 20_000), None);
+        comparison.results = vec![limited(result("4k", 123_456_789, 25_600), None), low];
+        let marked = |swapped_in_pages| {
+            let mut comparison = comparison.clone();
+            if let Some(memory) = &mut comparison.results[1].memory {
+                memory.swapped_in_pages = swapped_in_pages;
+            }
+            let context = Context {
+                references: &comparison.results[..1],
+                can_be_run: &|_| true,
+            };
+            let text = comparison_table(&comparison, &context, View::default());
+            text.contains("MiB*  -21.9%")
+        };
+        assert!(marked(0));
+        assert!(!marked(1));
     }
 
     #[test]

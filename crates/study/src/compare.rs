@@ -107,7 +107,8 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
         fetches: memory.is_some_and(|memory| memory.code),
         max_accesses,
     };
-    let asks_for_memory = memory.is_some_and(|memory| memory.memory.is_some());
+    let asks_for_memory =
+        memory.is_some_and(|memory| memory.memory.is_some() || memory.pagetypeinfo.is_some());
     let needs_frames = Plan::needs_frames(&policies, &machines).filter(|_| !asks_for_memory);
     let unlimited = MemoryRequest::unlimited();
     let memory = match &needs_frames {
@@ -123,14 +124,17 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
             Some(why) => format!(
                 "{why}, and curves are counted only if memory is not modelled down to the frame: leave --curve out"
             ),
-            None => "curves are counted where memory is not limited: leave --memory or --curve out"
-                .to_owned(),
+            None => {
+                "curves need memory that is not limited: leave --memory or --curve out".to_owned()
+            }
         }));
     }
     let mut done = None;
+    let mut size_note = None;
     let plan = if let (Some((limits, footprint)), Some(memory)) = (limits, memory) {
         // What stood in memory at first is part of what was asked, too.
         configuration.push_str(&format!("\n{limits:?}\n{:?}", memory.after));
+        size_note = crate::memory::size_note(memory, &limits);
         done = Some(Done {
             watch,
             trace,
@@ -178,6 +182,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
     let mut notes = outcome.notes;
+    notes.extend(size_note);
     if let Some(why) = needs_frames {
         notes.push(format!(
             "{why}: every policy has memory without limit, modelled down to the frame (--memory limits it)"

@@ -1,6 +1,9 @@
 //! How a command ends when it does not end well.
 
+use std::ffi::OsStr;
 use std::io;
+
+use broadleaf_report::printable;
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +40,20 @@ impl Failure {
             Self::Status(_, words) => !words.is_empty(),
             Self::Wrong(_) | Self::Failed(_) => true,
         }
+    }
+
+    /// A program that cannot be started, with the exit status that env(1), nice(1) and shells
+    /// answer: 127 if it is not found, 126 otherwise.
+    pub fn cannot_run(program: &OsStr, error: &io::Error) -> Self {
+        let status = match error.kind() {
+            io::ErrorKind::NotFound => 127,
+            _ => 126,
+        };
+        let program = printable(&program.to_string_lossy());
+        Self::Status(
+            status,
+            format!("{program}: cannot run it: {}", reason(error)),
+        )
     }
 
     /// A file that was named and cannot be read.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use broadleaf_engine::{Buddyinfo, Costs, Files, Limits, Pagetypeinfo, Plan, Start};
 use broadleaf_metrics::MemoryAsked;
+use broadleaf_report::number::size;
+use broadleaf_units::PageSize;
 
 use crate::failure::Failure;
 use crate::output::shown;
@@ -144,8 +146,13 @@ pub fn limits(
     trace: &Path,
     reading: &Reading,
 ) -> Result<Option<(Limits, Option<u64>)>, Failure> {
-    let Some(amount) = asked.memory else {
+    if asked.memory.is_none() && asked.pagetypeinfo.is_none() {
         return Ok(None);
+    }
+    let start = start(asked)?;
+    let amount = match asked.memory {
+        Some(amount) => amount,
+        None => Amount::Bytes(recorded_size(&start)?),
     };
     if amount == Amount::Unlimited && says_how_it_begins(asked) {
         return Err(Failure::wrong(
@@ -154,7 +161,7 @@ pub fn limits(
     }
     if matches!(amount, Amount::Percent(_)) && trace == Path::new("-") {
         return Err(Failure::wrong(
-            "a part of the footprint takes a second reading, and standard input can be read once: give a file, or a size",
+            "a percentage of the footprint needs a second reading, and standard input can be read only once: give a file or a size",
         ));
     }
     let mut held = None;
@@ -166,7 +173,7 @@ pub fn limits(
             Limits::new((footprint as f64 * percent / 100.0).ceil() as u64)
         }
     };
-    limits.start = start(asked)?;
+    limits.start = start;
     if let Some(swap) = asked.swap {
         limits.swap = match swap {
             Amount::Unlimited => limits.swap,
@@ -179,6 +186,33 @@ pub fn limits(
     limits.files = asked.files;
     limits.costs = asked.costs.unwrap_or_default();
     Ok(Some((limits, held)))
+}
+
+/// The size of the machine that a `/proc/pagetypeinfo` was copied from, in bytes.
+fn recorded_size(start: &Start) -> Result<u64, Failure> {
+    let pages = match start {
+        Start::RecordedByType { types, .. } => types.pages(),
+        Start::Empty | Start::Grouped { .. } | Start::Recorded { .. } => 0,
+    };
+    match pages.saturating_mul(PageSize::SIZE_4K.bytes()) {
+        0 => Err(Failure::wrong(
+            "the file of --pagetypeinfo does not count pageblocks (`Number of blocks type ...`), so the size of memory is unknown: give --memory SIZE",
+        )),
+        bytes => Ok(bytes.min(MOST)),
+    }
+}
+
+/// A note that names the source of the size of memory, if `--memory` is not given.
+pub(crate) fn size_note(asked: &MemoryRequest, limits: &Limits) -> Option<String> {
+    let file = asked
+        .pagetypeinfo
+        .as_ref()
+        .filter(|_| asked.memory.is_none())?;
+    Some(format!(
+        "memory is {}, the size of all pageblocks that {} counts; --memory sets another size",
+        size(limits.memory),
+        shown(file)
+    ))
 }
 
 /// Returns true if an argument asks for memory that is not empty at first.

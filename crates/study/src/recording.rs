@@ -15,10 +15,10 @@ use crate::output::{Kept, shown};
 pub fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
     let name = shown(path);
     match error {
-        RecordError::NoCommand
-        | RecordError::NoProgram(_)
-        | RecordError::CannotRun { .. }
-        | RecordError::Path(_) => Failure::wrong(error),
+        RecordError::NoProgram { program, error } => Failure::cannot_run(&program, &error),
+        RecordError::NoCommand | RecordError::CannotRun { .. } | RecordError::Path(_) => {
+            Failure::wrong(error)
+        }
         RecordError::NoValgrind | RecordError::NotBuilt | RecordError::NothingRecorded(_) => {
             Failure::failed(error)
         }

@@ -15,7 +15,7 @@ use broadleaf_study::costs::costs;
 /// Chooses superpages with the whole trace in view, as OFFLINE does, and says for each range of them what mapping it lies in, what it spares in page walks
 /// and page faults, and what it takes. The best come first. All of them together are replayed too. Memory does not run short.
 ///
-/// Other formats express the same for who acts on it: C that calls madvise, a profile for CBMM, a layout for Mosalloc. Where in the
+/// Other formats express the same for programs that act on it: C that calls madvise, a profile for CBMM, a layout for Mosalloc. Where in the
 /// program memory is allocated is not recorded.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -39,7 +39,7 @@ pub(crate) struct Advise {
     )]
     pub(crate) machine: String,
 
-    /// What chooses: offline, with parameters that say which cycles there are to be few of, and which sizes there are
+    /// The policy that chooses: offline, with parameters for the cycles to minimise and the page sizes
     #[arg(
         long,
         value_name = "NAME",
@@ -55,11 +55,11 @@ pub(crate) struct Advise {
     #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs)]
     pub(crate) costs: Option<Costs>,
 
-    /// By what ranges are in order
+    /// The order of the ranges
     #[arg(long, value_name = "WHAT", default_value = "gain")]
     pub(crate) by: RankBy,
 
-    /// Tell the best N ranges only, of those that the format can express [default: 20 in the table, all elsewhere]
+    /// Print only the best N ranges that the format can express [default: 20 in the table, all elsewhere]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<NonZero<usize>>,
 
@@ -77,12 +77,12 @@ pub(crate) struct Advise {
     #[arg(long)]
     pub(crate) keep_going: bool,
 
-    /// Replay on N threads, on which no result depends [default: as many as the process may use]
+    /// Replay on N threads; no result depends on N [default: as many as the process may use]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZero<usize>>,
 }
 
-/// By what ranges are in order.
+/// The order of the ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RankBy {
     /// By the cycles that they gain

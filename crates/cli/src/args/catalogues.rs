@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use super::TableOrJson;
 use crate::commands::offered;
 
-/// List what there is: policies, machines, metrics and so on
+/// List policies, machines, metrics and other names
 ///
 /// Without a name, everything. `broadleaf explain NAME` says more about each.
 #[derive(Debug, Args)]

@@ -59,7 +59,7 @@ pub(crate) struct Compare {
     pub(crate) memory: Memory,
 
     /// With --memory: plot below the table how memory stood over time, for each policy
-    #[arg(long, requires = "memory")]
+    #[arg(long, requires = "sized")]
     pub(crate) over_time: bool,
 
     /// Count and plot the misses of TLBs of every other size too
@@ -83,7 +83,7 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) keep_going: bool,
 
-    /// Replay on N threads, on which no result depends [default: as many as the process may use]
+    /// Replay on N threads; no result depends on N [default: as many as the process may use]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZero<usize>>,
 }

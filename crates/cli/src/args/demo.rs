@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Do the whole job on a program that is there already
+/// Record, compare and recommend, for a program that is already installed
 ///
-/// Records `sort` while it sorts generated lines, compares all policies on the recording and says which to choose and why.
-/// Takes a minute or two. The recording is thrown away unless -o says where to keep it.
+/// Records `sort` while it sorts generated lines, compares all policies on the recording and says
+/// which to choose and why. Takes a minute or two. The last line names the commands for your own
+/// program. The recording is removed at the end, unless -o names a file.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Keep the recording in FILE

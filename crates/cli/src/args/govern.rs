@@ -76,15 +76,15 @@ pub(crate) struct Govern {
     #[arg(long, value_name = "SIZE|PERCENT", default_value = "10%", value_parser = allowance)]
     pub(crate) max_added: Allowance,
 
-    /// Memory is short where less than this is available on the machine: superpages are broken then, and none are made
+    /// Keep this much memory available on the machine: below it, superpages are broken and none are made
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
     pub(crate) keep_free: u64,
 
-    /// Memory is short, too, where some process waited for it so much of the last ten seconds
+    /// Break superpages, and make none, if a process waited for memory for this share of the last ten seconds
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
     pub(crate) max_pressure: u32,
 
-    /// How much of a processor looking may take
+    /// Limit the share of one processor that looking at processes may take
     #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = percent)]
     pub(crate) max_cpu: u32,
 
@@ -97,7 +97,7 @@ pub(crate) struct Govern {
     #[arg(long, value_name = "MS", default_value = "200", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub(crate) interval: u64,
 
-    /// Write down what is seen and done, for `replay`
+    /// Write what is seen and done to FILE, for `replay`
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 

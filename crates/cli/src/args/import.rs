@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::Grain;
 
-/// Turn a trace that another tool wrote into one of ours
+/// Convert another tool's trace to a recording
 ///
 /// Formats: `lackey`, the text of `valgrind --tool=lackey --trace-mem=yes`. Its instruction lines count instructions, a
 /// modify line is a load and then a store, Valgrind's own lines are skipped. A line that is none of these is refused with
@@ -29,7 +29,7 @@ pub(crate) struct Import {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What a visit names
+    /// The unit of a visit
     #[arg(long, default_value = "page")]
     pub(crate) grain: Grain,
 

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{Bound, TableOrJson};
 
-/// Say what a trace holds
+/// Describe a trace
 ///
 /// Prints the trace's header (the command, its machine, the recorder's version), how many accesses, pages and events it
 /// holds, its mappings, processes and threads, and whether it is complete.

@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use broadleaf_engine::{Costs, Files};
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
 use broadleaf_study::costs::costs;
 use broadleaf_study::memory::{Amount, MemoryRequest, part, rate, swap};
 
 /// How much memory there is, and how it stands at first.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Memory")]
+#[command(
+    next_help_heading = "Memory",
+    group = ArgGroup::new("sized").args(["memory", "pagetypeinfo"]).multiple(true)
+)]
 pub(crate) struct Memory {
     /// Model memory down to the frame: SIZE (512M, 2G), PERCENT% of the program's footprint, or `unlimited`
     ///
@@ -23,7 +26,7 @@ pub(crate) struct Memory {
     ///
     /// What the earlier programs leave behind is what this one begins with: files that they read, pages in the way, processes that have not ended. Nothing of
     /// them is counted. A percentage of --memory is of the trace itself.
-    #[arg(long, value_name = "TRACE", requires = "memory")]
+    #[arg(long, value_name = "TRACE", requires = "sized")]
     pub(crate) after: Vec<PathBuf>,
 
     /// Occupy this share of memory before the program begins
@@ -31,7 +34,7 @@ pub(crate) struct Memory {
     /// Occupied memory is grouped by mobility in blocks of 2 MiB, as Linux groups it in pageblocks.
     /// Without --fragmentation, partly occupied blocks are half full: --occupied 5% leaves 90% of
     /// the blocks free.
-    #[arg(long, value_name = "PART", default_value = "0%", value_parser = part, requires = "memory")]
+    #[arg(long, value_name = "PART", default_value = "0%", value_parser = part, requires = "sized")]
     pub(crate) occupied: f64,
 
     /// Put this share of free memory in free blocks of 2 MiB before the program begins: 100% is not
@@ -39,18 +42,17 @@ pub(crate) struct Memory {
     ///
     /// The rest of free memory lies in smaller pieces, in partly occupied blocks. Without
     /// --occupied, one page in each broken block is occupied.
-    #[arg(long, value_name = "SHARE", value_parser = part, requires = "memory")]
+    #[arg(long, value_name = "SHARE", value_parser = part, requires = "sized")]
     pub(crate) fragmentation: Option<f64>,
 
     /// Begin with the free extents of each migrate type of a recorded /proc/pagetypeinfo, which
     /// root can read
     ///
-    /// With --buddyinfo of the same machine too, the free extents of each size are those of that
-    /// file.
+    /// Without --memory, memory has the size of all pageblocks that FILE counts. With --buddyinfo of
+    /// the same machine too, the free extents of each size are those of that file.
     #[arg(
         long,
         value_name = "FILE",
-        requires = "memory",
         conflicts_with_all = ["occupied", "fragmentation", "movable"]
     )]
     pub(crate) pagetypeinfo: Option<PathBuf>,
@@ -59,34 +61,29 @@ pub(crate) struct Memory {
     #[arg(
         long,
         value_name = "FILE",
-        requires = "memory",
+        requires = "sized",
         conflicts_with_all = ["occupied", "fragmentation"]
     )]
     pub(crate) buddyinfo: Option<PathBuf>,
 
     /// Set the share of occupied memory that the kernel can move
-    #[arg(long, value_name = "PART", default_value = "50%", value_parser = part, requires = "memory")]
+    #[arg(long, value_name = "PART", default_value = "50%", value_parser = part, requires = "sized")]
     pub(crate) movable: f64,
 
-    /// What the places of what is occupied are drawn from
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "memory")]
+    /// Set the seed of the random places of occupied memory
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "sized")]
     pub(crate) seed: u64,
 
-    /// How large the swap is: SIZE, PERCENT% of memory (0% is none), or `unlimited`
-    #[arg(long, value_name = "SIZE", value_parser = swap, requires = "memory")]
+    /// Set the size of the swap: SIZE, PERCENT% of memory (0% is none), or `unlimited`
+    #[arg(long, value_name = "SIZE", value_parser = swap, requires = "sized")]
     pub(crate) swap: Option<Amount>,
 
-    /// Hold the pages that instructions are fetched from too, of traces recorded with --instructions
-    #[arg(long, requires = "memory")]
+    /// Include the pages that instructions are fetched from, for traces recorded with --instructions
+    #[arg(long, requires = "sized")]
     pub(crate) code: bool,
 
-    /// Where pages of files are before they are used
-    #[arg(
-        long,
-        value_name = "WHERE",
-        default_value = "disk",
-        requires = "memory"
-    )]
+    /// Set where pages of files are before their first use
+    #[arg(long, value_name = "WHERE", default_value = "disk", requires = "sized")]
     pub(crate) files: FilesAt,
 
     /// Set how many accesses the program makes per second: 1e9/s, 2e8
@@ -95,7 +92,7 @@ pub(crate) struct Memory {
     /// accesses. Divide the accesses that `broadleaf info` shows by the seconds that the program
     /// runs without a recorder. A note names each daemon that never ran because the trace is
     /// shorter than its period.
-    #[arg(long, value_name = "N/s", default_value = "1e9/s", value_parser = rate, requires = "memory")]
+    #[arg(long, value_name = "N/s", default_value = "1e9/s", value_parser = rate, requires = "sized")]
     pub(crate) rate: u64,
 
     /// Override event costs, in cycles: disk=30000,fault=900 [default:
@@ -107,7 +104,7 @@ pub(crate) struct Memory {
     /// page out of the way, without copying it; digest-kib: hashing one KiB; prefetch and capacity:
     /// charging a TLB miss, for policies that do so. The defaults are round figures for a processor
     /// of 3 GHz with a solid-state disk.
-    #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs, requires = "memory")]
+    #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs, requires = "sized")]
     pub(crate) costs: Option<Costs>,
 }
 

@@ -13,8 +13,9 @@ use clap::{Args, ValueEnum};
 /// than without the recorder. Programs that run much different code for a short time, such as
 /// compilers and interpreters, run 20 to 45 times slower.
 ///
-/// The exit status is 0 if the recording is complete; the command's own status is printed. The
-/// command ends when the recorder is killed. A recording that was cut short, by a signal, a full
+/// The exit status is 0 if the recording is complete; the command's own status is printed. It is
+/// 126 if the command cannot be run, and 127 if it is not found. The command ends when the recorder
+/// is killed. A recording that was cut short, by a signal, a full
 /// disk or a crash, can be read up to its last whole chunk (--keep-going): a killed recorder loses
 /// the last two seconds, a crash of the machine some seven.
 #[derive(Debug, Args)]
@@ -28,11 +29,11 @@ pub(crate) struct Record {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What does the recording
+    /// The recording engine
     #[arg(long, value_name = "ENGINE", default_value = "valgrind")]
     pub(crate) engine: Engine,
 
-    /// What a visit names: pages are enough for page-size policies, lines make larger files
+    /// The unit of a visit: pages are enough for page-size policies, lines make larger files
     #[arg(long, default_value = "page")]
     pub(crate) grain: Grain,
 

@@ -8,7 +8,7 @@ use clap::Args;
 use super::Bound;
 use crate::commands::offered;
 
-/// Write what of a trace matters beside it, so that comparing it is quicker
+/// Write a smaller copy of a trace that compares faster
 ///
 /// Most visits of a program are sure to hit the first level of a processor's TLB, whatever the policy. The reduced form holds the others, and how much time
 /// passed between them. It is no estimate: every count is the same. `compare` takes TRACE.reduced in place of TRACE where it was made of it and for the

@@ -9,10 +9,11 @@ use super::govern::allowance;
 use super::{ResultFile, TableOrJson};
 use crate::commands::offered;
 
-/// Go through the journal of a run again, and estimate what other policies would have come to
+/// Go through the journal of a run again, and estimate what other policies would have achieved
 ///
-/// Says whether each decision that `run --journal` or `attach --journal` wrote down is made again from what was seen then, and exits with 1 where one is not. Below
-/// stands what the recorded policy came to, and what others would have, had they looked at the same programs at the same moments.
+/// Makes each decision of `run --journal` or `attach --journal` again, from what was seen then. The
+/// exit status is 1 if a decision differs. A table shows what the recorded policy achieved, and
+/// what other policies would have achieved on the same programs at the same moments.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

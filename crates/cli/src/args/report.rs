@@ -49,7 +49,7 @@ pub(crate) struct Report {
     pub(crate) format: TableOrJson,
 }
 
-/// Watch which processes superpages would do good, on the whole terminal
+/// Watch on the whole terminal which processes would gain from superpages
 ///
 /// Shows processes with what they hold, how much of it lies in superpages, and what a policy would do to them now: blocks that it would promote, how much would lie
 /// in superpages then, and the memory that would add. It only looks. Enter shows a picture of one process; h says which keys there are.

@@ -43,7 +43,7 @@ pub(crate) struct Service {
     #[arg(long, conflicts_with = "once")]
     pub(crate) dry_run: bool,
 
-    /// Tell Prometheus of it: at http://ADDR:PORT/metrics, in its text format
+    /// Serve metrics to Prometheus at http://ADDR:PORT/metrics, in its text format
     #[arg(long, value_name = "ADDR:PORT", value_parser = address, conflicts_with = "once")]
     pub(crate) metrics: Option<SocketAddr>,
 }

@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     let one_row = [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format);
     if options.over_time && one_row {
         return Err(Failure::wrong(
-            "CSV and Parquet have one row for each result and no room for what happened over time: --format json has it, unasked",
+            "CSV and Parquet have one row for each result and no room for samples over time: --format json has it",
         ));
     }
     if options.curve && one_row {

@@ -11,18 +11,22 @@ use broadleaf_report::number::grouped;
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
 use super::compare::table;
-use super::record::{record, summary};
+use super::record::{record, size_and_end};
 use crate::args::Demo;
 use crate::progress::Bars;
 use broadleaf_study::compare::{Request, compare, machines, policies};
 use broadleaf_study::failure::{Failure, reason};
-use broadleaf_study::output::print;
+use broadleaf_study::output::{print, shown};
 use broadleaf_study::provenance::made_by;
 use broadleaf_study::unfinished::Unfinished;
 
 /// Lines to sort: their text and `sort`'s table of them come to more than the 6 MiB that the second-level TLB of the machine
 /// `skylake` reaches with 4 KiB pages.
 const LINES: u64 = 220_000;
+
+/// The commands that do the same for the user's program.
+const NEXT: &str =
+    "broadleaf record -o my.bl -- COMMAND ARGUMENTS..., then broadleaf compare my.bl";
 
 pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
     let failed =
@@ -61,13 +65,15 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         grouped(LINES)
     );
     let finished = record(&what, &recording, options.force, true)?;
+    let size_and_end = size_and_end(&finished, &recording);
     if !finished.status.success() {
-        return Err(Failure::Failed(format!(
-            "sort failed: {}",
-            summary(&finished, &recording)
-        )));
+        return Err(Failure::Failed(format!("sort failed: {size_and_end}")));
     }
-    say!("{}", summary(&finished, Path::new(&recording)));
+    // The temporary recording is removed at the end, so its path would mislead.
+    match &options.output {
+        Some(path) => say!("{}: {size_and_end}", shown(path)),
+        None => say!("recorded {size_and_end}"),
+    }
     say!("replaying it under every policy ...");
     let request = Request {
         watch: &Bars,
@@ -82,7 +88,12 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
     };
     let mut answer = compare(request, &[])?;
     answer.comparison.trace.path = format!("sort of {} lines", grouped(LINES));
-    print(&table(&answer, view))
+    print(&table(&answer, view))?;
+    if let Some(path) = &options.output {
+        say!("next: broadleaf advise {}", shown(path));
+    }
+    say!("next, for your own program: {NEXT}");
+    Ok(())
 }
 
 /// Lines of 40 to 99 letters, the same each time.

@@ -37,7 +37,7 @@ pub(crate) const FORMATS: &[Format] = &[
     },
 ];
 
-/// The formats of `advise` for who acts on its advice.
+/// The formats of `advise` for programs that act on its advice.
 pub(crate) const ADVICE_FORMATS: &[Format] = &[
     Format {
         name: "madvise",

@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     out.finish()?;
     let accesses = counts.loads + counts.stores;
     say!(
-        "{name}: {} accesses and {} instructions from {} lines, in {} ({:.3} bytes an access)",
+        "{name}: {} accesses and {} instructions from {} lines, a trace of {} ({:.3} bytes an access)",
         grouped(accesses),
         grouped(counts.instructions),
         grouped(counts.lines),

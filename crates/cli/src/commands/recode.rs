@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
     let written = out.written();
     out.finish()?;
     say!(
-        "{out_name}: {} accesses in {}, where {} has {}",
+        "{out_name}: {} accesses, a trace of {}; {} has {}",
         grouped(accesses),
         size(written),
         trace.name(),
@@ -235,7 +235,7 @@ fn output_path(options: &Recode) -> Result<PathBuf, Failure> {
     match &options.output {
         Some(path) => Ok(path.clone()),
         None if options.trace.as_os_str() == "-" => Err(Failure::wrong(
-            "standard input has no name to stand beside: say with -o where to write",
+            "standard input has no name: name the output with -o",
         )),
         None => Ok(beside(&options.trace)),
     }

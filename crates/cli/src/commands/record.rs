@@ -105,14 +105,18 @@ fn record_to(
     Ok(finished)
 }
 
-/// What was recorded, and how the program ended.
-pub(crate) fn summary(finished: &Finished<()>, path: &Path) -> String {
+/// The recording's path and size, and the program's end.
+fn summary(finished: &Finished<()>, path: &Path) -> String {
+    format!("{}: {}", shown(path), size_and_end(finished, path))
+}
+
+/// The size of a recording, and the program's end.
+pub(crate) fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
     let bytes = path.metadata().map_or(0, |metadata| metadata.len());
     let accesses = finished.totals.accesses();
     let processes = processes(finished.processes, finished.spaces);
     format!(
-        "{}: {} accesses{processes} in {} ({:.3} bytes an access), {:.1} s; the program {}",
-        shown(path),
+        "{} accesses{processes}, a trace of {} ({:.3} bytes an access), in {:.1} s; the program {}",
         grouped(accesses),
         size(bytes),
         bytes as f64 / accesses.max(1) as f64,

@@ -116,7 +116,7 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let written = out.written();
     out.finish()?;
     say!(
-        "{out_name}: {} visits are left of {} accesses, in {}",
+        "{out_name}: keeps {} visits of {} accesses, a file of {}",
         grouped(kept),
         grouped(accesses),
         size(written),
@@ -137,13 +137,13 @@ fn cannot_reduce(error: ReadError) -> Failure {
 fn output_path(options: &Reduce) -> Result<PathBuf, Failure> {
     if options.trace.as_os_str() == "-" {
         return Err(Failure::wrong(
-            "a reduced form stands beside a trace's file: give the file, not standard input",
+            "a reduced form is written beside the trace's file: give the file, not standard input",
         ));
     }
     // A file that is missing is told of where it is opened.
     if (options.trace.metadata()).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Err(Failure::Wrong(format!(
-            "{}: is no file: a reduced form stands beside a trace's file, and the trace is read more than once",
+            "{}: is not a regular file: a reduced form is written beside the trace's file, and the trace is read more than once",
             shown(&options.trace)
         )));
     }

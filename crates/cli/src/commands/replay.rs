@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Replay, view: View) -> Result<(), Failure> {
     match replayed.difference {
         None => Ok(()),
         Some(difference) => Err(Failure::Failed(format!(
-            "{}: another decision than then: {difference}",
+            "{}: a decision differs from the recorded one: {difference}",
             replayed.journal
         ))),
     }
@@ -91,7 +91,7 @@ fn replayed(options: &Replay, asked: Vec<Box<dyn Policy>>) -> Result<Replayed, F
     let torn_bytes = ticks.torn_bytes();
     if torn_bytes > 0 {
         say!(
-            "{}: its last tick was not written to its end, and {torn_bytes} bytes are left out",
+            "{}: its last tick is incomplete, and {torn_bytes} bytes are left out",
             shown(path)
         );
     }

@@ -268,7 +268,7 @@ fn nothing_that_pays_is_a_result() {
     let trace = golden().join("sort.bl");
     let trace = trace.to_str().unwrap();
     for (format, starts) in [
-        ("table", trace),
+        ("table", "No range is worth a superpage"),
         ("json", "{"),
         ("madvise", "/* Where superpages pay in "),
         ("cbmm", ""),
@@ -371,11 +371,11 @@ fn what_cannot_be_advised_on_is_refused() {
         ),
         (
             &["advise", &trace, "--policy=pop-64"],
-            "pop-64 does not choose with the whole trace in view, and so has no advice to give: --policy takes offline",
+            "pop-64 does not look at the whole trace, so it gives no advice: --policy takes offline",
         ),
         (
             &["advise", &trace, "--policy=foresight"],
-            "foresight does not choose",
+            "foresight does not look at the whole trace",
         ),
         (
             &["advise", &trace, "--policy=oflline"],

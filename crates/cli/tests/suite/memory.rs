@@ -72,7 +72,6 @@ fn what_belongs_to_memory_needs_it() {
         "--costs=disk=1",
         "--fragmentation=30%",
         "--buddyinfo=/proc/buddyinfo",
-        "--pagetypeinfo=/proc/pagetypeinfo",
         "--after=other.bl",
         "--over-time",
     ] {
@@ -559,4 +558,57 @@ Node 0, zone   Normal            5           50            9
     );
     let text = refused(&compare(&["--memory=64M", "--pagetypeinfo", &wrong]));
     assert!(text.contains(&wrong) && text.contains("line 1"), "{text}");
+}
+
+#[test]
+fn without_a_size_memory_is_as_large_as_the_pageblocks_of_the_file() {
+    let folder = folder("pagetypeinfo-size");
+    let head = "\
+Page block order: 9
+Pages per block:  512
+Node    0, zone   Normal, type      Movable      7      6      5      4      3      2      1      9      8      7      6
+";
+    let blocks = "\
+Number of blocks type     Unmovable      Movable  Reclaimable
+Node 0, zone   Normal            5          114            9
+";
+    let types = file(&folder, "types", format!("{head}{blocks}").as_bytes());
+    let answer = json(&["--pagetypeinfo", &types, "--swap=0%"]);
+    assert_eq!(answer["memory"]["bytes"], 128 * (2 << 20));
+    let text = succeeded(&compare(&["--pagetypeinfo", &types]));
+    assert!(
+        text.contains("Memory: 256 MiB, at first as recorded"),
+        "{text}"
+    );
+    let note = format!("Note: memory is 256 MiB, the size of all pageblocks that {types} counts");
+    assert!(text.contains(&note), "{text}");
+    let sized = succeeded(&compare(&["--memory=256M", "--pagetypeinfo", &types]));
+    assert!(!sized.contains("pageblocks"), "{sized}");
+    let unknown = file(&folder, "unknown", head.as_bytes());
+    let text = refused(&compare(&["--pagetypeinfo", &unknown]));
+    assert!(text.contains("give --memory SIZE"), "{text}");
+}
+
+#[test]
+fn fragmentation_of_memory_without_a_block_is_said_to_have_no_effect() {
+    let said = |memory: &[&str]| {
+        let text = succeeded(&compare(memory));
+        let line = text.lines().find(|line| line.starts_with("Memory: "));
+        line.expect("how much memory there is").to_owned()
+    };
+    let small = said(&["--memory=1M", "--fragmentation=50%"]);
+    let expected =
+        "Memory: 1.00 MiB, empty at first, as it holds no block of 2 MiB for --fragmentation";
+    assert!(small.starts_with(expected), "{small}");
+    assert!(!small.contains("50% of what is free"), "{small}");
+    let occupied = said(&["--memory=1M", "--fragmentation=50%", "--occupied=25%"]);
+    assert!(
+        occupied.contains(" 25% of it occupied at first, without --fragmentation"),
+        "{occupied}"
+    );
+    let large = said(&["--memory=64M", "--fragmentation=50%"]);
+    assert!(
+        large.contains("50% of what is free lies in free blocks"),
+        "{large}"
+    );
 }

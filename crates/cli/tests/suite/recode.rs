@@ -44,7 +44,7 @@ fn golden_recordings_recoded_compare_alike() {
         let told = recode(&trace, &[]);
         assert_eq!(told.lines().count(), 1, "{told}");
         let accesses = value(&said("info", &trace, &[]))["accesses"].to_string();
-        for part in [&recoded, " accesses in ", " where ", &trace] {
+        for part in [&recoded, " accesses, a trace of ", "; ", &trace] {
             assert!(told.contains(part), "{told}");
         }
         assert!(told.replace(',', "").contains(&accesses), "{told}");

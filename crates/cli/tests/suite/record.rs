@@ -88,3 +88,26 @@ fn a_sort_with_threads() {
     assert!(sorted.lines().is_sorted());
     assert_eq!(sorted.lines().count(), 20_000);
 }
+
+#[test]
+fn a_program_that_cannot_be_started_is_answered_as_by_env_and_run() {
+    let folder = folder("record-no-program");
+    for (program, status, reason) in [
+        ("/etc/passwd", 126, "Permission denied"),
+        ("/etc", 126, "Permission denied"),
+        ("/no/such/program", 127, "No such file or directory"),
+        ("no-such-program", 127, "No such file or directory"),
+    ] {
+        let expected = format!("broadleaf: {program}: cannot run it: {reason}\n");
+        for command in ["record", "run"] {
+            let output = crate::support::broadleaf(&[command, "--", program])
+                .current_dir(&folder)
+                .output()
+                .expect("the command was built for this test");
+            assert_eq!(output.status.code(), Some(status), "{command} {program}");
+            let said = crate::support::stderr(&output);
+            assert!(said.ends_with(&expected), "{command}: {said}");
+        }
+    }
+    assert_eq!(crate::support::names(&folder), [""; 0]);
+}

@@ -229,7 +229,7 @@ fn another_decision_is_told_and_is_a_failure() {
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     assert!(
-        said.contains("another decision than then: tick 1, 0.000 s"),
+        said.contains("a decision differs from the recorded one: tick 1, 0.000 s"),
         "{said}"
     );
     let table = String::from_utf8(output.stdout).unwrap();
@@ -249,7 +249,7 @@ fn a_torn_tick_is_left_out_and_damage_is_refused() {
     let torn = file(&folder, "torn.journal", &bytes[..bytes.len() - 5]);
     let output = run(&["replay", &torn, "--policy", "4k"]);
     assert!(succeeded(&output).starts_with("9 ticks"));
-    assert!(stderr(&output).contains("was not written to its end, and "));
+    assert!(stderr(&output).contains("is incomplete, and "));
     let mut damaged = bytes.clone();
     let first = damaged.iter().position(|byte| *byte == b'\n').unwrap();
     damaged[first + 1] = b'#';

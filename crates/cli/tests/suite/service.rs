@@ -285,12 +285,12 @@ fn processes_are_looked_after_and_told_of_and_rules_are_read_again() {
     // A second one cannot have the same place.
     let second = run(&["service", &rules, "--metrics", &address]);
     assert_eq!(second.status.code(), Some(1), "{}", stderr(&second));
-    assert!(stderr(&second).contains("cannot tell metrics"));
+    assert!(stderr(&second).contains("cannot serve metrics"));
 
     // A file that is wrong changes nothing.
     std::fs::write(&rules, "[[rule]]\ncommmand = \"x\"\n").unwrap();
     service.signal("-HUP");
-    let said = service.says("the rules that stood before stand");
+    let said = service.says("the previous rules stay in force");
     assert!(
         said.contains("line 2, column 1") && said.contains("did you mean command"),
         "{said}"
@@ -318,7 +318,7 @@ fn processes_are_looked_after_and_told_of_and_rules_are_read_again() {
     assert!(all.is_some_and(|all| all >= made), "{all:?} {made}");
     let said = service.end();
     assert!(
-        said.contains("is looked after no more") && said.contains("ended  bl-metrics  pop-461"),
+        said.contains("is no longer looked after") && said.contains("ended  bl-metrics  pop-461"),
         "{said}"
     );
 }

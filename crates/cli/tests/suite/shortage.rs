@@ -92,6 +92,42 @@ fn memory_that_is_used_up_is_warned_of_with_what_would_do() {
 }
 
 #[test]
+fn the_warning_of_too_little_memory_depends_on_no_other_policy() {
+    let trace = golden("sort.bl");
+    let warning = |policies| {
+        let output = run(&["compare", &trace, "--memory=90%", "--policy", policies]);
+        let table = succeeded(&output);
+        let mut lines = table.lines();
+        let said = lines.find(|line| line.starts_with("Memory is too small"));
+        let (warning, rest) = said
+            .and_then(|said| said.split_once(" too little. "))
+            .expect(&table);
+        (warning.to_owned(), rest.to_owned())
+    };
+    let (alone, stay) = warning("4k,navarro");
+    assert!(stay.ends_with("Stay with 4k."), "{stay}");
+    let (beside, choose) = warning("4k,navarro,linux");
+    assert!(choose.contains("Choose linux: "), "{choose}");
+    assert_eq!(alone, beside);
+}
+
+#[test]
+fn page_tables_leave_navarro_room_in_a_small_memory() {
+    let trace = golden("children.bl");
+    let policies = "--policy=4k,navarro";
+    let arguments = ["compare", &trace, "--memory=75%", "--format=json", policies];
+    let answer: Value = serde_json::from_str(&succeeded(&run(&arguments))).expect("JSON");
+    let of = |row: usize, name: &str| answer["results"][row][name].as_u64().expect("a count");
+    for figure in ["page_faults", "swapped_in_pages", "file_pages_read"] {
+        let (of_4k, of_navarro) = (of(0, figure), of(1, figure));
+        assert!(
+            of_navarro <= 2 * of_4k + 16,
+            "{figure}: {of_4k}, {of_navarro}"
+        );
+    }
+}
+
+#[test]
 fn where_the_disk_is_all_that_matters_page_sizes_are_not_blamed() {
     let trace = golden("sort.bl");
     let advised = |memory: &[&str]| {
@@ -115,7 +151,7 @@ fn where_the_disk_is_all_that_matters_page_sizes_are_not_blamed() {
     };
     let (half, footprint) = advised(&["--memory=50%"]);
     assert!(
-        half.starts_with("Memory is too small for this program: 4k holds "),
+        half.starts_with("Memory is too small for this program: 4k would hold "),
         "{half}"
     );
     assert!(half.ends_with("Stay with 4k."), "{half}");

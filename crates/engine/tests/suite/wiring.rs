@@ -193,7 +193,10 @@ fn notes_say_what_the_trace_does_not() {
         notes[0].starts_with("no mapping events: every block"),
         "{notes:?}"
     );
-    assert_eq!(notes[1], "user-mode references only");
+    assert_eq!(
+        notes[1],
+        "memory accesses made by the kernel are not counted"
+    );
     let mut items = Items::new(Grain::Page);
     items.event(map(0, 1, Backing::Anonymous)).visits([load(0)]);
     items.event(Event::Misplaced {

@@ -8,10 +8,12 @@ use super::{MOST_ORDER, Mobility};
 ///
 /// `CMA` counts as movable. `HighAtomic` and `Isolate` count as unmovable, since no ordinary page
 /// may go there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pagetypeinfo {
     /// By mobility, in the order of [`Mobility::EACH`].
     pub of: [TypeCounts; 3],
+    /// The number of base pages in a pageblock.
+    pub pages_per_block: u64,
 }
 
 /// The free extents and the pageblocks of one mobility, in all zones.
@@ -22,6 +24,9 @@ pub struct TypeCounts {
     /// The number of pageblocks.
     pub blocks: u64,
 }
+
+/// The number of base pages in a pageblock of 2 MiB, if the text does not name another.
+const PAGES_PER_BLOCK: u64 = 512;
 
 /// An error in a text of `/proc/pagetypeinfo`. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,12 +68,18 @@ impl Pagetypeinfo {
     /// # Errors
     /// If a line of counts is damaged, or there is none.
     pub fn parse(text: &str) -> Result<Self, PagetypeinfoError> {
-        let mut read = Self::default();
+        let mut read = Self {
+            of: Default::default(),
+            pages_per_block: PAGES_PER_BLOCK,
+        };
         let mut types: Vec<Mobility> = Vec::new();
         let mut found = false;
         for (text, line) in text.lines().zip(1..) {
             let words: Vec<&str> = text.split_whitespace().collect();
             match words[..] {
+                ["Pages", "per", "block:", pages] => {
+                    read.pages_per_block = number(pages, line)?;
+                }
                 ["Number", "of", "blocks", "type", ref names @ ..] => {
                     let names = names.iter().map(|name| mobility(name, line));
                     types = names.collect::<Result<_, _>>()?;
@@ -100,6 +111,14 @@ impl Pagetypeinfo {
         } else {
             Err(PagetypeinfoError::Empty)
         }
+    }
+
+    /// The number of base pages in all pageblocks: the size of the machine's memory. Zero if the
+    /// text does not count pageblocks.
+    pub fn pages(&self) -> u64 {
+        let blocks = self.of.iter().map(|of| of.blocks);
+        let blocks = blocks.fold(0, u64::saturating_add);
+        blocks.saturating_mul(self.pages_per_block)
     }
 
     /// The number of free extents of each order, over all mobilities.

@@ -154,6 +154,11 @@ impl<'a> System<'a> {
             buddy.stop_merging();
         }
         let low = (buddy.frames() / 128).clamp(4, 1 << 16);
+        let wired_pages = if needs.wires_together {
+            Wired::clustered(tables::cluster_order(buddy.frames()))
+        } else {
+            Wired::unclustered()
+        };
         Self {
             policy,
             needs,
@@ -165,11 +170,7 @@ impl<'a> System<'a> {
             movable,
             occupied: wired,
             of_tables: Vec::new(),
-            wired_pages: if needs.wires_together {
-                Wired::clustered(tables::CLUSTER)
-            } else {
-                Wired::unclustered()
-            },
+            wired_pages,
             frames: FrameTable::new(),
             tables: Tables::new(),
             reservations: Reservations::new(spec.sizes),

@@ -3,8 +3,17 @@
 use super::System;
 use crate::AddressSpaces;
 
-/// How many frames a cluster of wired pages has, as an order: 64.
-pub(super) const CLUSTER: u8 = 6;
+/// The largest order of a cluster of wired pages: 64 frames.
+const CLUSTER: u8 = 6;
+/// A cluster takes at most this fraction of memory. Otherwise one cluster takes nearly all of a
+/// small memory.
+const PART: u64 = 16;
+
+/// The order of a cluster of wired pages in memory of `frames` frames.
+pub(super) fn cluster_order(frames: u64) -> u8 {
+    let largest = (frames / PART).checked_ilog2().unwrap_or(0);
+    CLUSTER.min(largest as u8)
+}
 
 impl System<'_> {
     /// Gives page tables the frames that they have grown by, and takes back what they no longer need. Where there is none to be had they go

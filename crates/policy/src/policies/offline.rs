@@ -23,7 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
             "cycles",
             &["tlb", "all"],
             "tlb",
-            "Which cycles there are to be few of: those of walks and promotions, each promotion at its full price, as Romer counted; or all of walks, faults and promotions, where a superpage also spares faults.",
+            "The cycles to minimise: those of walks and promotions, each promotion at its full price, as Romer counted; or all of walks, faults and promotions, where a superpage also spares faults.",
         ),
         Parameter::word(
             "step",

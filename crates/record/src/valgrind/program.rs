@@ -4,7 +4,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
@@ -23,18 +23,35 @@ const SET_IDS: u32 = libc::S_ISUID | libc::S_ISGID;
 const ELF_CLASS_64: u8 = 2;
 const ELF_X86_64: u16 = 62;
 
-/// The program's file, found as a shell finds it.
-pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
-    let is_program = |path: &Path| {
-        fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+/// The program's file, found as `execvp` finds it.
+///
+/// # Errors
+/// [`RecordError::NoProgram`] with the error of `execvp`: "not found" if no such file exists,
+/// "permission denied" if files of that name exist and none is executable.
+pub(super) fn find(name: &OsStr) -> Result<PathBuf, RecordError> {
+    let refused = |error| RecordError::NoProgram {
+        program: name.to_owned(),
+        error,
+    };
+    let denied = || io::Error::from_raw_os_error(libc::EACCES);
+    let check = |path: PathBuf| match fs::metadata(&path) {
+        Ok(data) if data.is_file() && data.permissions().mode() & 0o111 != 0 => Ok(path),
+        Ok(_) => Err(denied()),
+        Err(error) => Err(error),
     };
     if name.as_bytes().contains(&b'/') {
-        let path = PathBuf::from(name);
-        return is_program(&path).then_some(path);
+        return check(name.into()).map_err(refused);
     }
-    env::split_paths(&env::var_os("PATH")?)
-        .map(|folder| folder.join(name))
-        .find(|path| is_program(path))
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let mut error = io::Error::from_raw_os_error(libc::ENOENT);
+    for folder in env::split_paths(&folders) {
+        match check(folder.join(name)) {
+            Ok(path) => return Ok(path),
+            Err(other) if other.kind() == io::ErrorKind::PermissionDenied => error = other,
+            Err(_) => {}
+        }
+    }
+    Err(refused(error))
 }
 
 /// Refuses a program that Valgrind cannot run, and a script whose interpreter it cannot run.
@@ -154,6 +171,23 @@ mod tests {
         bytes.resize(18, 0);
         bytes.extend([machine, 0]);
         bytes
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_has_the_error_of_execvp() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let plain = program(folder, "plain", b"", 0o644);
+        let error = |path: &Path| match find(path.as_os_str()) {
+            Err(RecordError::NoProgram { error, .. }) => error.raw_os_error(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(error(&plain), Some(libc::EACCES));
+        assert_eq!(error(folder), Some(libc::EACCES));
+        assert_eq!(error(&folder.join("none")), Some(libc::ENOENT));
+        assert_eq!(error(&plain.join("below")), Some(libc::ENOTDIR));
+        assert_eq!(error(Path::new("no-such-program")), Some(libc::ENOENT));
+        assert!(find(OsStr::new("sh")).is_ok());
     }
 
     #[test]

@@ -125,9 +125,14 @@ pub enum RecordError {
     /// There is no command.
     #[error("no program to record was given")]
     NoCommand,
-    /// The program's file was not found, or is none.
-    #[error("there is no program {0:?}: nothing of that name can be run")]
-    NoProgram(OsString),
+    /// The program's file was not found, or is not executable.
+    #[error("{}: cannot run it: {error}", program.display())]
+    NoProgram {
+        /// The program's name, as it was given.
+        program: OsString,
+        /// The error with which `execvp` would fail.
+        error: io::Error,
+    },
     /// Valgrind cannot run the program.
     #[error("{program:?} {why}")]
     CannotRun {
@@ -192,7 +197,7 @@ pub fn record<W: Write + Send>(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Finished<W>, RecordError> {
     let name = options.command.first().ok_or(RecordError::NoCommand)?;
-    let program = program::find(name).ok_or_else(|| RecordError::NoProgram(name.clone()))?;
+    let program = program::find(name)?;
     program::check(&program)?;
     let mut workplace = Workplace::new()?;
     let writer = TraceWriter::new(output, &header(options, &program)?)?;

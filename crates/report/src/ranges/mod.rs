@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 pub const NOTHING_PAYS: &str =
     "No range is worth a superpage here: none spares more cycles than it costs.";
 
+/// The number of processes that a note names.
+const NAMED: usize = 8;
+
 /// A page size in full: `64 KiB`, `2 MiB`.
 pub(crate) fn size_in_full(bytes: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -54,8 +57,11 @@ pub fn of_one_process(advice: &RangeAdvice) -> (Vec<&AdvisedRange>, Option<Strin
         .map(|(_, (_, name))| name.as_str())
         .collect();
     let note = (!others.is_empty()).then(|| {
-        let others = others.join(", ");
-        format!("the ranges are those of one process, {name}; left out are those of {others}")
+        let mut named = others[..others.len().min(NAMED)].join(", ");
+        if others.len() > NAMED {
+            named.push_str(&format!(" and {} more", others.len() - NAMED));
+        }
+        format!("the ranges are those of one process, {name}; left out are those of {named}")
     });
     let ranges = advice.ranges.iter().filter(|range| range.space == *best);
     (ranges.collect(), note)
@@ -97,6 +103,10 @@ mod tests {
                 "the ranges are those of one process, 101 p1; left out are those of 102 p2, 103 p3"
             )
         );
+        let many = (1..30).map(|space| of(space, 100 - i64::from(space)));
+        let (_, note) = of_one_process(&testing::advice(many.collect()));
+        let note = note.expect("there are others");
+        assert!(note.ends_with(", 109 p9 and 20 more"), "{note}");
         assert_eq!(of_one_process(&testing::advice(vec![])), (vec![], None));
         assert_eq!(of_one_process(&testing::advice(vec![heap()])).1, None);
     }

@@ -13,29 +13,28 @@ const NARROWEST: usize = 30;
 
 /// The best `most` of the ranges that gain something by themselves, how many are left out and why, what all of them come to together, and how to take the figures.
 pub fn range_table(advice: &RangeAdvice, most: usize, view: View) -> String {
+    if advice.ranges.is_empty() {
+        return paragraph(NOTHING_PAYS, Style::Strong, view);
+    }
     let mut out = heading(advice, view);
     out.push('\n');
-    if advice.ranges.is_empty() {
-        out.push_str(&paragraph(NOTHING_PAYS, Style::Strong, view));
-    } else {
-        let mut told: Vec<&AdvisedRange> = advice.ranges.iter().collect();
-        told.retain(|range| range.cycles_gained > 0);
-        let gaining = told.len();
-        told.truncate(most);
-        if !told.is_empty() {
-            out.push_str(&ranges(advice, &told, view));
-        }
-        for text in left_out(told.len(), gaining, advice.ranges.len()) {
-            out.push_str(&paragraph(&text, Style::Faint, view));
-        }
-        out.push('\n');
-        if let Some((without, with)) = advice.replayed() {
-            out.push_str(&paragraph(&together(without, with), Style::Strong, view));
-            out.push_str(&paragraph(&whole(without, with), Style::Strong, view));
-            out.push('\n');
-        }
-        out.push_str(&paragraph(&caution(advice.exact), Style::Faint, view));
+    let mut told: Vec<&AdvisedRange> = advice.ranges.iter().collect();
+    told.retain(|range| range.cycles_gained > 0);
+    let gaining = told.len();
+    told.truncate(most);
+    if !told.is_empty() {
+        out.push_str(&ranges(advice, &told, view));
     }
+    for text in left_out(told.len(), gaining, advice.ranges.len()) {
+        out.push_str(&paragraph(&text, Style::Faint, view));
+    }
+    out.push('\n');
+    if let Some((without, with)) = advice.replayed() {
+        out.push_str(&paragraph(&together(without, with), Style::Strong, view));
+        out.push_str(&paragraph(&whole(without, with), Style::Strong, view));
+        out.push('\n');
+    }
+    out.push_str(&paragraph(&caution(advice.exact), Style::Faint, view));
     for note in &advice.notes {
         out.push_str(&paragraph(&format!("Note: {note}"), Style::Faint, view));
     }

@@ -77,7 +77,7 @@ pub fn choosing_policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
         return Ok(policy);
     }
     Err(Failure::Wrong(format!(
-        "{} does not choose with the whole trace in view, and so has no advice to give: --policy takes offline, with parameters (`broadleaf explain offline`)",
+        "{} does not look at the whole trace, so it gives no advice: --policy takes offline, with parameters (`broadleaf explain offline`)",
         policy.name()
     )))
 }

@@ -20,7 +20,7 @@ pub enum ReadError {
         error: TraceError,
     },
     /// It is damaged behind its head.
-    #[error("{name}: {damage}; --keep-going reads what stands before that")]
+    #[error("{name}: {damage}; --keep-going reads the part before that")]
     Damaged {
         /// The name of the trace.
         name: String,
@@ -29,7 +29,7 @@ pub enum ReadError {
     },
     /// It is the reduced form of a trace, and damaged.
     #[error(
-        "{name}: {error}: reduce the trace again, or remove this file to have the trace itself read"
+        "{name}: {error}: reduce the trace again, or remove this file so that the trace itself is read"
     )]
     Reduced {
         /// The name of the reduced form.

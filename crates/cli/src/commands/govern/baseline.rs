@@ -114,7 +114,7 @@ fn once(options: &Run, governed: bool) -> Result<RunFigures, Failure> {
     }
     if !status.success() {
         return Err(Failure::Failed(format!(
-            "{}: it failed ({status}), so its figures would say nothing",
+            "{}: it failed ({status}), so its figures are meaningless",
             options.command[0].display()
         )));
     }

@@ -30,7 +30,7 @@ pub(super) fn start(command: &[OsString]) -> Result<Child, Failure> {
             inherit_closed_streams(&mut shell, MayLack::All);
             spawn(shell)
         }
-        Err(error) => Err(cannot_run(&builder, &error)),
+        Err(error) => Err(Failure::cannot_run(&command[0], &error)),
         Ok(child) => Ok(child),
     }
 }
@@ -40,19 +40,7 @@ pub(super) fn spawn(mut command: Command) -> Result<Child, Failure> {
     inherit_signals(&mut command);
     command
         .spawn()
-        .map_err(|error| cannot_run(&command, &error))
-}
-
-fn cannot_run(command: &Command, error: &io::Error) -> Failure {
-    let status = if error.kind() == io::ErrorKind::NotFound {
-        127
-    } else {
-        126
-    };
-    let program = command.get_program().to_string_lossy();
-    let program = broadleaf_report::printable(&program);
-    let message = format!("{program}: cannot run it: {}", reason(error));
-    Failure::Status(status, message)
+        .map_err(|error| Failure::cannot_run(command.get_program(), &error))
 }
 
 /// A governor of a child and all that it starts.

@@ -57,7 +57,7 @@ impl Notes {
             && let Err(error) = journal.tick(ticked)
         {
             say(format_args!(
-                "the journal ends here, for it cannot be written: {}. The program is looked after all the same",
+                "the journal ends here, because it cannot be written: {}. The policy continues to act on the program",
                 reason(&error)
             ));
             self.0 = None;

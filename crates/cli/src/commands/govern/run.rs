@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
         if place.0.is_some()
             && let Err(failure) = tell(&options.govern, place, &mut nobody, &ended)
         {
-            say(format_args!("what was done cannot be told: {failure}"));
+            say(format_args!("cannot report what was done: {failure}"));
         }
         return Err(as_program(status));
     }
@@ -100,7 +100,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
     }
     if let Err(failure) = tell(&options.govern, place, &mut governor, &ended) {
         // The program has done its work, whether or not anybody hears of the governor's.
-        say(format_args!("what was done cannot be told: {failure}"));
+        say(format_args!("cannot report what was done: {failure}"));
     }
     Err(as_program(status))
 }
@@ -114,7 +114,7 @@ fn tell_who_goes_on(governor: &mut Governor<Linux>) {
     let pids: Vec<String> = living.iter().map(ToString::to_string).collect();
     let pids = pids.join(" ");
     say(format_args!(
-        "processes go on that the program started: {pids}. Nobody makes superpages in them now; to go on: broadleaf attach {pids}"
+        "processes that the program started are still running: {pids}. Nothing makes superpages in them now. To continue: broadleaf attach {pids}"
     ));
 }
 

@@ -120,7 +120,7 @@ impl Turn {
                 self.find = Instant::now();
             }
             Err(failure) => {
-                say!("{failure}\nbroadleaf: the rules that stood before stand");
+                say!("{failure}\nbroadleaf: the previous rules stay in force");
             }
         }
     }

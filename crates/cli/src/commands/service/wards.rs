@@ -245,7 +245,7 @@ impl Tended {
         ended.note(&self.command, &self.care.policy, &self.counted, &nothing);
         if self.counted.promotions > 0 {
             say!(
-                "process {} ({}) is looked after no more: {} superpages made, {} broken for memory",
+                "process {} ({}) is no longer looked after: {} superpages made, {} broken for memory",
                 self.id,
                 self.command,
                 self.counted.promotions,

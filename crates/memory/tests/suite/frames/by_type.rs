@@ -30,6 +30,7 @@ const RECLAIMABLE: [u64; 11] = [3472, 1786, 562, 815, 468, 212, 54, 8, 1, 1, 0];
 fn a_recording_comes_out_type_by_type() {
     let types = Pagetypeinfo::parse(TEXT).expect("two zones");
     assert_eq!(types.of[Mobility::Unmovable as usize].blocks, 342);
+    assert_eq!(types.pages(), 7560 * 512);
     for seed in [1, 2, 3] {
         // A machine with pages of 1 GiB merges further, and must not here.
         for most_order in [10, 18] {
@@ -100,4 +101,13 @@ fn wrong_texts_are_refused_with_their_lines() {
     let capped = "Node 0, zone DMA, type Movable >100000 1\n";
     let capped = Pagetypeinfo::parse(capped).expect("a number");
     assert_eq!(capped.free(), [100_000, 1]);
+}
+
+#[test]
+fn the_size_of_memory_is_that_of_all_pageblocks() {
+    let other = TEXT.replace("per block:  512", "per block:  1024");
+    let pages = |text: &str| Pagetypeinfo::parse(text).expect("two zones").pages();
+    assert_eq!(pages(&other), 2 * pages(TEXT));
+    let (without, _) = TEXT.split_once("Number of blocks").expect("a line");
+    assert_eq!(pages(without), 0);
 }

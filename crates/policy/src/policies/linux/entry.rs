@@ -11,9 +11,9 @@ pub(crate) const ENTRY: Entry = Entry {
     explanation: "A fault in an empty anonymous block makes it a superpage where the settings and the program's advice allow it and an extent can be had with the effort that \
                   defrag names; else the next smaller size is tried, and a base page is what remains. khugepaged goes round the address spaces and copies blocks of 2 MiB together that \
                   were stored to and referenced, as long as not too many of their pages are empty, in the swap or shared. When memory is short, \
-                  superpages with more than max_ptes_none pages of zeroes are broken, unless that is 511, as it is by default. The settings carry the \
-                  kernel's names and defaults; enabled is what Debian has it be, and where the kernel counts seconds, accesses are counted, 1e9 of \
-                  them to a second. Refusals are asked for in the kernel's order. Files and shared memory get no superpages, as without \
+                  superpages with more than max_ptes_none pages of zeroes are broken, unless that is 511, as it is by default. The settings have the \
+                  kernel's names and defaults, but enabled defaults to Debian's choice. The kernel's seconds become accesses, 1e9 in a second unless \
+                  --rate says otherwise. Refusals are asked for in the kernel's order. Files and shared memory get no superpages, as without \
                   CONFIG_READ_ONLY_THP_FOR_FS and with shmem_enabled at never. Differences: a load of an empty block gets a superpage of its own, where Linux maps a shared one of \
                   zeroes until the first store; pages of zeroes are those never stored to, where the kernel reads them, and superpages that are referenced are not looked at for them; khugepaged takes a page \
                   for writable when it was stored to, does not rest for a minute where it finds no extent, and does not turn to an address space before its \

@@ -86,8 +86,8 @@ fn costs(setting: &Setting) -> Result<Table, Failure> {
     let mut table = Table::new(
         "Adversaries: what superpages cost where they cannot help",
         format!(
-            "{} MB used once, all sizes against base pages, everything in memory. At a promotion the hardware wants the entry of each base page written, which takes {ENTRY} cycles; \
-             its part is what is left out when these cost nothing. The last program is no one of the slides', which miss it: it stores to each page that it read, so that each \
+            "{} MB used once, all sizes against base pages, everything in memory. A promotion writes the page table entry of each base page, which takes {ENTRY} cycles; \
+             the hardware's part is the slowdown that these entries cause. The last program is not in the slides: it stores to each page that it read, so each \
              demotion is in vain.",
             bytes(scale) >> 20
         ),
@@ -199,8 +199,8 @@ fn demotion(setting: &Setting) -> Result<Table, Failure> {
     let mut table = Table::new(
         "Demotion: a file of which every 512th page is stored to",
         format!(
-            "{} MB, mapped shared, read throughout and then stored to once in every 512 pages; what would have to be written back when all is flushed at the end. With one dirty bit for each mapping, \
-             a store to a superpage that is not broken makes all of it to be written. Hash digests of base pages tell as much as demotion does, at a price that the slides leave to idle time.",
+            "{} MB, mapped shared, read throughout and then stored to once in every 512 pages; the table shows what is written back at the end. One dirty bit covers each mapping, \
+             so after a store to an unbroken superpage, the whole superpage is written back. Hash digests of base pages find the changed pages as demotion does, at a cost that the slides leave to idle time.",
             bytes(scale) >> 20
         ),
         &[

@@ -49,7 +49,7 @@ impl Server {
     /// If the address cannot be listened to.
     pub(super) fn bind(address: SocketAddr) -> Result<Self, Failure> {
         Self::start(address)
-            .map_err(|error| Failure::Failed(format!("cannot tell metrics at {address}: {error}")))
+            .map_err(|error| Failure::Failed(format!("cannot serve metrics at {address}: {error}")))
     }
 
     fn start(address: SocketAddr) -> io::Result<Self> {
