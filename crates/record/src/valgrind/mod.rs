@@ -3,7 +3,9 @@
 //! The tool (`recorder/valgrind`, in C) runs inside the recorded process and writes what runs to shared memory ([`ring`]). Here, on another
 //! core, it becomes the streams of a trace ([`tell`]) and is compressed. One thread reads each process.
 
+mod cause;
 mod control;
+mod elf;
 mod launch;
 mod life;
 mod order;

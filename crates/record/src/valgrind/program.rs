@@ -1,5 +1,4 @@
-//! The program to record: its path, whether Valgrind can run it, and the reason if Valgrind may
-//! have made it fail.
+//! The program to record: its path, and whether Valgrind can run it.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -7,11 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
-
-use memchr::memmem;
 
 use super::session::RecordError;
 
@@ -114,46 +109,6 @@ fn foreign(start: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The likely cause, if the recorder itself may have made the program fail.
-pub(super) fn likely_cause(program: &Path, status: ExitStatus) -> Option<&'static str> {
-    if status.success() {
-        return None;
-    }
-    // A shell reports the signal that ended its last command as 128 and the signal's number.
-    let signal = status
-        .signal()
-        .or_else(|| status.code().map(|code| code - 128));
-    if signal == Some(libc::SIGILL) {
-        return Some(
-            "the program met an instruction that Valgrind does not know, most likely of AVX-512. If it runs without the \
-             recorder, build it for a processor without AVX-512 (-mno-avx512f, or -march=x86-64-v3), or switch AVX-512 \
-             off in its settings",
-        );
-    }
-    let bytes = fs::read(program).ok()?;
-    let sanitizers = [
-        (
-            "__asan_init",
-            "the program was built with AddressSanitizer, which cannot run under Valgrind: build it without \
-             -fsanitize=address",
-        ),
-        (
-            "__tsan_init",
-            "the program was built with ThreadSanitizer, which cannot run under Valgrind: build it without \
-             -fsanitize=thread",
-        ),
-        (
-            "__msan_init",
-            "the program was built with MemorySanitizer, which cannot run under Valgrind: build it without \
-             -fsanitize=memory",
-        ),
-    ];
-    let found = sanitizers
-        .iter()
-        .find(|(name, _)| memmem::find(&bytes, name.as_bytes()).is_some());
-    found.map(|(_, cause)| *cause)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,19 +175,5 @@ mod tests {
         // Valgrind itself reports a file that is no program.
         assert!(said(&program(folder, "text", b"hello", 0o755)).is_ok());
         assert!(said(&program(folder, "none", b"#!/nonexistent/x\n", 0o755)).is_ok());
-    }
-
-    #[test]
-    fn a_failure_that_the_recorder_may_have_caused_is_explained() {
-        let folder = tempfile::tempdir().unwrap();
-        let plain = program(folder.path(), "plain", b"nothing", 0o755);
-        let asan = program(folder.path(), "asan", b"..__asan_init..", 0o755);
-        let ended = ExitStatus::from_raw;
-        let cause = |path: &Path, status| likely_cause(path, status).unwrap_or("");
-        assert!(cause(&plain, ended(libc::SIGILL)).contains("AVX-512"));
-        assert!(cause(&plain, ended((128 + libc::SIGILL) << 8)).contains("AVX-512"));
-        assert!(cause(&asan, ended(1 << 8)).contains("AddressSanitizer"));
-        assert_eq!(cause(&asan, ended(0)), "");
-        assert_eq!(cause(&plain, ended(1 << 8)), "");
     }
 }

@@ -12,6 +12,7 @@ use broadleaf_trace::{
     Grain, Header, Options as Contents, Program, Totals, TraceWriter, WriteError,
 };
 
+use super::cause;
 use super::launch::{Workplace, machine};
 use super::pack::Shared;
 use super::process::BadWords;
@@ -263,7 +264,7 @@ pub fn record<W: Write + Send>(
         processes: counted.processes,
         spaces: counted.spaces,
         status,
-        likely_cause: program::likely_cause(&program, status),
+        likely_cause: cause::likely_cause(&program, status),
         elapsed: began.elapsed(),
     })
 }

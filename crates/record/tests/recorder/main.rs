@@ -1,5 +1,6 @@
 //! The recorder, proved on programs that the tests compile and on programs that every machine has.
 
+mod causes;
 mod counts;
 mod forks;
 mod grains;

@@ -83,6 +83,7 @@ pub(crate) struct Recording {
     pub(crate) processes: u32,
     pub(crate) spaces: u32,
     pub(crate) status: ExitStatus,
+    pub(crate) likely_cause: Option<&'static str>,
 }
 
 pub(crate) fn trace_with(options: &Options) -> Result<Recording, RecordError> {
@@ -93,6 +94,7 @@ pub(crate) fn trace_with(options: &Options) -> Result<Recording, RecordError> {
         spaces: finished.spaces,
         processes: finished.processes,
         status: finished.status,
+        likely_cause: finished.likely_cause,
     })
 }
 
