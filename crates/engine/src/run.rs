@@ -13,6 +13,7 @@ use crate::{Plan, Source, limited, result};
 use broadleaf_memory::system::Place;
 use broadleaf_metrics::{CellResult, TraceSummary};
 use broadleaf_policy::Policy;
+use broadleaf_translation::charges::ChargeCounters;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -118,6 +119,9 @@ pub struct Outcome {
     /// For each result the frame of each resident page at the end, where the plan wants that
     /// ([`Plan::with_frames`]).
     pub frames: Vec<Vec<(Place, u64)>>,
+    /// For each result the counters of TLB misses that the policy has at the end. Only replays in
+    /// limited memory have counters.
+    pub counters: Vec<ChargeCounters>,
 }
 
 /// Replays a trace under every policy and machine of a plan.

@@ -107,6 +107,11 @@ impl View {
         self.populated == 1 && self.swapped == 0
     }
 
+    /// Returns true if at least `percent` percent of its pages are in memory.
+    pub const fn has_percent(&self, percent: u64) -> bool {
+        self.populated as u64 * 100 >= percent * self.pages as u64
+    }
+
     /// The age of the block's reservation, or what a policy that promotes reservations answers where there is none or
     /// the block is a superpage already: at a fault without a reservation a refusal, otherwise nothing.
     ///

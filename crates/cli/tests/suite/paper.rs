@@ -16,8 +16,15 @@ fn the_directions_of_navarro_are_seen_again() {
     let apart: Vec<&str> = (text.lines())
         .filter_map(|line| line.trim_start().strip_prefix("does not agree: "))
         .collect();
-    let cmp = "a sequential program (cmp) loses next to nothing";
-    assert_eq!(apart, [cmp], "{text}");
+    let expected = [
+        "vpr does best with 512k alone",
+        "fft does best with 4m alone",
+        "a sequential program (cmp) gets superpages, and loses less than 1 percent",
+    ];
+    assert_eq!(apart.len(), expected.len(), "{text}");
+    for (line, start) in apart.iter().zip(expected) {
+        assert!(line.starts_with(start), "{line}");
+    }
     for (table, heads) in [
         ("best-case", "program,stands for,slides,"),
         ("page-sizes", "program,slides: best,64k,512k,4m,all,"),
@@ -61,25 +68,33 @@ fn the_directions_of_romer_are_seen_again() {
         .filter_map(|line| line.trim_start().strip_prefix("does not agree: "))
         .collect();
     let small = [
+        "in all programs, misses with small pages take 5 percent of the time or more",
+        "in all programs, offline spares more than half",
         "asap does poorly for coral",
         "pages of at most 64 KiB leave most misses",
-        "asap is faster than base pages",
-        "asap-4-64 is faster than base pages",
-        "online is faster than base pages",
-        "offline is below 4 KiB and 16 KiB",
-        "online is below 4 KiB",
+        "in all programs, offline is faster than base pages",
+        "in 9 of 10 programs or more, asap is faster than base pages",
+        "in 9 of 10 programs or more, asap-4-64 is faster than base pages",
+        "in 8 of 10 programs or more, online is faster than base pages",
+        "in 9 of 10 programs or more, approx-online is faster than base pages",
+        "in all programs, offline is below 4 KiB and 16 KiB",
+        "in 8 of 10 programs or more, online is below 4 KiB",
+        "in 9 of 10 programs or more, approx-online is below 4 KiB",
         "approx-online is below asap-4-64 for coral",
         "online and approx-online take more than 2 percent",
-        "asap-4-64 takes 5 percent more memory",
-        "approx-online is ahead of asap-4-64",
+        "in 4 of 10 programs or more, asap-4-64 takes 5 percent more memory",
+        "in all programs, approx-online is ahead of asap-4-64",
+        "in 9 of 10 programs or more, approx-online is within 0.10 of offline",
         "99 percent of the pieces that offline leaves have fewer than 0.125 R",
+        "the counters of online take 33 KB or less",
+        "where capacity charges change results, their reset changes these",
     ];
     assert_eq!(apart.len(), small.len(), "{apart:?}");
     for (line, start) in apart.iter().zip(small) {
         assert!(line.starts_with(start), "{line}");
     }
     let last = text.lines().last().expect("a last line");
-    assert_eq!(last, "54 of 66 claims agree with the paper.");
+    assert_eq!(last, "46 of 66 claims agree with the paper.");
     for (table, heads) in [
         ("table-2", "program,whose,accesses (millions),"),
         ("table-3", "policy,paper,here\n"),
@@ -95,7 +110,7 @@ fn the_directions_of_romer_are_seen_again() {
         ("figure-2", "superpage,8,1,7,6,5,0,1,"),
         ("bound", "threshold (of R),bound,"),
         ("thresholds", "program,whose,pieces,prefetch charges,"),
-        ("counters", "policy,counters,bytes,"),
+        ("counters", "policy,8 MB in use,counters,bytes,"),
         ("sensitivity", "program,whose,4k,0.031 R,"),
         ("mechanisms", "mechanism,policy,without it,"),
         ("figure-4", "program,whose,16k,64k,"),
@@ -148,12 +163,23 @@ fn claims_that_fail_are_counted_and_fail_with_strict() {
     let failing: Vec<&str> = (text.lines())
         .filter_map(|line| line.trim_start().strip_prefix("does not agree: "))
         .collect();
-    for claim in [
-        "superpages are a clear gain over all programs",
-        "promoted pieces spare TLB misses",
-        "the benefit is sustained with the daemon",
-    ] {
-        assert!(failing.contains(&claim), "{claim}: {text}");
+    // Those that agree do not depend on promotions: they are about base pages, reservations, the
+    // page daemon and the cache.
+    let agreeing: Vec<&str> = (text.lines())
+        .filter_map(|line| line.trim_start().strip_prefix("agrees: "))
+        .collect();
+    let independent = [
+        "matrix transpose with base pages",
+        "mesa slows down",
+        "cache pages are available memory",
+        "pages of a file become inactive",
+        "the daemon restores contiguity",
+        "the daemon satisfies 30 percent of the requests",
+        "the daemon, where it satisfies more requests than cache,",
+    ];
+    assert_eq!(agreeing.len(), independent.len(), "{agreeing:#?}");
+    for (claim, start) in agreeing.iter().zip(independent) {
+        assert!(claim.starts_with(start), "{claim}");
     }
     for claim in &failing {
         assert!(stderr(&output).contains(claim), "{claim}");

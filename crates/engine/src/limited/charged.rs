@@ -5,7 +5,7 @@ use broadleaf_memory::system::{Costs, Schedule};
 use broadleaf_policy::{Needs, View};
 use broadleaf_translation::SpaceTag;
 use broadleaf_translation::charges::{
-    Batching, Candidate, CapacityCharges, Ladder, MissCounts, PrefetchCharges,
+    Batching, Candidate, CapacityCharges, ChargeCounters, Ladder, MissCounts, PrefetchCharges,
 };
 use broadleaf_units::PageSize;
 
@@ -88,6 +88,13 @@ impl<'a> Charged<'a> {
         self.idle_below == 0
             || u128::from(walk_cycles()) * 1000
                 >= u128::from(self.idle_below) * u128::from(instructions)
+    }
+
+    /// The counters of prefetch charges and of capacity charges.
+    pub(crate) fn counters(&self) -> ChargeCounters {
+        let prefetch = self.prefetch.as_ref().map(PrefetchCharges::counters);
+        let capacity = self.capacity.as_ref().map(CapacityCharges::counters);
+        prefetch.into_iter().chain(capacity).sum()
     }
 
     /// A reference hit a translation of that level.

@@ -12,6 +12,7 @@ use crate::{Outcome, Plan};
 use broadleaf_memory::system::{Place, Sample};
 use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, Tlbmcpi, TraceSummary, Walks};
 use broadleaf_policy::{Cycles, NOMINAL_RATE};
+use broadleaf_translation::charges::ChargeCounters;
 use std::collections::BTreeMap;
 
 /// The outcome of a replay; `best` is the index of each pair's cell in the plan.
@@ -51,7 +52,17 @@ pub(super) fn outcome(
         notes: notes(&stream).into_iter().chain(idle).collect(),
         choices: told.collect(),
         frames: frames(&cast, best, plan),
+        counters: best
+            .iter()
+            .map(|cell| counters(&cast.cells[*cell]))
+            .collect(),
     }
+}
+
+/// The counters that a cell's policy has at the end.
+fn counters(cell: &Cell<'_>) -> ChargeCounters {
+    let charged = cell.charged.as_ref();
+    charged.map_or_else(ChargeCounters::default, |charged| charged.counters())
 }
 
 /// A note for each policy whose daemon had no turn.

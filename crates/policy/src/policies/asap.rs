@@ -88,11 +88,7 @@ impl Policy for Asap {
         if let Some(reason) = view.coverage.refusal() {
             return Verdict::Stay(reason);
         }
-        let (populated, pages) = (u64::from(view.populated), u64::from(view.pages));
-        Verdict::promote_if(
-            populated * 100 >= self.part * pages,
-            Refusal::TooFewResident,
-        )
+        Verdict::promote_if(view.has_percent(self.part), Refusal::TooFewResident)
     }
 }
 

@@ -75,6 +75,13 @@ pub(crate) const ENTRY: Entry = Entry {
             "Whether the page daemon works for extents that are missed, and wired pages stand together; or pages leave in the order of their last use.",
         ),
         Parameter::number(
+            "part",
+            "percent",
+            (1, 100),
+            100,
+            "The part of a piece that must be in memory for a promotion. Below 100, a promotion fills the other pages in, and clean and dirty pages may lie together.",
+        ),
+        Parameter::number(
             "zeroed",
             "frames",
             (0, 1_000_000),
@@ -107,18 +114,27 @@ impl Navarro {
         self.given.word("dirty") == "demote"
     }
 
+    /// The percentage of a piece that must be in memory for a promotion.
+    fn part(&self) -> u64 {
+        if self.is_without("full-population") {
+            return 0;
+        }
+        self.given.number("part")
+    }
+
     /// The verdict on a piece that may be promoted.
     fn grown(&self, point: Point, view: &View) -> Verdict {
         if self.is_without("promotion") {
             return Verdict::Pass;
         }
-        if self.is_without("full-population") {
-            return match view.reservation_to_decide_on(point) {
-                Ok(_) => Verdict::Promote,
+        let verdict = match self.part() {
+            100 => filled(point, view, self.demotes()),
+            part => match view.reservation_to_decide_on(point) {
+                Ok(_) => Verdict::promote_if(view.has_percent(part), Refusal::TooFewResident),
                 Err(verdict) => verdict,
-            };
-        }
-        match filled(point, view, self.demotes()) {
+            },
+        };
+        match verdict {
             Verdict::Promote
                 if self.is_without("small-superpages") && view.bytes() < LARGEST_SMALL =>
             {
@@ -309,6 +325,22 @@ mod tests {
             needs("navarro(daemon=cache)").daemon,
             PageDaemon::OldestFirst
         );
+    }
+
+    #[test]
+    fn a_part_of_a_piece_is_enough_where_asked_for() {
+        let with = |populated| View {
+            populated,
+            dirty: 1,
+            pages: 512,
+            base_bytes: 8192,
+            ..RESERVED
+        };
+        let half = |populated| decide("navarro(part=50)", Point::Fault, with(populated));
+        assert_eq!(half(255), Verdict::Stay(Refusal::TooFewResident));
+        assert_eq!(half(256), Verdict::Promote);
+        let never = "navarro(part=50,without=promotion)";
+        assert_eq!(decide(never, Point::Fault, with(256)), Verdict::Pass);
     }
 
     #[test]

@@ -51,6 +51,19 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// The setting of tests: the smallest scale, and no recordings.
+    #[cfg(test)]
+    pub(crate) fn tiny(cycles_per_access: f64, without: Option<&str>) -> Self {
+        Self {
+            scale: Scale::Tiny,
+            cycles_per_access,
+            without: without.map(str::to_owned),
+            folder: None,
+            watch: &crate::watch::Unwatched,
+            record: |_, _| Err(Failure::failed("tests of experiments record nothing")),
+        }
+    }
+
     /// The name of a policy with these parameters, and without the mechanism that is turned off.
     pub fn policy(&self, name: &str, parameters: &[&str]) -> String {
         let without = self.without.as_ref();

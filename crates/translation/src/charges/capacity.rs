@@ -15,7 +15,7 @@ use super::held::Held;
 use super::recent::{Element, Recent};
 use super::regions::Regions;
 use super::used::Tree;
-use super::{Candidate, Ladder, Span};
+use super::{Candidate, ChargeCounters, Ladder, Span};
 use crate::SpaceTag;
 
 /// How many misses each candidate would have prevented because the pages of it took several entries of a TLB.
@@ -243,6 +243,11 @@ impl CapacityCharges {
             }
             _ => 0,
         }
+    }
+
+    /// The counters of all regions that memory is taken for.
+    pub fn counters(&self) -> ChargeCounters {
+        (self.regions.all()).map(|(_, tree)| tree.counters()).sum()
     }
 
     /// Asserts what has to hold at any time.

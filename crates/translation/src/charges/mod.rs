@@ -12,6 +12,7 @@
 
 mod capacity;
 mod count;
+mod counters;
 mod held;
 mod ladder;
 mod misses;
@@ -22,6 +23,7 @@ mod regions;
 mod used;
 
 pub use capacity::CapacityCharges;
+pub use counters::ChargeCounters;
 pub use ladder::{Ladder, LadderError};
 pub use misses::MissCounts;
 pub use prefetch::{Batching, PrefetchCharges};

@@ -2,7 +2,7 @@
 
 use super::presence::Tree;
 use super::regions::Regions;
-use super::{Candidate, Ladder, Span};
+use super::{Candidate, ChargeCounters, Ladder, Span};
 use crate::SpaceTag;
 
 /// How charges of large candidates are put off (Romer 1995, appendix A: up to 64 KiB at once, and larger ones once a promotion is possible, which
@@ -238,6 +238,11 @@ impl PrefetchCharges {
             }
             _ => 0,
         }
+    }
+
+    /// The counters of all regions that memory is taken for.
+    pub fn counters(&self) -> ChargeCounters {
+        (self.regions.all()).map(|(_, tree)| tree.counters()).sum()
     }
 
     /// Asserts what has to hold at any time.

@@ -4,7 +4,7 @@
 //! the number of children that are, and one more for its own translation, so that it holds for any number of children and for translations
 //! that outlive a promotion. The paper's -1, for what lies in a superpage, is not needed: a miss says of which level its translation is.
 
-use super::Ladder;
+use super::{ChargeCounters, Ladder};
 
 /// The bit of a count that is set where the candidate's own translation is in the TLB.
 const OWN: u32 = 1 << 31;
@@ -53,6 +53,15 @@ impl Tree {
             deferred: vec![0; deferred].into(),
             waited: 0,
         }
+    }
+
+    /// Its counters: of charges and of presence for each candidate, of presence for each base
+    /// page, and of charges that are deferred.
+    pub(super) fn counters(&self) -> ChargeCounters {
+        let bits = u64::from(u64::BITS);
+        ChargeCounters::of(&self.nodes, 2)
+            + ChargeCounters::of(&self.pages, bits)
+            + ChargeCounters::of(&self.deferred, 1)
     }
 
     /// The translation of that level for a page comes into the TLB. Answers the smallest level above of whose candidate something
@@ -220,7 +229,10 @@ mod tests {
         let tree = Tree::new(&ladder, 4);
         assert_eq!((tree.nodes.len(), size_of::<Node>()), (2047, 8));
         assert_eq!((tree.pages.len(), tree.deferred.len()), (2048 / 64, 255));
-        // The paper's: of a charge and a count for each candidate, a count for each base page, and what is deferred; 3.125 for each base page.
-        assert_eq!(tree.nodes.len() * 2 + 2048 + tree.deferred.len(), 6397);
+        // The paper has 3.125 counters for each base page, of four bytes each. Here a base page's
+        // counter is a bit.
+        let counters = tree.counters();
+        assert_eq!(counters.count, 6397);
+        assert_eq!(counters.bytes, 4 * (6397 - 2048) + 2048 / 8);
     }
 }

@@ -1,7 +1,7 @@
 //! What was used of late of a region, and what its candidates were charged because of it.
 
-use super::Ladder;
 use super::recent::Element;
+use super::{ChargeCounters, Ladder};
 
 /// What is kept of a candidate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +29,11 @@ impl Tree {
             nodes: vec![Node::default(); nodes].into(),
             recent: vec![0; bits.div_ceil(64)].into(),
         }
+    }
+
+    /// Its counters: one of charges for each candidate.
+    pub(super) fn counters(&self) -> ChargeCounters {
+        ChargeCounters::of(&self.nodes, 1)
     }
 
     #[inline]

@@ -8,6 +8,7 @@ mod programs;
 mod real;
 mod remarks;
 mod setting;
+mod sizes;
 mod stand_ins;
 mod sustained;
 mod web;

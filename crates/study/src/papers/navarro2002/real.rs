@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use super::best::{Row, replay};
+use super::best::{Row, none_is_slower, replay};
 use super::{none, percent, times};
 use crate::failure::{Failure, reason};
 use crate::papers::recorded::{is_here, recording};
@@ -80,7 +80,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
             "speedup (est.)",
         ],
     );
-    let mut slowest = f64::MAX;
+    let mut rows = Vec::new();
     let here = |real: &&Real| match real.program {
         "./connect4" => compiled(work.path()),
         "ld" => is_here("ld") && library(work.path()),
@@ -89,17 +89,17 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     for real in REAL.iter().filter(here) {
         let row = one(setting, real, work.path())?;
         let (base, all) = (row.took[0], row.took[4]);
-        slowest = slowest.min(all.speedup_over(base));
         table.row([
-            row.name,
+            row.name.clone(),
             real.stands_for.to_owned(),
             none(),
             broadleaf_report::number::grouped(row.accesses),
             percent(all.spares_of(base)),
             times(all.speedup_over(base)),
         ]);
+        rows.push(row);
     }
-    table.direction(slowest > 0.97, "no program is much slower with superpages");
+    none_is_slower(&mut table, &rows);
     Ok(vec![table])
 }
 

@@ -24,6 +24,12 @@ pub(super) const ENTRY: u64 = 100;
 pub(super) const PROMOTION: u64 = 1000;
 pub(super) const DEMOTION: u64 = 3000;
 
+/// Slowdowns that are smaller, in percent, are none; chosen. The slides have one decimal, and "no
+/// slowdown" for `cmp`.
+pub(super) const NO_SLOWDOWN: f64 = 1.0;
+/// The slides' slowdown of a program that uses one byte of each page, in percent: their largest.
+pub(super) const ONE_BYTE: f64 = 8.9;
+
 /// Costs of events at 500 MHz, all chosen. A fault takes as many cycles as on other machines. A
 /// promotion has a fixed cost, and one for each base page's entry; a demotion costs as much. Memory
 /// is zeroed at 500, copied at 250 and hashed at 50 MB/s.

@@ -74,7 +74,7 @@ fn all(setting: &Setting) -> Result<Vec<Table>, Failure> {
         figures::tradeoff(&runs),
         bound::table(setting)?,
         percentile::table(&runs),
-        counters::table(),
+        counters::table(setting)?,
         sensitivity::table(setting)?,
         mechanisms::table()?,
     ])

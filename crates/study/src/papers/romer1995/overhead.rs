@@ -128,7 +128,7 @@ fn directions(table: &mut Table, runs: &[Run]) {
     table
         .direction(
             agrees,
-            "capacity charges help little even if their bookkeeping is not counted: by less than a tenth",
+            "in more than half of the programs, capacity charges spare online less than a tenth, even if their bookkeeping is not counted",
         )
         .words("not always better", text);
 }

@@ -39,8 +39,8 @@ pub(super) fn all_of(
     kernels.all(|run| run.and_then(&holds) == Some(true))
 }
 
-/// Adds a claim that holds for `paper` of the paper's ten programs. The claim agrees if our share
-/// of programs is at least three quarters of the paper's share.
+/// Adds a claim that holds for `paper` of the paper's ten programs. The claim agrees if it holds
+/// for at least the same share of ours.
 pub(super) fn claim_of<'t>(
     table: &'t mut Table,
     runs: &[Run],
@@ -50,9 +50,18 @@ pub(super) fn claim_of<'t>(
 ) -> &'t mut Claim {
     let those = runs.iter().filter(|run| holds(run) == Some(true)).count();
     let (_, counted) = most(runs, holds);
-    let agrees = those * 40 >= paper * runs.len() * 3;
-    let claim = table.direction(agrees, text);
+    let share = match paper {
+        10 => "all programs".to_owned(),
+        _ => format!("{paper} of 10 programs or more"),
+    };
+    let agrees = is_share(those, runs.len(), paper);
+    let claim = table.direction(agrees, format!("in {share}, {text}"));
     claim.words(&format!("{paper} of 10 programs"), counted)
+}
+
+/// Returns true if `those` of `all` are at least `paper` of ten.
+const fn is_share(those: usize, all: usize, paper: usize) -> bool {
+    those > 0 && those * 10 >= paper * all
 }
 
 /// Whether something holds of more than half of the runs; and of how many, and of which it does not.
@@ -70,4 +79,16 @@ pub(super) fn most(runs: &[Run], holds: impl Fn(&Run) -> Option<bool>) -> (bool,
         format!(", not for {}", others.join(", "))
     };
     (2 * those > all, format!("{those} of {all} programs{but}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_share;
+
+    #[test]
+    fn the_papers_share_is_reached_or_not() {
+        assert!(is_share(9, 10, 9) && is_share(12, 13, 9) && is_share(10, 10, 10));
+        assert!(!is_share(8, 10, 9) && !is_share(11, 13, 9) && !is_share(9, 10, 10));
+        assert!(!is_share(0, 0, 10));
+    }
 }

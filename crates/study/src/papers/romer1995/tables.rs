@@ -70,7 +70,7 @@ pub(super) fn baseline(setting: &Setting, runs: &[Run]) -> Table {
         &mut table,
         runs,
         10,
-        "programs spend 5 percent of their time in misses with small pages, or more",
+        "misses with small pages take 5 percent of the time or more",
         |run| Some(share(setting, run, "4k")? >= 5.0),
     )
     .because("the paper measures 8 KB pages on an Alpha whose misses also miss its caches; here a miss takes 30 cycles");
@@ -127,7 +127,7 @@ pub(super) fn misses(runs: &[Run]) -> Table {
         ("approx-online", 10),
         ("asap-4-64", 8),
     ] {
-        let text = format!("{policy} spares more than half of the misses of many programs");
+        let text = format!("{policy} spares more than half of the misses");
         claim_of(&mut table, runs, paper, &text, |run| spares(run, policy)).because(SHORT);
     }
     let left = |all: &mut Vec<f64>| {
@@ -227,7 +227,7 @@ pub(super) fn improvement(setting: &Setting, runs: &[Run]) -> Table {
     table
         .direction(
             best > 30.0,
-            "at best approx-online spares a large part of the time",
+            "at best approx-online spares more than 30 percent of the time",
         )
         .number(47.8, best, |part| format!("{part:.1} percent"))
         .because(SHORT);
