@@ -3,6 +3,7 @@
 use super::Passes;
 use super::cast::Cast;
 use super::cell::{Cell, entries};
+use super::mmu::Mmu;
 use crate::offline::{self, Choice, Decision, Recorder, Setting};
 use crate::{Error, Source};
 use broadleaf_memory::system::{Schedule, Spec};
@@ -108,7 +109,7 @@ pub(super) fn choose<S: Source>(
 }
 
 /// Those of a policy's cycles that another has few of; what ran out of memory has most.
-pub(super) fn cycles(cell: &Cell<'_>, which: Cycles) -> u64 {
+pub(super) fn cycles((cell, mmu): (&Cell<'_>, &Mmu<'_>), which: Cycles) -> u64 {
     if cell.ended.is_some() {
         return u64::MAX;
     }
@@ -118,7 +119,7 @@ pub(super) fn cycles(cell: &Cell<'_>, which: Cycles) -> u64 {
         Cycles::All => counters.fault_cycles + counters.daemon_cycles,
         Cycles::Tlb => counters.promotion_cycles,
     };
-    cell.walk_cycles() + bookkeeping + others
+    mmu.walk_cycles() + bookkeeping + others
 }
 
 /// Which cycles a policy has few of, if it knows what they will be.

@@ -6,6 +6,7 @@
 //! compared with. The schedule records when each piece is promoted or demoted by choice. Frames are
 //! placed and copied as under the followed policy.
 
+use super::cast::Cast;
 use super::cell::Cell;
 use super::choices::{cycles, few_of};
 use super::limits::Limits;
@@ -71,11 +72,7 @@ impl Policy for Follower<'_> {
 
 /// The followers of policies that took fewer cycles than a policy with foresight on the same
 /// machine; `best` is the cell of each pair of the plan.
-pub(super) fn followers<'a>(
-    plan: &'a Plan,
-    cells: &[Cell<'_>],
-    best: &[usize],
-) -> Vec<Follower<'a>> {
+pub(super) fn followers<'a>(plan: &'a Plan, cast: &Cast<'_>, best: &[usize]) -> Vec<Follower<'a>> {
     let pairs: Vec<_> = plan.pairs().collect();
     let mut followers = Vec::new();
     for (pair, (policy, machine)) in pairs.iter().enumerate() {
@@ -84,13 +81,13 @@ pub(super) fn followers<'a>(
         else {
             continue;
         };
-        let own = cycles(&cells[best[pair]], which);
+        let own = cycles(cast.run(best[pair]), which);
         let others = (0..pairs.len()).filter(|other| pairs[*other].1.name == machine.name);
         let cheapest = others
-            .filter(|other| cycles(&cells[best[*other]], which) < own)
-            .min_by_key(|other| cycles(&cells[best[*other]], which));
+            .filter(|other| cycles(cast.run(best[*other]), which) < own)
+            .min_by_key(|other| cycles(cast.run(best[*other]), which));
         let Some(followed) = cheapest else { continue };
-        let Some((changes, at_misses)) = cells[best[followed]].own_changes() else {
+        let Some((changes, at_misses)) = cast.run(best[followed]).0.own_changes() else {
             continue;
         };
         let at = |change: &broadleaf_memory::system::Resized| {

@@ -11,6 +11,7 @@ mod choices;
 mod earlier;
 mod follow;
 mod limits;
+mod mmu;
 mod replay;
 mod result;
 mod steps;
@@ -72,7 +73,7 @@ pub(crate) fn run<S: Source>(
     let cast = || Cast::new(plan, limits, foresight, &choices);
     let replayed = passes.replay(cast)?;
     let best = replayed.cast.best(plan);
-    let followers = follow::followers(plan, &replayed.cast.cells, &best);
+    let followers = follow::followers(plan, &replayed.cast, &best);
     let mut outcome = result::outcome(replayed, &best, &choices, plan);
     if !followers.is_empty() {
         passes.state.passes = passes.state.passes.max(passes.state.pass + 1);

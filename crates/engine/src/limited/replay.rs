@@ -241,7 +241,7 @@ impl<'a, 'p> Replay<'a, 'p> {
         }) {
             self.flush();
             self.cast.pass(&self.stream);
-            let results = result::results(&self.cast.cells, &self.stream, self.plan);
+            let results = result::results(&self.cast, &self.stream, self.plan);
             self.interim.push(results);
         }
     }

@@ -5,6 +5,7 @@ use super::cell::Cell;
 use super::choices::{Choices, few_of};
 use super::follow::Follower;
 use super::limits::Limits;
+use super::mmu::Mmu;
 use super::replay::Replayed;
 use crate::result::{notes, of_memory};
 use crate::stream::Stream;
@@ -33,12 +34,8 @@ pub(super) fn outcome(
     let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
         best.iter().map(|number| all[*number].clone()).collect()
     };
-    let idle = idle_daemons(
-        best.iter().map(|number| &cast.cells[*number]),
-        &stream,
-        plan,
-    );
-    let results = results(&cast.cells, &stream, plan);
+    let idle = idle_daemons(best.iter().map(|number| cast.run(*number).0), &stream, plan);
+    let results = results(&cast, &stream, plan);
     interim.resize(plan.interim().len(), results.clone());
     let interim = interim.into_iter().map(&asked).collect();
     let results = asked(results);
@@ -54,7 +51,7 @@ pub(super) fn outcome(
         frames: frames(&cast, best, plan),
         counters: best
             .iter()
-            .map(|cell| counters(&cast.cells[*cell]))
+            .map(|number| counters(cast.run(*number).0))
             .collect(),
     }
 }
@@ -105,7 +102,7 @@ fn grouped(number: u64) -> String {
 /// not want them.
 fn frames(cast: &Cast<'_>, best: &[usize], plan: &Plan) -> Vec<Vec<(Place, u64)>> {
     let asked = best.iter().filter(|_| plan.wants_frames());
-    let of = |number: &usize| cast.cells[*number].system.frames_of_pages().collect();
+    let of = |number: &usize| cast.run(*number).0.system.frames_of_pages().collect();
     asked.map(of).collect()
 }
 
@@ -116,7 +113,7 @@ pub(super) fn follow(
     followers: &[Follower<'_>],
     plan: &Plan,
 ) {
-    let last = results(&replayed.cast.cells, &replayed.stream, plan);
+    let last = results(&replayed.cast, &replayed.stream, plan);
     let pairs: Vec<_> = plan.pairs().collect();
     for (cell, follower) in followers.iter().enumerate() {
         let Some(which) = few_of(pairs[follower.pair].0) else {
@@ -199,30 +196,32 @@ fn cycles_of(result: &CellResult, which: Cycles) -> Option<u64> {
     known.then(|| result.walk_cycles + memory.bookkeeping_cycles + others)
 }
 
-/// What each cell comes to, if the trace ends here.
-pub(super) fn results(cells: &[Cell<'_>], stream: &Stream, plan: &Plan) -> Vec<CellResult> {
+/// The result of each run, if the trace ends here.
+pub(super) fn results(cast: &Cast<'_>, stream: &Stream, plan: &Plan) -> Vec<CellResult> {
     let baseline = plan.baseline().name();
     // Pages of another size fault at other times: each machine has a baseline of its own.
-    let base_faults = |of: &Cell<'_>| {
-        let same = |cell: &&Cell<'_>| {
-            cell.policy.name() == baseline && cell.machine.name == of.machine.name
-        };
-        (cells.iter().find(same)).map_or(0, |cell| cell.system.counters().page_faults)
+    let base_faults = |of: &Mmu<'_>| {
+        let all = (0..cast.runs()).map(|number| cast.run(number));
+        let mut same = all.filter(|(cell, mmu)| {
+            cell.policy.name() == baseline && mmu.machine.name == of.machine.name
+        });
+        same.next()
+            .map_or(0, |(cell, _)| cell.system.counters().page_faults)
     };
-    cells
-        .iter()
-        .map(|cell| result(cell, stream, base_faults(cell)))
+    (0..cast.runs())
+        .map(|number| cast.run(number))
+        .map(|run| result(run, stream, base_faults(run.1)))
         .collect()
 }
 
-fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
+fn result((cell, mmu): (&Cell<'_>, &Mmu<'_>), stream: &Stream, base_faults: u64) -> CellResult {
     let counters = cell.system.counters();
     let totals = cell.totals(&stream.spaces);
     let mut walks = Walks::new();
     let mut page_sizes = BTreeMap::new();
-    for (level, count) in cell.walks.iter().enumerate() {
+    for (level, count) in mmu.walks.iter().enumerate() {
         let size = cell.system.size(level);
-        walks.add(cell.translated(level), *count);
+        walks.add(mmu.translated[level], *count);
         page_sizes.insert(size.bytes(), totals.mappings[level]);
     }
     let ended = cell.ended.map(|time| stream.since_begun(time));
@@ -231,7 +230,7 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
         Some(_) => cell.instructions,
         None => stream.summary.instructions,
     };
-    let walk_cycles = cell.walk_cycles();
+    let walk_cycles = mmu.walk_cycles();
     let bookkeeping_cycles = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
     let parts = [walk_cycles, bookkeeping_cycles, counters.copy_cycles];
     let last = Sample {
@@ -241,9 +240,9 @@ fn result(cell: &Cell<'_>, stream: &Stream, base_faults: u64) -> CellResult {
     let earlier = cell.samples.iter().filter(|sample| sample.time < last.time);
     CellResult {
         policy: cell.policy.name(),
-        machine: cell.machine.name.clone(),
+        machine: mmu.machine.name.clone(),
         accesses,
-        l1_misses: cell.second_hits + walks.total(),
+        l1_misses: mmu.second_hits + walks.total(),
         l2_misses: walks.total(),
         walks,
         walk_cycles,

@@ -8,6 +8,7 @@ mod differential;
 mod expressions;
 mod forks;
 mod interim;
+mod observers;
 mod offline;
 mod populate;
 mod romer;

@@ -43,7 +43,7 @@ impl<'a> Cell<'a> {
             }
             recorder.gone(Place { space, page }, pages);
         }
-        if let (Some(charged), Some(tag)) = (&mut self.charged, self.tags.get(&extent.space)) {
+        if let (Some(charged), Some(tag)) = (&mut self.charged, self.mmu.tags.get(&extent.space)) {
             charged.gone(*tag, page, pages);
         }
     }

@@ -14,19 +14,19 @@ impl Cell<'_> {
         let Some(mut charged) = self.charged.take() else {
             return;
         };
-        let tag = self.tag.1;
+        let tag = self.mmu.running.1;
         let at = self.system.base_page(page);
-        let lookup =
-            (self.tlb).lookup_evicting(tag, page, |gone| evicted(&mut charged, &self.system, gone));
+        let lookup = (self.mmu.tlb)
+            .lookup_evicting(tag, page, |gone| evicted(&mut charged, &self.system, gone));
         match lookup {
             Lookup::First => charged.hit(tag, at, level),
             Lookup::Second => {
-                self.second_hits += 1;
+                self.mmu.second_hits += 1;
                 charged.hit(tag, at, level);
             }
             Lookup::Miss => {
-                self.walks[level] += 1;
-                let active = charged.is_active(|| self.walk_cycles(), self.instructions);
+                self.mmu.walks[level] += 1;
+                let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
                 charged.miss(tag, at, level, active);
                 self.system.set_moment(self.moment);
                 self.foresee(&mut charged, at, level);
@@ -35,11 +35,11 @@ impl Cell<'_> {
                 if changed {
                     // The page may be part of a superpage now, and that be loaded already.
                     let place = Place {
-                        space: self.tag.0,
+                        space: self.mmu.running.0,
                         page: at,
                     };
                     let level = self.system.level_at(place);
-                    if self.tlb.lookup(tag, page) == Lookup::Miss {
+                    if self.mmu.tlb.lookup(tag, page) == Lookup::Miss {
                         self.load(&mut charged, tag, page, level);
                     } else {
                         charged.loaded(tag, at, level);
@@ -68,7 +68,7 @@ impl Cell<'_> {
             let Some(space) = self.space_of(candidate.tag) else {
                 continue;
             };
-            let page = if candidate.tag == self.tag.1 {
+            let page = if candidate.tag == self.mmu.running.1 {
                 missing
             } else {
                 candidate.first
@@ -84,7 +84,7 @@ impl Cell<'_> {
             self.shoot_down_charged(charged);
             let first = self.system.units_of(candidate.first);
             let units = self.system.size(candidate.level).bytes() >> PageSize::SIZE_4K.shift();
-            self.tlb.invalidate_range(candidate.tag, first, units);
+            self.mmu.tlb.invalidate_range(candidate.tag, first, units);
             charged.promoted(*candidate);
             changed = true;
             self.load(charged, candidate.tag, first, candidate.level);
@@ -102,16 +102,16 @@ impl Cell<'_> {
         let Some(schedule) = charged.schedule else {
             return;
         };
-        for level in level + 1..self.walks.len() {
+        for level in level + 1..self.mmu.walks.len() {
             let first = page & !(self.system.pages_of(level) - 1);
-            let space = self.tag.0;
+            let space = self.mmu.running.0;
             if schedule.promotes(Place { space, page: first }, level, self.moment) {
-                let tag = self.tag.1;
+                let tag = self.mmu.running.1;
                 charged.due.push(Candidate { tag, first, level });
             }
         }
         for (Place { space, page }, level) in schedule.beginning_at(self.moment) {
-            if let Some(tag) = self.tags.get(&space).copied() {
+            if let Some(tag) = self.mmu.tags.get(&space).copied() {
                 let first = page;
                 charged.due.push(Candidate { tag, first, level });
             }
@@ -120,16 +120,16 @@ impl Cell<'_> {
 
     /// Brings the translation of a page of that level into the TLB, where it is not.
     fn load(&mut self, charged: &mut Charged<'_>, tag: SpaceTag, page: PageNumber, level: usize) {
-        let size = self.translated[level];
-        (self.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
+        let size = self.mmu.translated[level];
+        (self.mmu.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
         charged.loaded(tag, self.system.base_page(page), level);
     }
 
     fn space_of(&self, tag: SpaceTag) -> Option<SpaceId> {
-        if self.tag.1 == tag {
-            return Some(self.tag.0);
+        if self.mmu.running.1 == tag {
+            return Some(self.mmu.running.0);
         }
-        let known = self.tags.iter().find(|(_, known)| **known == tag);
+        let known = self.mmu.tags.iter().find(|(_, known)| **known == tag);
         known.map(|(space, _)| *space)
     }
 }

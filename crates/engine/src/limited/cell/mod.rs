@@ -1,4 +1,4 @@
-//! One policy on one machine, with a memory of its own.
+//! One policy with a memory of its own, and the machines that observe the memory.
 
 mod changes;
 mod charging;
@@ -6,6 +6,7 @@ mod samples;
 mod shootdown;
 
 use super::charged::Charged;
+use super::mmu::Mmu;
 use super::steps::{Step, Steps};
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
@@ -15,32 +16,30 @@ use broadleaf_memory::system::{
 };
 use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
-use broadleaf_translation::{Lookup, Machine, SpaceTag, Tlb};
+use broadleaf_translation::Machine;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 use samples::FIRST_INTERVAL;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The most changes of superpages that are written down.
 const MOST_CHANGES: usize = 1 << 22;
 
-/// One policy on one machine.
+/// The most references that wait for the machines that observe.
+const MOST_WAITING: usize = 1 << 12;
+
+/// One policy with a memory of its own, and the machines that observe the memory.
 pub(crate) struct Cell<'a> {
     pub(crate) policy: &'a dyn Policy,
-    pub(crate) machine: &'a Machine,
     pub(crate) system: System<'a>,
-    tlb: Tlb,
-    tags: BTreeMap<SpaceId, SpaceTag>,
-    next_tag: usize,
-    tag: (SpaceId, SpaceTag),
+    /// The machine whose misses are charged, if the policy is notified of misses.
+    mmu: Mmu<'a>,
+    /// Other machines, which only observe. A policy that is notified of misses has none.
+    observers: Vec<Mmu<'a>>,
+    /// References that the observers have not translated: the page, and the level of the page that
+    /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
+    waiting: Vec<(PageNumber, usize)>,
     /// Up to the end of the last visit, those before the trace left out.
     pub(crate) instructions: u64,
-    pub(crate) second_hits: u64,
-    /// By level: the size of the translations that the TLB holds for pages of that level. It is
-    /// smaller where the TLB holds no pages so large.
-    translated: Vec<PageSize>,
-    /// By level.
-    pub(crate) walks: Vec<u64>,
     /// What writes down what happens, where superpages are to be chosen. No TLB is looked at then.
     recorder: Option<Box<Recorder>>,
     /// The changes of superpages that the trace imposed, by their numbers in the log.
@@ -73,13 +72,9 @@ impl<'a> Cell<'a> {
         foreseen: Option<Foreseen<'a>>,
     ) -> Self {
         let system = System::new(policy, spec, foreseen);
-        let translated = (0..spec.sizes.levels())
-            .map(|level| {
-                let held = machine.design.sizes().iter().copied();
-                let size = system.size(level);
-                held.filter(|held| *held <= size).max().unwrap_or(spec.base)
-            })
-            .collect();
+        let levels = 0..spec.sizes.levels();
+        let sizes: Vec<PageSize> = levels.map(|level| system.size(level)).collect();
+        let mmu = Mmu::new(machine, &sizes);
         let charged = Charged::new(
             &policy.needs(),
             spec.base,
@@ -96,16 +91,11 @@ impl<'a> Cell<'a> {
         };
         Self {
             policy,
-            machine,
             system,
-            tlb: Tlb::new(&machine.design),
-            tags: BTreeMap::new(),
-            next_tag: 0,
-            tag: (SpaceId(u32::MAX), SpaceTag::default()),
+            mmu,
+            observers: Vec::new(),
+            waiting: Vec::new(),
             instructions: 0,
-            second_hits: 0,
-            translated,
-            walks: vec![0; spec.sizes.levels()],
             recorder: None,
             imposed: Vec::new(),
             moment: 0,
@@ -156,8 +146,9 @@ impl<'a> Cell<'a> {
     pub(crate) fn begin(&mut self, now: u64) {
         self.system.begin_counting();
         self.instructions = 0;
-        self.second_hits = 0;
-        self.walks.fill(0);
+        self.translate_waiting();
+        self.mmu.begin();
+        self.observers.iter_mut().for_each(Mmu::begin);
         if let Some(charged) = &mut self.charged {
             charged.cycles = 0;
         }
@@ -173,19 +164,21 @@ impl<'a> Cell<'a> {
         if self.ended.is_some() {
             return;
         }
-        self.tag = (steps.space, self.tag_of(steps.space));
+        self.switch(steps.space);
         if self.system.is_inheriting(steps.space) {
             self.system.visited(steps.space);
         }
         for step in &steps.steps {
             self.instructions = step.instructions;
             if self.visit(step, stream).is_none() {
+                self.translate_waiting();
                 return;
             }
         }
         if let Some(last) = steps.steps.last() {
             self.look_around(last.time);
         }
+        self.translate_waiting();
     }
 
     /// The kernel touches pages: memory sees references, and the TLB sees none.
@@ -193,7 +186,7 @@ impl<'a> Cell<'a> {
         if self.ended.is_some() {
             return;
         }
-        self.tag = (space, self.tag_of(space));
+        self.switch(space);
         if self.system.is_inheriting(space) {
             self.system.visited(space);
         }
@@ -257,7 +250,7 @@ impl<'a> Cell<'a> {
         if let Some(recorder) = &mut self.recorder {
             let page = self.system.base_page(page);
             let at = Place {
-                space: self.tag.0,
+                space: self.mmu.running.0,
                 page,
             };
             recorder.pass(self.moment);
@@ -269,16 +262,44 @@ impl<'a> Cell<'a> {
             self.translate_charging(page, level, stream);
             return Some(());
         }
-        let tag = self.tag.1;
-        match self.tlb.lookup(tag, page) {
-            Lookup::First => {}
-            Lookup::Second => self.second_hits += 1,
-            Lookup::Miss => {
-                self.walks[level] += 1;
-                self.tlb.fill(tag, page, self.translated[level]);
+        self.mmu.translate(page, level);
+        if !self.observers.is_empty() {
+            self.waiting.push((page, level));
+            if self.waiting.len() >= MOST_WAITING {
+                self.translate_waiting();
             }
         }
         Some(())
+    }
+
+    /// Lets the observers translate the references that wait.
+    fn translate_waiting(&mut self) {
+        for mmu in &mut self.observers {
+            for &(page, level) in &self.waiting {
+                mmu.translate(page, level);
+            }
+        }
+        self.waiting.clear();
+    }
+
+    /// Adds a machine that observes the memory, and returns its number. `None` if this machine needs
+    /// a memory of its own: it has other page sizes, or the policy is notified of its misses.
+    pub(super) fn observe(&mut self, machine: &'a Machine) -> Option<usize> {
+        let is_observed_only = self.charged.is_none() && self.recorder.is_none();
+        let same_sizes = self.mmu.machine.design.sizes() == machine.design.sizes();
+        if !is_observed_only || !same_sizes {
+            return None;
+        }
+        let levels = 0..self.mmu.walks.len();
+        let sizes: Vec<PageSize> = levels.map(|level| self.system.size(level)).collect();
+        self.observers.push(Mmu::new(machine, &sizes));
+        Some(self.observers.len())
+    }
+
+    /// The machine of that number.
+    pub(crate) fn mmu(&self, number: usize) -> &Mmu<'a> {
+        let observer = number.checked_sub(1);
+        observer.map_or(&self.mmu, |number| &self.observers[number])
     }
 
     /// The totals of the cell's memory: at the end of the replay, or when memory was used up.
@@ -289,27 +310,11 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The size of the translations that the TLB holds for pages of a level.
-    pub(super) fn translated(&self, level: usize) -> PageSize {
-        self.translated[level]
-    }
-
-    /// Cycles of all walks so far.
-    pub(crate) fn walk_cycles(&self) -> u64 {
-        let walks = self.walks.iter().enumerate();
-        walks
-            .map(|(level, walks)| {
-                // A machine has no size without a cost.
-                walks * self.machine.costs.of(self.translated[level]).unwrap_or(0)
-            })
-            .sum()
-    }
-
     /// Instructions are fetched from a page: it has to be in memory, and the TLB of data is not asked.
     fn fetch(&mut self, page: PageNumber, time: u64, stream: &Stream) -> Option<()> {
         self.touch(page, time, false, stream)?;
         if let Some(recorder) = &mut self.recorder {
-            let (space, page) = (self.tag.0, self.system.base_page(page));
+            let (space, page) = (self.mmu.running.0, self.system.base_page(page));
             recorder.fetch(Place { space, page });
         }
         Some(())
@@ -331,7 +336,7 @@ impl<'a> Cell<'a> {
             self.system.pass(&stream.spaces, time);
         }
         let at = Place {
-            space: self.tag.0,
+            space: self.mmu.running.0,
             page: self.system.base_page(page),
         };
         let level = match self.system.look(at, store) {

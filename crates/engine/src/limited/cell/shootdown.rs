@@ -1,10 +1,9 @@
-//! Translations that leave the TLB, and the tags by which the TLB tells address spaces apart.
+//! Stale translations, and the running address space.
 
 use super::Cell;
 use crate::limited::charged::Charged;
 use broadleaf_memory::Shootdown;
 use broadleaf_memory::system::Place;
-use broadleaf_translation::SpaceTag;
 use broadleaf_translation::charges::Candidate;
 use broadleaf_units::SpaceId;
 
@@ -21,20 +20,20 @@ impl Cell<'_> {
         }
     }
 
-    /// Takes out of the TLB what it has to forget.
+    /// Drops stale translations from the TLBs of all machines that observe this memory.
     fn carry_out(&mut self, mut charged: Option<&mut Charged<'_>>) {
+        self.translate_waiting();
         let shootdowns: Vec<Shootdown> = self.system.shootdowns().collect();
         for shootdown in shootdowns {
+            for mmu in &mut self.observers {
+                mmu.forget(&shootdown);
+            }
+            let Some(tag) = self.mmu.forget(&shootdown) else {
+                continue;
+            };
             match shootdown {
                 Shootdown::Nothing => {}
-                Shootdown::Superpage { space, first, size } => {
-                    let Some(tag) = self.tags.get(&space).copied() else {
-                        continue;
-                    };
-                    // An extent that the TLB holds as smaller pages has no translation of its own.
-                    if self.translated.contains(&size) {
-                        self.tlb.invalidate(tag, first, size);
-                    }
+                Shootdown::Superpage { first, size, .. } => {
                     if let Some(charged) = &mut charged
                         && let Some(level) = self.system.level_of(size)
                     {
@@ -43,24 +42,15 @@ impl Cell<'_> {
                     }
                 }
                 Shootdown::Range { space, pages } => {
-                    let Some(tag) = self.tags.get(&space).copied() else {
-                        continue;
-                    };
-                    self.tlb.invalidate_range(tag, pages.first(), pages.len());
+                    let (page, pages) = self.system.base_pages(pages);
                     if let Some(recorder) = &mut self.recorder {
-                        let (page, pages) = self.system.base_pages(pages);
                         recorder.shot_down(Place { space, page }, pages);
                     }
                     if let Some(charged) = &mut charged {
-                        let (start, pages) = self.system.base_pages(pages);
-                        charged.shot_down(tag, start, pages);
+                        charged.shot_down(tag, page, pages);
                     }
                 }
                 Shootdown::Space(space) => {
-                    let Some(tag) = self.tags.remove(&space) else {
-                        continue;
-                    };
-                    self.tlb.invalidate_space(tag);
                     if let Some(recorder) = &mut self.recorder {
                         recorder.gone(Place { space, page: 0 }, u64::MAX);
                     }
@@ -72,22 +62,16 @@ impl Cell<'_> {
         }
     }
 
-    /// What tells an address space apart in the TLB. Tags go round; one that comes again begins with nothing.
-    pub(super) fn tag_of(&mut self, space: SpaceId) -> SpaceTag {
-        if let Some(tag) = self.tags.get(&space) {
-            return *tag;
+    /// Switches all machines to an address space.
+    pub(super) fn switch(&mut self, space: SpaceId) {
+        self.translate_waiting();
+        for mmu in &mut self.observers {
+            mmu.switch(space);
         }
-        let number = self.next_tag % SpaceTag::COUNT;
-        let tag = SpaceTag::new(number).unwrap_or_default();
-        if self.next_tag >= SpaceTag::COUNT {
-            self.tlb.invalidate_space(tag);
-            if let Some(charged) = &mut self.charged {
-                charged.space_is_gone(tag);
-            }
-            self.tags.retain(|_, other| *other != tag);
+        if let Some(tag) = self.mmu.switch(space)
+            && let Some(charged) = &mut self.charged
+        {
+            charged.space_is_gone(tag);
         }
-        self.next_tag += 1;
-        self.tags.insert(space, tag);
-        tag
     }
 }
