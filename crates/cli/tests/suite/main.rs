@@ -7,7 +7,6 @@ mod catalogues;
 mod claims;
 mod compare;
 mod damage;
-mod docs;
 mod expressions;
 mod golden;
 mod govern;

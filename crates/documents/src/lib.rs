@@ -13,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// A command of a document.
 struct Step {
     line: usize,
     command: String,
@@ -87,34 +88,49 @@ fn lines_match(expected: &[String], lines: &[&str]) -> bool {
     }
 }
 
-fn root() -> PathBuf {
+/// The root of the repository.
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The command to test: what `make test` built to be quick, or else what Cargo built for this test.
-fn broadleaf() -> PathBuf {
-    std::env::var_os("BROADLEAF").map_or_else(
-        || PathBuf::from(env!("CARGO_BIN_EXE_broadleaf")),
-        PathBuf::from,
-    )
+/// The README, and the pages of the book.
+pub fn pages() -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("docs/book/src")).expect("the book has pages");
+    let mut pages: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .collect();
+    pages.push(root().join("README.md"));
+    pages.sort();
+    pages
 }
 
-/// Runs a document's commands in an empty folder.
-fn run(document: &Path) {
+/// The command to test: the one that `BROADLEAF` names, or the workspace's own build.
+///
+/// # Errors
+/// If there is no command.
+pub fn broadleaf() -> Result<PathBuf, String> {
+    if let Some(named) = std::env::var_os("BROADLEAF") {
+        return Ok(PathBuf::from(named));
+    }
+    // Tests run in `target/PROFILE/deps`.
+    let test = std::env::current_exe().map_err(|error| error.to_string())?;
+    let built = test.ancestors().nth(2).map(|folder| folder.join("broadleaf"));
+    built.filter(|path| path.is_file()).ok_or_else(|| {
+        "there is no command to test: run `cargo build --bin broadleaf`, or set BROADLEAF".to_owned()
+    })
+}
+
+/// Runs a document's commands in the empty folder `folder`.
+///
+/// # Errors
+/// At the first command that fails, or prints other lines than the document shows.
+pub fn run(document: &Path, folder: &Path) -> Result<(), String> {
     let text = fs::read_to_string(document)
-        .unwrap_or_else(|error| panic!("{}: {error}", document.display()));
-    let name = document
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .expect("a document has a name");
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-        .join("docs")
-        .join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder to run in");
+        .map_err(|error| format!("{}: {error}", document.display()))?;
     let bin = folder.join(".bin");
     fs::create_dir(&bin).expect("a folder for the command");
-    std::os::unix::fs::symlink(broadleaf(), bin.join("broadleaf")).expect("a link to the command");
+    std::os::unix::fs::symlink(broadleaf()?, bin.join("broadleaf")).expect("a link to the command");
     let path = format!(
         "{}:{}",
         bin.display(),
@@ -128,18 +144,16 @@ fn run(document: &Path) {
                 "-c",
                 &format!("{{ {}\n}} 2>&1", step.command),
             ])
-            .current_dir(&folder)
+            .current_dir(folder)
             .env("PATH", &path)
             .env("NO_COLOR", "1")
             .output()
             .expect("bash runs");
         let printed = String::from_utf8_lossy(&output.stdout);
         let place = format!("{}:{}: {}", document.display(), step.line, step.command);
-        assert!(
-            output.status.success(),
-            "{place}\nended with {}\n{printed}",
-            output.status
-        );
+        if !output.status.success() {
+            return Err(format!("{place}\nended with {}\n{printed}", output.status));
+        }
         let expected: Vec<String> = step
             .prints
             .iter()
@@ -147,73 +161,18 @@ fn run(document: &Path) {
             .cloned()
             .collect();
         let lines: Vec<&str> = printed.lines().collect();
-        assert!(
-            expected.is_empty() || lines_match(&expected, &lines),
-            "{place}\nprints\n{printed}\nwhere the document has\n{}",
-            expected.join("\n")
-        );
+        if !expected.is_empty() && !lines_match(&expected, &lines) {
+            return Err(format!(
+                "{place}\nprints\n{printed}\nwhere the document has\n{}",
+                expected.join("\n")
+            ));
+        }
     }
-    fs::remove_dir_all(&folder).expect("the folder can be removed");
-}
-
-#[test]
-fn the_readme_runs() {
-    run(&root().join("README.md"));
-}
-
-#[test]
-fn the_book_runs() {
-    let chapters = fs::read_dir(root().join("docs/book/src")).expect("the book has chapters");
-    let mut chapters: Vec<PathBuf> = chapters
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    chapters.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
-    chapters.sort();
-    assert!(!chapters.is_empty());
-    for chapter in chapters {
-        run(&chapter);
-    }
-}
-
-/// The matching above refuses what it should.
-#[test]
-fn patterns_match_what_they_say() {
-    let matches = |expected: &str, printed: &str| {
-        let expected: Vec<String> = expected.lines().map(str::to_string).collect();
-        lines_match(&expected, &printed.lines().collect::<Vec<_>>())
-    };
-    assert!(matches("a\n...\nz", "a\nb\nc\nz"));
-    assert!(matches("a\n...\nz", "a\nz"));
-    assert!(!matches("a\n...\nz", "a\nb"));
-    assert!(matches("x [..] y", "x 12 y"));
-    assert!(!matches("x [..] y", "x 12 z"));
-    assert!(!matches("a", "a\nb"));
-    assert!(!matches("a\nb", "a"));
-}
-
-#[test]
-fn blocks_are_found() {
-    let document = "```sh\n$ no\n```\n```console\n$ one \\\n  more\nout\n$ two\n```\n$ no\n\
-        <!-- prints\nx [..]\n...\n-->\n";
-    let found: Vec<_> = steps(document)
-        .into_iter()
-        .map(|step| (step.line, step.command, step.prints))
-        .collect();
-    assert_eq!(
-        found,
-        [
-            (5, "one \\\n  more".to_string(), vec!["out".to_string()]),
-            (
-                8,
-                "two".to_string(),
-                vec!["x [..]".to_string(), "...".to_string()]
-            )
-        ]
-    );
+    Ok(())
 }
 
 /// Every Markdown document below `folder`, what was built and fetched left out.
-fn documents(folder: &Path) -> Vec<PathBuf> {
+pub fn documents(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder is readable") {
         let path = entry.expect("an entry").path();
@@ -248,21 +207,57 @@ fn links(text: &str) -> Vec<String> {
         .collect()
 }
 
-#[test]
-fn links_lead_somewhere() {
-    let documents = documents(&root());
-    assert!(documents.len() > 5, "{documents:?}");
-    for document in documents {
-        let text = fs::read_to_string(&document).expect("a document is readable");
-        for target in links(&text) {
-            let path = target.split('#').next().unwrap_or_default();
-            let elsewhere = path.is_empty() || path.contains("://");
-            let folder = document.parent().expect("a document is in a folder");
-            assert!(
-                elsewhere || folder.join(path).exists(),
-                "{}: no {target}",
-                document.display()
-            );
-        }
+/// The links of a document to files that do not exist.
+pub fn dead_links(document: &Path) -> Vec<String> {
+    let text = fs::read_to_string(document).expect("a document is readable");
+    let folder = document.parent().expect("a document is in a folder");
+    let mut targets = links(&text);
+    targets.retain(|target| {
+        let path = target.split('#').next().unwrap_or_default();
+        let is_elsewhere = path.is_empty() || path.contains("://");
+        !is_elsewhere && !folder.join(path).exists()
+    });
+    targets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The matching above refuses what it should.
+    #[test]
+    fn patterns_match_what_they_say() {
+        let matches = |expected: &str, printed: &str| {
+            let expected: Vec<String> = expected.lines().map(str::to_string).collect();
+            lines_match(&expected, &printed.lines().collect::<Vec<_>>())
+        };
+        assert!(matches("a\n...\nz", "a\nb\nc\nz"));
+        assert!(matches("a\n...\nz", "a\nz"));
+        assert!(!matches("a\n...\nz", "a\nb"));
+        assert!(matches("x [..] y", "x 12 y"));
+        assert!(!matches("x [..] y", "x 12 z"));
+        assert!(!matches("a", "a\nb"));
+        assert!(!matches("a\nb", "a"));
+    }
+
+    #[test]
+    fn blocks_are_found() {
+        let document = "```sh\n$ no\n```\n```console\n$ one \\\n  more\nout\n$ two\n```\n$ no\n\
+            <!-- prints\nx [..]\n...\n-->\n";
+        let found: Vec<_> = steps(document)
+            .into_iter()
+            .map(|step| (step.line, step.command, step.prints))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (5, "one \\\n  more".to_string(), vec!["out".to_string()]),
+                (
+                    8,
+                    "two".to_string(),
+                    vec!["x [..]".to_string(), "...".to_string()]
+                )
+            ]
+        );
     }
 }
