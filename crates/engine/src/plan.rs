@@ -72,7 +72,7 @@ pub enum PlanError {
     },
     /// A policy depends on frames, and memory is not modelled down to them.
     #[error(
-        "{policy} lives on frames of memory: say how much there is with --memory (--memory unlimited if it is not to run short)"
+        "policy {policy} needs the frame-level model: add --memory SIZE, or --memory unlimited for memory that never runs short"
     )]
     NeedsFrames {
         /// Its name.

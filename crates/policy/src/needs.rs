@@ -129,16 +129,16 @@ impl Beyond {
                 "decides at the first fault in a block, which only the kernel sees"
             }
             Self::References => {
-                "goes by which pages were referenced of late, and nothing here tells that"
+                "depends on which pages were referenced recently, and nothing here reports that"
             }
             Self::Ages => "counts accesses, and nothing counts those of a live program",
-            Self::Advice => "goes by what the program advised, and only the kernel knows that",
-            Self::Misses => "is told of TLB misses, and nothing tells of those of a live program",
+            Self::Advice => "depends on what the program advised, which only the kernel knows",
+            Self::Misses => "depends on TLB misses, and nothing reports those of a live program",
             Self::Future => {
-                "knows what is still to come, as a recording does and a live program does not"
+                "depends on the future, which a recording holds and a live program does not"
             }
             Self::Size => {
-                "makes superpages of other sizes than 2 MiB, and no live program can be given those"
+                "makes superpages of other sizes than 2 MiB, which no live program can have"
             }
         }
     }

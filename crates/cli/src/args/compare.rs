@@ -80,6 +80,8 @@ pub(crate) struct Compare {
     pub(crate) bound: Bound,
 
     /// Compare a damaged or truncated trace up to the damage, and say how much was lost
+    ///
+    /// The exit status is 0 if an access stands before the damage, otherwise 2.
     #[arg(long)]
     pub(crate) keep_going: bool,
 

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::support::{file, folder, lackey, refused, run, stderr, succeeded};
+use crate::support::{file, folder, lackey, refused, run, run_with, stderr, succeeded};
 use broadleaf_trace::{ChunkKind, Encoder, Event, Grain, Header, TraceIndex, Visit};
 use broadleaf_units::SpaceId;
 use serde_json::Value;
@@ -210,5 +210,48 @@ fn a_remedy_is_offered_where_it_helps() {
             told.contains("line 404") && told.contains("18 of its"),
             "{told}"
         );
+    }
+}
+
+/// No trace is empty, and no reduced form of one.
+#[test]
+fn an_empty_file_is_no_trace() {
+    let folder = folder("damage-empty");
+    for name in ["x.bl", "x.lackey", "x.bl.reduced"] {
+        let path = file(&folder, name, b"");
+        for command in ["info", "compare", "advise", "reduce", "recode"] {
+            let line = refused(&run(&[command, &path]));
+            assert!(line.contains(name) && line.contains("is empty"), "{line}");
+        }
+        let line = refused(&run(&["info", &path, "--keep-going"]));
+        assert!(line.contains("is empty"), "{line}");
+    }
+    let line = refused(&run_with(&["info", "-"], b""));
+    assert!(line.contains("standard input: is empty"), "{line}");
+}
+
+/// A trace that was cut anywhere is refused. With `--keep-going`, the answer is partial and the exit
+/// status 0, unless no access is left to answer for.
+#[test]
+fn the_exit_status_says_whether_there_is_an_answer() {
+    let folder = folder("damage-status");
+    let bytes = recording();
+    let (streams, index) = offsets(&bytes);
+    let chunks = TraceIndex::read(std::io::Cursor::new(&bytes)).expect("an index");
+    let mut starts = chunks.chunks.iter().map(|chunk| chunk.offset as usize);
+    let first_end = starts.find(|&start| start > streams[0]).expect("a chunk");
+    let step = bytes.len() / 40;
+    let cuts = (1..bytes.len()).step_by(step);
+    for cut in cuts.chain([streams[0], first_end - 1, first_end, index, bytes.len() - 1]) {
+        let path = file(&folder, "cut.bl", &bytes[..cut]);
+        refused(&run(&["info", &path]));
+        refused(&run(&["compare", &path, "--policy", "4k"]));
+        let output = compare(&path, "csv");
+        if cut < first_end {
+            refused(&output);
+        } else {
+            assert_eq!(output.status.code(), Some(0), "{cut}: {}", stderr(&output));
+            assert!(stderr(&output).contains("is truncated"), "{cut}");
+        }
     }
 }

@@ -31,7 +31,7 @@ fn the_directions_of_navarro_are_seen_again() {
         ("sustained", "run,slides,cache: extents,"),
         ("mechanisms", "mechanism,measured,better,with,without"),
         ("mesa", "pages,zeroed in faults,"),
-        ("page-coloring", "policy,pages of a colour"),
+        ("page-coloring", "policy,pages in superpages,"),
         ("too-small", "superpages,misses spared,"),
         ("very-large", "superpages,largest,promotions,"),
         ("claims", "table,claim,agrees,paper,here,reason"),

@@ -104,9 +104,9 @@ fn the_warning_of_too_little_memory_depends_on_no_other_policy() {
             .expect(&table);
         (warning.to_owned(), rest.to_owned())
     };
-    let (alone, stay) = warning("4k,navarro");
+    let (alone, stay) = warning("4k");
     assert!(stay.ends_with("Stay with 4k."), "{stay}");
-    let (beside, choose) = warning("4k,navarro,linux");
+    let (beside, choose) = warning("4k,linux");
     assert!(choose.contains("Choose linux: "), "{choose}");
     assert_eq!(alone, beside);
 }

@@ -6,9 +6,9 @@ use std::process::ExitStatus;
 
 use super::elf::Elf;
 
-const UNKNOWN_INSTRUCTION: &str = "SIGILL ended the program. Valgrind does not know all instructions, those of AVX-512 among them. If the \
-     program runs without the recorder, build it for a processor without AVX-512 (-mno-avx512f, or -march=x86-64-v3), or \
-     switch AVX-512 off in its settings";
+const UNKNOWN_INSTRUCTION: &str = "SIGILL ended the program. Valgrind does not know all instructions, those of \
+     AVX-512 among them. If the program runs without the recorder, build it for a processor without \
+     AVX-512 (-mno-avx512f, or -march=x86-64-v3), or switch AVX-512 off in its settings";
 
 /// A run-time library that reserves addresses which Valgrind uses, so that its programs end when
 /// they begin.
@@ -24,20 +24,20 @@ const SANITIZERS: [Sanitizer; 3] = [
     Sanitizer {
         function: "__asan_init",
         libraries: ["libasan.so", "libclang_rt.asan"],
-        cause: "the program was built with AddressSanitizer, which cannot run under Valgrind: build it without \
-                -fsanitize=address",
+        cause: "the program was built with AddressSanitizer, which cannot run under Valgrind: \
+                build it without -fsanitize=address",
     },
     Sanitizer {
         function: "__tsan_init",
         libraries: ["libtsan.so", "libclang_rt.tsan"],
-        cause: "the program was built with ThreadSanitizer, which cannot run under Valgrind: build it without \
-                -fsanitize=thread",
+        cause: "the program was built with ThreadSanitizer, which cannot run under Valgrind: \
+                build it without -fsanitize=thread",
     },
     Sanitizer {
         function: "__msan_init",
         libraries: ["libmsan.so", "libclang_rt.msan"],
-        cause: "the program was built with MemorySanitizer, which cannot run under Valgrind: build it without \
-                -fsanitize=memory",
+        cause: "the program was built with MemorySanitizer, which cannot run under Valgrind: \
+                build it without -fsanitize=memory",
     },
 ];
 

@@ -9,6 +9,8 @@ mod elf;
 mod launch;
 mod life;
 mod order;
+#[cfg(test)]
+mod outlived;
 mod pack;
 mod paths;
 mod places;

@@ -1,12 +1,18 @@
 //! The kernel's work for a program: memory that it populates, its clocks, and system calls that
 //! Valgrind lacks. Also locked instructions, which Valgrind splits.
 
+use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use broadleaf_record::valgrind::Clock;
 use broadleaf_trace::{Event, KernelTouch, TouchOrigin};
 
-use crate::support::{can_record, compiled, folder, options, recorded, totals, trace_with};
+use crate::support::{
+    Recording, can_record, compiled, folder, options, recorded, totals, trace_with,
+};
 
 const PAGE: u64 = 4096;
 
@@ -72,6 +78,41 @@ fn what_a_system_call_populates_is_told_by_page() {
     assert!(buffers.len() < 30, "{buffers:?}");
 }
 
+/// Records `command` and expects that this takes less than a minute.
+fn recorded_soon(command: &[&Path]) -> Recording {
+    let (done, recording) = mpsc::channel();
+    let command = options(command);
+    thread::spawn(move || done.send(trace_with(&command)));
+    let recording = recording.recv_timeout(Duration::from_secs(60));
+    let recording = recording.expect("the recording ends within a minute");
+    recording.expect("the recording works")
+}
+
+/// `programs/written.c` names 64 TiB in calls that read 18, 19, 21 and 16 pages.
+#[test]
+fn a_call_tells_the_pages_that_it_read_and_not_those_that_it_names() {
+    let place = folder();
+    if !can_record() {
+        return;
+    }
+    let Some(program) = compiled("written", &[], place.path()) else {
+        return;
+    };
+    let recording = recorded_soon(&[&program, &place.path().join("out")]);
+    assert!(recording.status.success(), "{:?}", recording.status);
+    let first = (1 << 32) + (1 << 30);
+    let read = recording.events(0).into_iter().filter_map(|event| {
+        let Event::Populate { range, touch, .. } = event else {
+            return None;
+        };
+        (range.start.0 >= first && range.start.0 < 2 * first).then(|| {
+            assert_eq!(touch, KernelTouch::Load);
+            range.len / PAGE
+        })
+    });
+    assert_eq!(read.collect::<Vec<_>>(), [18, 19, 21, 16]);
+}
+
 #[test]
 fn pages_move_and_leave_their_mapping() {
     let place = folder();
@@ -123,8 +164,8 @@ fn times(clock: Clock) -> Option<Vec<i64>> {
     Some(numbers.collect::<Result<_, _>>().expect("numbers"))
 }
 
-/// The program executes some 60 million instructions: 600 ms by a clock of 100 to a microsecond, on
-/// any machine.
+/// The program executes 40 to 60 million instructions. That takes 400 to 600 ms by a clock of 100 to
+/// a microsecond, on any machine.
 #[test]
 fn the_programs_clock_runs_by_its_instructions() {
     if !can_record() {
@@ -138,7 +179,7 @@ fn the_programs_clock_runs_by_its_instructions() {
         panic!("{times:?}");
     };
     for by_instructions in [elapsed, coarse, since_boot, process, thread] {
-        assert!((400..1500).contains(&by_instructions), "{times:?}");
+        assert!((300..1500).contains(&by_instructions), "{times:?}");
     }
     let [.., slept, waited, back, same_deadline] = times[..] else {
         panic!("{times:?}");
@@ -146,6 +187,35 @@ fn the_programs_clock_runs_by_its_instructions() {
     assert!((200..1000).contains(&slept), "{times:?}");
     assert!((195..1000).contains(&waited), "{times:?}");
     assert_eq!((back, same_deadline), (0, 1), "{times:?}");
+}
+
+/// Records a program that checks its clocks by itself, under this clock.
+fn clocks_hold(name: &str, flags: &[&str], clock: Clock, follow_children: bool) {
+    let place = folder();
+    if !can_record() {
+        return;
+    }
+    let Some(program) = compiled(name, flags, place.path()) else {
+        return;
+    };
+    let mut what = options(&[&program]);
+    (what.clock, what.follow_children) = (clock, follow_children);
+    let recording = trace_with(&what).expect("the recording works");
+    assert!(recording.status.success(), "{:?}", recording.status);
+}
+
+/// Processor time never goes back, and that of a child begins at zero.
+#[test]
+fn processor_time_goes_on_and_begins_anew_in_a_child() {
+    for follow_children in [false, true] {
+        clocks_hold("processor_time", &[], Clock::Program(1), follow_children);
+    }
+}
+
+/// Two threads may wait by one deadline, and a handler may leave a wait.
+#[test]
+fn a_deadline_stays_the_programs_own() {
+    clocks_hold("deadlines", &["-pthread"], Clock::Date(1_000_000), false);
 }
 
 #[test]
@@ -158,6 +228,6 @@ fn only_the_clock_of_the_date_runs_the_date() {
         return;
     };
     eprintln!("{program:?}, {date:?}");
-    assert!(program[0] > 40_000 && program[5] < 40_000, "{program:?}");
-    assert!(date[0] > 40_000 && date[5] > 40_000, "{date:?}");
+    assert!(program[0] > 30_000 && program[5] < 30_000, "{program:?}");
+    assert!(date[0] > 30_000 && date[5] > 30_000, "{date:?}");
 }

@@ -9,7 +9,6 @@ use crate::compress::{Packer, Unpacker};
 use crate::error::{Bad, Section};
 use crate::event::Event;
 use crate::event_bytes;
-use crate::event_scan::EventScan;
 use crate::varint::{self, Cursor};
 use broadleaf_units::SpaceId;
 
@@ -19,12 +18,9 @@ const ESCAPE: u8 = u8::MAX;
 const MOST_PAGE: u64 = u64::MAX >> 12;
 const COLUMNS: usize = 8;
 
-const VISITS: u64 = 0;
-const EVENT: u64 = 1;
+pub(super) const VISITS: u64 = 0;
+pub(super) const EVENT: u64 = 1;
 const SWITCH: u64 = 2;
-
-/// The numbers of a piece of visits: see [`Columns::put_visits`].
-const NUMBERS_OF_VISITS: usize = 5;
 
 /// The columns of a chunk.
 #[derive(Clone, Debug, Default)]
@@ -100,22 +96,6 @@ impl Columns {
         }
     }
 
-    /// Scans the events of a chunk, given its body. Whoever reads the chunk refuses what cannot be
-    /// read here.
-    pub(super) fn scan(body: &[u8], unpacker: &mut Unpacker, script: &mut Vec<u8>) -> EventScan {
-        let mut scan = EventScan::default();
-        let mut from = Cursor::new(body);
-        // The script is the first column.
-        let column = from.number().and_then(|raw| Ok((raw, from.prefixed()?)));
-        if let Ok((raw, stored)) = column
-            && unpack_column(raw, stored, unpacker, script).is_ok()
-        {
-            let mut from = Cursor::new(script);
-            while !from.is_empty() && scan_piece(&mut from, &mut scan).is_ok() {}
-        }
-        scan
-    }
-
     // ---- writing ----
 
     pub(super) fn put_visits(&mut self, count: usize, sums: &Sums) {
@@ -163,7 +143,8 @@ impl Columns {
     }
 }
 
-fn unpack_column(
+/// Unpacks a column of `raw` bytes.
+pub(super) fn unpack_column(
     raw: u64,
     stored: &[u8],
     unpacker: &mut Unpacker,
@@ -178,25 +159,6 @@ fn unpack_column(
         return Ok(());
     }
     unpacker.unpack(stored, raw as usize, into)
-}
-
-/// Scans a piece of a script.
-fn scan_piece(from: &mut Cursor<'_>, scan: &mut EventScan) -> Result<(), &'static str> {
-    match from.number()? {
-        VISITS => {
-            for _ in 0..NUMBERS_OF_VISITS {
-                from.number()?;
-            }
-        }
-        EVENT => {
-            let kind = from.byte()?;
-            scan.add(kind, from.prefixed()?);
-        }
-        _ => {
-            from.number()?;
-        }
-    }
-    Ok(())
 }
 
 /// Most visits of a chunk, and most pages that they go to: what a reader may have to keep.

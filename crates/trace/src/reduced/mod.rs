@@ -7,6 +7,7 @@
 mod columns;
 mod head;
 mod read;
+mod scan;
 #[cfg(test)]
 mod tests;
 mod write;

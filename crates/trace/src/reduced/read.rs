@@ -2,7 +2,8 @@
 
 use std::io::Read;
 
-use super::columns::{Columns, Reading, Step};
+use super::columns::{Reading, Step};
+use super::scan::scan;
 use super::{Kept, ReducedHeader, Sums};
 use crate::chunk::{CHECK_BYTES, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, check_agrees};
 use crate::compress::Unpacker;
@@ -145,7 +146,7 @@ impl<R: Read> ReducedReader<R> {
         match head.kind {
             ChunkKind::Reduced => {
                 let body = body.to_vec();
-                let scan = Columns::scan(&body, &mut self.unpacker, &mut self.script);
+                let scan = scan(&body, &mut self.unpacker, &mut self.script);
                 self.populated = self.populated.saturating_add(scan.populated);
                 self.chunks += 1;
                 self.input.consume(length);
