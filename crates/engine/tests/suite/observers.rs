@@ -43,7 +43,7 @@ fn random(seed: u64) -> Items {
         let base = random.next() % PAGES;
         let visits = (0..400).map(|_| {
             let page = (base + random.next() % 700) % PAGES;
-            if random.next() % 3 == 0 {
+            if random.next().is_multiple_of(3) {
                 store(page)
             } else {
                 loads(page, 1 + random.next() as u32 % 3)
