@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{broadleaf, file, folder, lackey, names, refused, run, stderr, succeeded};
+use crate::support::{binary, broadleaf, file, folder, lackey, names, refused, run, stderr, succeeded};
 
 fn start(folder: &Path, arguments: &[&str]) -> Child {
     broadleaf(arguments)
@@ -104,7 +104,8 @@ fn closed_and_full_streams_end_no_command() {
     }
     let closed = "\"$0\" record -o closed.bl -- true 2>&- >&-";
     let status = std::process::Command::new("sh")
-        .args(["-c", closed, env!("CARGO_BIN_EXE_broadleaf")])
+        .args(["-c", closed])
+        .arg(binary())
         .current_dir(&folder)
         .status()
         .unwrap();
@@ -252,7 +253,7 @@ fn a_stream_that_leads_to_a_file_is_written_in_place() {
             "{{ echo first; \"$0\" compare v1.bl -o {path} {more}; echo last; }} {redirection}"
         );
         let mut shell = std::process::Command::new("sh");
-        let shell = shell.args(["-c", &line, env!("CARGO_BIN_EXE_broadleaf")]);
+        let shell = shell.args(["-c", &line]).arg(binary());
         let output = shell.current_dir(&folder).output().unwrap();
         succeeded(&output);
         assert_eq!(log.metadata().unwrap().ino(), before, "{line}");
@@ -366,7 +367,7 @@ fn a_program_is_recorded_where_standard_error_is_closed() {
     let folder = folder("claims-no-stderr");
     let line = "exec \"$0\" record -o x.bl -- sh -c 'echo out; exit 4' 2>&-";
     let mut shell = std::process::Command::new("sh");
-    let shell = shell.args(["-c", line, env!("CARGO_BIN_EXE_broadleaf")]);
+    let shell = shell.args(["-c", line]).arg(binary());
     let output = shell.current_dir(&folder).output().unwrap();
     assert_eq!(output.stdout, b"out\n");
     let info = broadleaf(&["info", "x.bl"]).current_dir(&folder).output();

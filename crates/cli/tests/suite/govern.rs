@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::support::live::{Python, can_attach, can_govern, eventually, is_installed};
-use crate::support::{broadleaf, file, folder, refused, run, stderr, succeeded};
+use crate::support::{binary, broadleaf, file, folder, refused, run, stderr, succeeded};
 
 /// Python that touches every `step`-th page of so many MiB, waits until its superpages are as many as asked for or the time is over, and prints the KiB that
 /// it holds and those in superpages.
@@ -345,7 +345,8 @@ fn a_program_that_leaves_a_core_leaves_one_only() {
     let folder = folder("govern-core");
     let script = "ulimit -c unlimited 2>/dev/null; exec \"$0\" run -- sh -c 'kill -SEGV $$'";
     let status = Command::new("sh")
-        .args(["-c", script, env!("CARGO_BIN_EXE_broadleaf")])
+        .args(["-c", script])
+        .arg(binary())
         .current_dir(&folder)
         .stderr(Stdio::null())
         .status()
@@ -362,7 +363,8 @@ fn whoever_ignores_the_ends_of_children_hears_of_the_program_s() {
     }
     let script = "trap '' CHLD; exec \"$0\" run -- sh -c 'exit 3'";
     let output = Command::new("bash")
-        .args(["-c", script, env!("CARGO_BIN_EXE_broadleaf")])
+        .args(["-c", script])
+        .arg(binary())
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
@@ -452,7 +454,7 @@ fn without_the_right_the_program_runs_and_the_reason_is_said() {
         let mut command = Command::new("setpriv");
         command
             .args(["--bounding-set=-all", "--inh-caps=-all"])
-            .arg(env!("CARGO_BIN_EXE_broadleaf"));
+            .arg(binary());
         command.args(arguments).output().unwrap()
     };
     let output = unprivileged(&["run", "--", "sh", "-c", "echo ran; exit 4"]);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::live::is_installed;
-use crate::support::{file, folder, run, stderr, succeeded};
+use crate::support::{binary, file, folder, run, stderr, succeeded};
 
 /// The files that are packaged.
 fn packaged(name: &str) -> String {
@@ -55,7 +55,7 @@ fn the_packaged_unit_is_one() {
     }
     // What it starts is not installed where it was not packaged.
     let folder = folder("service-unit");
-    let there = unit.replace("/usr/bin/broadleaf", env!("CARGO_BIN_EXE_broadleaf"));
+    let there = unit.replace("/usr/bin/broadleaf", &binary().to_string_lossy());
     let there = file(&folder, "broadleaf.service", there.as_bytes());
     let output = Command::new("systemd-analyze")
         .args(["verify", "--man=no", &there])

@@ -3,6 +3,7 @@
 //! They are generated: from what `broadleaf list NAME --format json` prints, the files of machines and the names of refusals.
 //! `scripts/reference.sh` writes them anew (it sets `BROADLEAF_UPDATE`); this test fails where a page is not what it would write.
 
+use crate::support::binary;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ fn root() -> PathBuf {
 
 /// What `broadleaf list` tells programs about a catalogue.
 fn list(catalogue: &str) -> Vec<Value> {
-    let output = Command::new(env!("CARGO_BIN_EXE_broadleaf"))
+    let output = Command::new(binary())
         .args(["list", catalogue, "--format", "json"])
         .output()
         .expect("broadleaf runs");

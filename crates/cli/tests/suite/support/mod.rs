@@ -12,9 +12,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+/// The command to test: the release build that `make test` names in `BROADLEAF`, or else the build
+/// that Cargo made for this test.
+pub(crate) fn binary() -> PathBuf {
+    let named = std::env::var_os("BROADLEAF").map(PathBuf::from);
+    named.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_broadleaf")))
+}
+
 /// The command with these arguments.
 pub(crate) fn broadleaf(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_broadleaf"));
+    let mut command = Command::new(binary());
     command
         .args(arguments)
         .env_remove("NO_COLOR")
