@@ -71,7 +71,7 @@ fn the_directions_of_romer_are_seen_again() {
         "in all programs, misses with small pages take 5 percent of the time or more",
         "in all programs, offline spares more than half",
         "asap does poorly for coral",
-        "pages of at most 64 KiB leave most misses",
+        "pages of at most 64 KiB are too small for coral and fpga",
         "in all programs, offline is faster than base pages",
         "in 9 of 10 programs or more, asap is faster than base pages",
         "in 9 of 10 programs or more, asap-4-64 is faster than base pages",

@@ -97,9 +97,8 @@ pub(super) fn table() -> Table {
         .words("misses, hits, hits", words.join(", "));
     table
         .direction(
-            prefetch.first().is_some_and(|first| first == "{0,1}")
-                && !prefetch.iter().any(|piece| piece == "{4..7}"),
-            "{0,1} and the pieces that hold it get a prefetch charge",
+            prefetch == ["{0,1}", "{0..3}", "{0..7}", "{0..15}"],
+            "{0,1} and the pieces that hold it, and no other piece, get a prefetch charge",
         )
         .words("{0,1}", prefetch.join(" "));
     table

@@ -165,7 +165,7 @@ pub(super) fn misses(runs: &[Run]) -> Table {
             let (large, small) = (run.misses_left("64k")?, run.misses_left("asap-4-64")?);
             Some(large.min(small) > 3.0 * run.misses_left("approx-online")?)
         }),
-        "pages of at most 64 KiB leave most misses of coral and fpga: 64k and asap-4-64 more than three times those of approx-online",
+        "pages of at most 64 KiB are too small for coral and fpga: 64k and asap-4-64 leave more than three times the misses of approx-online",
     )
     .words("25 and 46 times or more", "see the table")
     .because(SHORT);
