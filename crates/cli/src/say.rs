@@ -9,6 +9,8 @@ use std::io::Write;
 use broadleaf_report::{printable, wrap};
 use log::{LevelFilter, Log, Metadata, Record};
 
+use crate::terminal::width_of;
+
 /// The start of every message.
 const NAME: &str = "broadleaf: ";
 
@@ -20,7 +22,7 @@ pub(crate) fn say(words: impl Display) {
 /// Prints lines, with control characters escaped for terminals. On a terminal, messages are folded
 /// at its width, as tables are. A message on a pipe is one line.
 pub(crate) fn text(lines: &str) {
-    let width = width();
+    let width = width_of(std::io::stderr());
     let lines: Vec<String> = lines
         .split('\n')
         .map(|line| folded(&printable(line), width))
@@ -52,11 +54,6 @@ pub(crate) fn listen_to_libraries() {
     // A second logger would be refused; there is one call, at the start of `main`.
     let _ = log::set_logger(&Libraries);
     log::set_max_level(LevelFilter::Warn);
-}
-
-/// The width of the terminal that standard error is, if it is one.
-fn width() -> Option<usize> {
-    terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0))
 }
 
 /// A message in lines of at most `width` characters. Other lines are parts of tables, and stay.

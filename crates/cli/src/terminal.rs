@@ -1,9 +1,13 @@
 //! What the streams are connected to: colours and widths.
 
 use std::io::{IsTerminal, stdout};
+use std::os::fd::AsFd;
 
 use broadleaf_report::{Glyphs, Paint, Shades, View};
 use clap::ValueEnum;
+
+/// The width of a terminal of unknown size.
+const NARROW: usize = 80;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -40,16 +44,19 @@ impl Color {
 
     /// How standard output is to be written: as wide as the terminal, or of any width where it is none.
     pub(crate) fn view(self) -> View {
-        let width = stdout().is_terminal().then(|| {
-            // A terminal that does not say how wide it is is taken for a narrow one.
-            let width = terminal_size::terminal_size().map_or(0, |(width, _)| usize::from(width.0));
-            if width == 0 { 80 } else { width }
-        });
         View {
-            width,
+            width: width_of(stdout()),
             paint: self.paint(),
         }
     }
+}
+
+/// The width of a terminal, in characters; `None` for other streams. A terminal of unknown size
+/// counts as narrow.
+pub(crate) fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
+    stream.is_terminal().then(|| {
+        terminal_size::terminal_size_of(stream).map_or(NARROW, |(width, _)| usize::from(width.0))
+    })
 }
 
 /// What plots on standard output are drawn with: braille on a terminal whose characters are UTF-8.

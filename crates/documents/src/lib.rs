@@ -115,9 +115,13 @@ pub fn broadleaf() -> Result<PathBuf, String> {
     }
     // Tests run in `target/PROFILE/deps`.
     let test = std::env::current_exe().map_err(|error| error.to_string())?;
-    let built = test.ancestors().nth(2).map(|folder| folder.join("broadleaf"));
+    let built = test
+        .ancestors()
+        .nth(2)
+        .map(|folder| folder.join("broadleaf"));
     built.filter(|path| path.is_file()).ok_or_else(|| {
-        "there is no command to test: run `cargo build --bin broadleaf`, or set BROADLEAF".to_owned()
+        "there is no command to test: run `cargo build --bin broadleaf`, or set BROADLEAF"
+            .to_owned()
     })
 }
 
@@ -126,8 +130,8 @@ pub fn broadleaf() -> Result<PathBuf, String> {
 /// # Errors
 /// At the first command that fails, or prints other lines than the document shows.
 pub fn run(document: &Path, folder: &Path) -> Result<(), String> {
-    let text = fs::read_to_string(document)
-        .map_err(|error| format!("{}: {error}", document.display()))?;
+    let text =
+        fs::read_to_string(document).map_err(|error| format!("{}: {error}", document.display()))?;
     let bin = folder.join(".bin");
     fs::create_dir(&bin).expect("a folder for the command");
     std::os::unix::fs::symlink(broadleaf()?, bin.join("broadleaf")).expect("a link to the command");

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{binary, broadleaf, file, folder, lackey, names, refused, run, stderr, succeeded};
+use crate::support::{
+    binary, broadleaf, file, folder, lackey, names, refused, run, stderr, succeeded,
+};
 
 fn start(folder: &Path, arguments: &[&str]) -> Child {
     broadleaf(arguments)

@@ -37,7 +37,7 @@ fn a_trace_and_a_file_name_do_not_reach_the_terminal_as_they_are() {
     for arguments in [
         &["info", &good][..],
         &["compare", &good, "--policy", "4k"],
-        &["advise", &good],
+        &["advise", &good, "--format", "madvise"],
     ] {
         let text = succeeded(&run(arguments));
         assert!(is_clean(&text), "{text:?}");

@@ -49,7 +49,7 @@ fn from_a_pipe_to_a_name() {
     let on = run_with(&["import", "lackey", "-", "-o", "-"], text.as_bytes());
     assert!(on.status.success());
     assert_eq!(on.stdout, std::fs::read(trace).unwrap());
-    let said = format!(" in {} B ", on.stdout.len());
+    let said = format!(" a trace of {} B ", on.stdout.len());
     assert!(stderr(&on).contains(&said), "{said}: {}", stderr(&on));
 }
 

@@ -70,13 +70,10 @@ fn a_program_that_fails_is_a_recording_that_worked() {
 fn a_program_that_is_not_there_is_refused_and_leaves_no_file() {
     let folder = folder("record-missing");
     let trace = folder.join("x.bl");
-    let line = refused(&run(&[
-        "record",
-        "-o",
-        trace.to_str().unwrap(),
-        "--",
-        "no-such-program",
-    ]));
+    let path = trace.to_str().unwrap();
+    let output = run(&["record", "-o", path, "--", "no-such-program"]);
+    assert_eq!(output.status.code(), Some(127));
+    let line = stderr(&output);
     assert!(line.contains("no-such-program"), "{line}");
     assert!(!trace.exists());
     let line = refused(&run(&["record", "-o", "-", "--", "true"]));

@@ -90,7 +90,7 @@ fn what_is_left_is_said() {
     let told = reduce(&trace, &[]);
     assert_eq!(told.lines().count(), 1, "{told}");
     assert!(
-        told.contains(": 2 visits are left of 100,000 accesses, in "),
+        told.contains(": keeps 2 visits of 100,000 accesses, a file of "),
         "{told}"
     );
     let reduced = fs::metadata(folder.join("x.lackey.reduced")).expect("it is beside");
@@ -354,7 +354,10 @@ fn only_a_whole_file_is_reduced() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.expect("mkfifo runs").success());
     let line = refused(&run(&["reduce", &pipe]));
-    assert!(line.contains(&pipe) && line.contains("no file"), "{line}");
+    assert!(
+        line.contains(&pipe) && line.contains("not a regular file"),
+        "{line}"
+    );
     fs::remove_file(&pipe).expect("it is there");
 
     let mut encoder = Encoder::new(Vec::new(), &Header::new(Grain::Page)).expect("a head");

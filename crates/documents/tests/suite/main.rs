@@ -18,7 +18,9 @@ fn main() {
 fn commands(document: PathBuf) -> Trial {
     let stem = document.file_stem().unwrap_or_default();
     let name = stem.to_string_lossy().into_owned();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documents").join(&name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("documents")
+        .join(&name);
     Trial::test(name, move || {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)?;

@@ -68,11 +68,9 @@ fn replayed(items: &Items, machines: &[&str], limits: &Limits) -> Outcome {
         machines.iter().map(machine).collect(),
         limits.clone(),
     );
-    run(
-        &mut items.clone(),
-        &plan.expect("a plan"),
-        &mut |_| ControlFlow::Continue(()),
-    )
+    run(&mut items.clone(), &plan.expect("a plan"), &mut |_| {
+        ControlFlow::Continue(())
+    })
     .expect("a replay")
 }
 
