@@ -56,9 +56,9 @@ fn columns_of_the_table_can_be_explained() {
         ("added", "peak_resident_pages"),
         ("resident", "held at the end"),
         ("Peak", "at any one time"),
-        ("walks spared", "less those where these are the only ones"),
+        ("walks spared", "with the superpages of this range alone"),
         ("lies_in", "the bounds of the mapping"),
-        ("per KiB added", "`free` is what adds nothing"),
+        ("per KiB added", "`free` if nothing is added"),
         ("added", "In the table of `advise`: added_bytes"),
         (
             "walk cycles",
