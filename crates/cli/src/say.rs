@@ -49,11 +49,11 @@ impl Log for Libraries {
     fn flush(&self) {}
 }
 
-/// Prints the warnings that libraries log from here on.
+/// Prints what libraries log from here on, except what is for their developers.
 pub(crate) fn listen_to_libraries() {
     // A second logger would be refused; there is one call, at the start of `main`.
     let _ = log::set_logger(&Libraries);
-    log::set_max_level(LevelFilter::Warn);
+    log::set_max_level(LevelFilter::Info);
 }
 
 /// A message in lines of at most `width` characters. Other lines are parts of tables, and stay.

@@ -111,7 +111,9 @@ pub fn pages() -> Vec<PathBuf> {
 /// If there is no command.
 pub fn broadleaf() -> Result<PathBuf, String> {
     if let Some(named) = std::env::var_os("BROADLEAF") {
-        return Ok(PathBuf::from(named));
+        let named = PathBuf::from(named);
+        let cannot = |error| format!("BROADLEAF={}: {error}", named.display());
+        return named.canonicalize().map_err(cannot);
     }
     // Tests run in `target/PROFILE/deps`.
     let test = std::env::current_exe().map_err(|error| error.to_string())?;

@@ -295,11 +295,11 @@ pub fn failure(error: Error<ReadError>, name: &str) -> Failure {
             blocks,
             policies,
         } => Failure::Failed(format!(
-            "{name}: after {} blocks of 2 MiB, the model of {} of policies and machines takes {} of memory, and this process may take {}: compare fewer at a time, or on a machine with more memory",
+            "{name}: after {} blocks of 2 MiB, the model of {} takes {} of memory, and this process may take {}: compare fewer policies at a time, or on a machine with more memory",
             grouped(blocks as u64),
             match policies {
-                1 => "one pair".to_owned(),
-                pairs => format!("{pairs} pairs"),
+                1 => "one memory".to_owned(),
+                memories => format!("{memories} memories"),
             },
             size(needed),
             size(limit)

@@ -83,10 +83,12 @@ impl<'a> Cast<'a> {
                 of_policy = Some((name, runs.cells.len()));
             }
             let first = of_policy.as_ref().map_or(0, |(_, first)| *first);
-            if runs.observe(first, machine) {
+            let known = policy.needs().foresight;
+            // What such a policy chooses depends on the machine.
+            let chooses = matches!(known, Known::Cheapest(_));
+            if !chooses && runs.observe(first, machine) {
                 continue;
             }
-            let known = policy.needs().foresight;
             let spec = limits.spec_on(machine, policy, plan.layouts())?;
             let foreseen = match known {
                 Known::None => None,

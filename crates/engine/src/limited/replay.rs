@@ -163,7 +163,7 @@ impl<'a, 'p> Replay<'a, 'p> {
                         let event = self.names.of(event)?;
                         if let Event::Populate { range, touch, .. } = &*event {
                             let populated = self.populate(*range, *touch);
-                            populated.map_err(|why| refused(why, self.plan.policies().len()))?;
+                            populated.map_err(|why| refused(why, self.cast.cells.len()))?;
                         } else if self.event(&event).is_err() {
                             return Ok(Ended::ToBeginAgain(self.stream.running));
                         }

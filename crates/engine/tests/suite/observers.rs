@@ -1,7 +1,7 @@
 //! Machines that observe one memory count what each counts with a memory of its own.
 
 use crate::common::*;
-use broadleaf_engine::{Items, Limits, Outcome, Plan, run};
+use broadleaf_engine::{Items, Limits, Outcome, Plan, run_after};
 use broadleaf_policy::Policy;
 use broadleaf_trace::synth::SplitMix64;
 use broadleaf_trace::{Advice, Backing, Event, Grain};
@@ -60,7 +60,8 @@ fn random(seed: u64) -> Items {
     items
 }
 
-fn replayed(items: &Items, machines: &[&str], limits: &Limits) -> Outcome {
+/// Replays `items` after `earlier`, with results also after 2,000 accesses.
+fn replayed(earlier: &Items, items: &Items, machines: &[&str], limits: &Limits) -> Outcome {
     let machine = |name: &&str| -> Machine { broadleaf_translation::machine(name).unwrap() };
     let policy = |name: &&str| -> Box<dyn Policy> { broadleaf_policy::parse(name).unwrap() };
     let plan = Plan::within(
@@ -68,27 +69,48 @@ fn replayed(items: &Items, machines: &[&str], limits: &Limits) -> Outcome {
         machines.iter().map(machine).collect(),
         limits.clone(),
     );
-    run(&mut items.clone(), &plan.expect("a plan"), &mut |_| {
-        ControlFlow::Continue(())
-    })
+    let plan = plan.expect("a plan").with_interim_results(vec![2000]);
+    run_after(
+        &mut [earlier.clone()],
+        &mut items.clone(),
+        &plan,
+        &mut |_| ControlFlow::Continue(()),
+    )
     .expect("a replay")
 }
 
 #[test]
 fn machines_that_share_a_memory_count_what_they_count_alone() {
-    // Memory that never runs short, and memory that does.
-    for (seed, limits) in [(1, Limits::none()), (2, Limits::new(6 << 20))] {
-        let items = random(seed);
-        let together = replayed(&items, &MACHINES, &limits);
+    let small = Limits::new(6 << 20);
+    let smallest = Limits {
+        swap: 64 << 10,
+        ..Limits::new(2 << 20)
+    };
+    let mut ended = 0;
+    // Memory that never runs short, that is swapped, and that is used up.
+    for (seed, limits) in [(1, Limits::none()), (2, small), (3, smallest)] {
+        let (earlier, items) = (random(seed + 10), random(seed));
+        let together = replayed(&earlier, &items, &MACHINES, &limits);
         for (number, machine) in MACHINES.iter().enumerate() {
-            let alone = replayed(&items, &[machine], &limits);
-            let of_machine = together.results.iter().skip(number).step_by(MACHINES.len());
-            let mut promotions = 0;
-            for (one, other) in of_machine.zip(&alone.results) {
-                promotions += one.promotions;
-                assert_eq!(one, other, "{} on {machine}, seed {seed}", one.policy);
+            let alone = replayed(&earlier, &items, &[machine], &limits);
+            let all = [
+                (&together.results, &alone.results),
+                (&together.interim[0], &alone.interim[0]),
+            ];
+            for (together, alone) in all {
+                let of_machine = together.iter().skip(number).step_by(MACHINES.len());
+                for (one, other) in of_machine.zip(alone) {
+                    let memory = one.memory.as_ref().expect("memory is modelled");
+                    ended += u32::from(memory.out_of_memory_after.is_some());
+                    assert_eq!(one, other, "{} on {machine}, seed {seed}", one.policy);
+                }
             }
-            assert!(promotions > 0, "{machine}: nothing was promoted");
+            let promotions = alone.results.iter().map(|result| result.promotions);
+            assert!(
+                promotions.sum::<u64>() > 0,
+                "{machine}: nothing was promoted"
+            );
         }
     }
+    assert!(ended > 0, "memory was never used up");
 }

@@ -35,7 +35,7 @@ impl Problem<'_> {
     /// A candidate is a piece of the ladder that holds a referenced page, may be a superpage, and is none and lies in none. It takes the place of the superpages inside it,
     /// whose prices are not paid then.
     ///
-    /// It is not always the best: two may be worth it only together, and one that is the best for its price may spoil a better one. `tests/offline/greedy.rs` has a small stream of each kind, and
+    /// It is not always the best: two may be worth it only together, and one that is the best for its price may spoil a better one. `tests/suite/offline/greedy.rs` has a small stream of each kind, and
     /// counts how often that is so.
     pub fn greedy(&self) -> Answer {
         let mut layout = Layout::default();

@@ -33,7 +33,7 @@ pub(crate) fn recording(
     let folder = setting.folder.as_deref().unwrap_or(work);
     let path = folder.join(format!("{name}.bl"));
     if !path.exists() {
-        log::warn!("recording {name} ...");
+        log::info!("recording {name} ...");
         let inside = ["env", "-C"].map(OsString::from).into_iter();
         // What the program prints does not belong between tables.
         let silently = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/null"].map(OsString::from);

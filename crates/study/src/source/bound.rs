@@ -44,6 +44,7 @@ impl Bound {
             accesses: work,
             bytes,
             most,
+            given: self.most.is_some(),
         })
     }
 

@@ -39,8 +39,8 @@ pub enum ReadError {
     },
     /// The recording holds more accesses than a file of its size may.
     #[error(
-        "{name}: holds {} accesses or more in {} bytes, and {} are read at most of so small a recording: --max-accesses {accesses} reads it",
-        grouped(*accesses), grouped(*bytes), grouped(*most)
+        "{name}: holds {} accesses or more in {} bytes, and {}: --max-accesses {accesses} reads it",
+        grouped(*accesses), grouped(*bytes), limit(*most, *given)
     )]
     TooLong {
         /// The name of the trace.
@@ -51,6 +51,8 @@ pub enum ReadError {
         bytes: u64,
         /// The limit, in accesses.
         most: u64,
+        /// Whether the user gave the limit.
+        given: bool,
     },
     /// System calls populate more pages than a file of its size may ask for.
     #[error(
@@ -79,6 +81,14 @@ pub enum ReadError {
         /// The error.
         error: io::Error,
     },
+}
+
+/// Names a limit on accesses, and its source.
+fn limit(most: u64, given: bool) -> String {
+    match given {
+        true => format!("--max-accesses allows {}", grouped(most)),
+        false => format!("{} are read at most of so small a recording", grouped(most)),
+    }
 }
 
 impl ReadError {

@@ -53,7 +53,7 @@ pub enum Whole {
     Work,
     /// `compare --curve`.
     Curve,
-    /// `compare --memory`.
+    /// `compare --memory`, or policies that need frames.
     Memory,
     /// `advise`.
     Advice,
@@ -67,7 +67,7 @@ impl Whole {
                 "and --curve needs the whole trace, since other TLBs miss on other visits"
             }
             Self::Memory => {
-                "and --memory needs the whole trace, since limited memory notices each visit"
+                "and memory that is modelled down to the frame needs the whole trace, since it notices each visit"
             }
             Self::Advice => {
                 "and advice needs the whole trace, since what a superpage spares depends on each visit"

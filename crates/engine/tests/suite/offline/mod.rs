@@ -271,7 +271,9 @@ fn together_they_are_what_each_is_alone() {
         let (orders, kib) = some_prices(&mut rng);
         let recording = near(rng.next(), 120);
         let policies = ["offline", "approx-online", "offline(cycles=all)"];
-        let machines = [4, 9].map(|entries| {
+        // The larger TLB may need no superpages: the smaller one has a choice of its own all the same.
+        let sizes = if seed % 2 == 0 { [4, 9] } else { [64, 4] };
+        let machines = sizes.map(|entries| {
             let mut machine = machine(entries, &orders);
             machine.name = format!("of-{entries}");
             machine

@@ -89,7 +89,7 @@ fn claims(table: &mut Table, counters: &[ChargeCounters], segments: u64) {
                 format!("the counters of {policy} take {paper:.0} KB or less for each 8 MB in use"),
             )
             .number(*paper, kib, |kib| format!("{kib:.1} KB"))
-            .because("a capacity charge takes 16 bytes here and 4 in the paper: the number of the last reset is kept with it, so that a reset takes no time");
+            .because("a capacity charge of online takes 16 bytes here and 4 in the paper: the number of the last reset is kept with it, so that a reset takes no time");
     }
     let each = counters.first().map_or(0.0, |counters| {
         counters.count as f64 / (segments.max(1) * SEGMENT) as f64
