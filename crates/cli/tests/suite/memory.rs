@@ -147,15 +147,29 @@ fn what_is_wrong_with_a_trace_that_ran_before_is_said_of_that_one() {
 }
 
 #[test]
-fn a_policy_that_needs_frames_says_what_gives_them() {
-    let text = refused(&run(&[
-        "compare",
-        &golden("blocks.bl"),
-        "--policy",
-        "navarro",
-    ]));
+fn a_policy_that_needs_frames_gets_memory_without_limit() {
+    let blocks = golden("blocks.bl");
+    let of = |arguments: &[&str]| {
+        let all = [&["compare", &*blocks, "--format=json"], arguments].concat();
+        let json: Value = serde_json::from_str(&succeeded(&run(&all))).expect("JSON");
+        json
+    };
+    let chosen = of(&["--policy=4k,navarro"]);
+    let asked = of(&["--policy=4k,navarro", "--memory=unlimited"]);
+    assert_eq!(chosen["results"], asked["results"]);
+    let notes = chosen["notes"].to_string();
+    assert!(notes.contains("navarro allocates frames: every policy has memory without limit"));
+    assert!(!asked["notes"].to_string().contains("without limit"));
+    // A machine without 4 KiB pages needs frames too.
+    let machine = of(&["--policy=4k", "--machine=alpha21264"]);
     assert!(
-        text.contains("navarro") && text.contains("--memory"),
+        machine["notes"]
+            .to_string()
+            .contains("alpha21264 has no TLB for")
+    );
+    let text = refused(&run(&["compare", &blocks, "--policy=navarro", "--curve"]));
+    assert!(
+        text.contains("navarro allocates frames") && text.contains("--curve"),
         "{text}"
     );
 }
