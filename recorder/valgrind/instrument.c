@@ -300,20 +300,75 @@ static UInt bytes_of_loadg(IRLoadGOp op)
    }
 }
 
-/* Returns true if the present instruction has already loaded exactly this memory. VEX translates a
-   locked read-modify-write (`lock xadd`, `xchg`, `lock or`) as a load, the operation, and a
-   compare-and-swap that is retried if it fails. The hardware makes one load and one store, so the
-   compare-and-swap adds no load. */
-static Bool was_loaded(const IRSB* in, Int at, const IRCAS* cas, UInt bytes)
+static UInt bytes_of_cas(const IRTypeEnv* types, const IRCAS* cas)
 {
-   for (Int i = at - 1; i >= 0 && in->stmts[i]->tag != Ist_IMark; i--) {
-      const IRStmt* st = in->stmts[i];
-      if (st->tag == Ist_WrTmp && st->Ist.WrTmp.data->tag == Iex_Load
-          && sizeofIRType(st->Ist.WrTmp.data->Iex.Load.ty) == bytes
-          && eqIRAtom(st->Ist.WrTmp.data->Iex.Load.addr, cas->addr))
+   return sizeofIRType(typeOfIRExpr(types, cas->dataLo)) * (cas->dataHi ? 2 : 1);
+}
+
+static Bool loads(const IRStmt* st, IRExpr* address, UInt bytes)
+{
+   if (st->tag != Ist_WrTmp || st->Ist.WrTmp.data->tag != Iex_Load)
+      return False;
+   const IRExpr* load = st->Ist.WrTmp.data;
+   return sizeofIRType(load->Iex.Load.ty) == bytes && eqIRAtom(load->Iex.Load.addr, address);
+}
+
+static Bool stores(const IRTypeEnv* types, const IRStmt* st, IRExpr* address, UInt bytes)
+{
+   if (st->tag == Ist_Store)
+      return sizeofIRType(typeOfIRExpr(types, st->Ist.Store.data)) == bytes && eqIRAtom(st->Ist.Store.addr, address);
+   if (st->tag == Ist_CAS)
+      return bytes_of_cas(types, st->Ist.CAS.details) == bytes && eqIRAtom(st->Ist.CAS.details->addr, address);
+   return False;
+}
+
+/* Returns true if the present instruction has already loaded exactly this memory. The instruction
+   cannot be left between the load and statement `at`. */
+static Bool was_loaded(const IRSB* in, Int at, IRExpr* address, UInt bytes)
+{
+   for (Int i = at - 1; i >= 0 && in->stmts[i]->tag != Ist_IMark && in->stmts[i]->tag != Ist_Exit; i--)
+      if (loads(in->stmts[i], address, bytes))
+         return True;
+   return False;
+}
+
+/* Returns true if the present instruction goes on to store to exactly this memory. The hardware
+   then asks for write access at once: a page that is not resident takes one fault, of a store. So
+   the store is recorded before the load. This applies to `add %rax,(%rdx)` as to `lock xadd`,
+   which VEX translates as a load, the operation, and a compare-and-swap. */
+static Bool will_be_stored(const IRSB* in, Int at, IRExpr* address, UInt bytes)
+{
+   for (Int i = at + 1; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark && in->stmts[i]->tag != Ist_Exit; i++)
+      if (stores(in->tyenv, in->stmts[i], address, bytes))
+         return !was_loaded(in, at, address, bytes);
+   return False;
+}
+
+/* Returns true if the store of statement `at` was recorded before the instruction's load. */
+static Bool was_recorded(const IRSB* in, Int at, IRExpr* address, UInt bytes)
+{
+   for (Int i = at - 1; i >= 0 && in->stmts[i]->tag != Ist_IMark && in->stmts[i]->tag != Ist_Exit; i--) {
+      if (stores(in->tyenv, in->stmts[i], address, bytes))
+         return False;
+      if (loads(in->stmts[i], address, bytes))
          return True;
    }
    return False;
+}
+
+static void step_load(Walk* w, const IRSB* in, Int at)
+{
+   IRExpr* address = in->stmts[at]->Ist.WrTmp.data->Iex.Load.addr;
+   UInt    bytes = sizeofIRType(in->stmts[at]->Ist.WrTmp.data->Iex.Load.ty);
+   if (will_be_stored(in, at, address, bytes))
+      step(w, ITEM_STORE, address, bytes, NULL);
+   step(w, ITEM_LOAD, address, bytes, NULL);
+}
+
+static void step_store(Walk* w, const IRSB* in, Int at, IRExpr* address, UInt bytes)
+{
+   if (!was_recorded(in, at, address, bytes))
+      step(w, ITEM_STORE, address, bytes, NULL);
 }
 
 /* Records the references of a statement before the statement. A locked instruction counts as a load
@@ -327,10 +382,10 @@ static void statement(Walk* w, const IRSB* in, Int at)
    switch (st->tag) {
       case Ist_WrTmp:
          if (st->Ist.WrTmp.data->tag == Iex_Load)
-            step(w, ITEM_LOAD, st->Ist.WrTmp.data->Iex.Load.addr, sizeofIRType(st->Ist.WrTmp.data->Iex.Load.ty), NULL);
+            step_load(w, in, at);
          break;
       case Ist_Store:
-         step(w, ITEM_STORE, st->Ist.Store.addr, sizeofIRType(typeOfIRExpr(types, st->Ist.Store.data)), NULL);
+         step_store(w, in, at, st->Ist.Store.addr, sizeofIRType(typeOfIRExpr(types, st->Ist.Store.data)));
          break;
       case Ist_LoadG:
          step(w, ITEM_LOAD, st->Ist.LoadG.details->addr, bytes_of_loadg(st->Ist.LoadG.details->cvt),
@@ -351,10 +406,10 @@ static void statement(Walk* w, const IRSB* in, Int at)
       }
       case Ist_CAS: {
          IRCAS* cas = st->Ist.CAS.details;
-         UInt   bytes = sizeofIRType(typeOfIRExpr(types, cas->dataLo)) * (cas->dataHi ? 2 : 1);
-         if (!was_loaded(in, at, cas, bytes))
+         UInt   bytes = bytes_of_cas(types, cas);
+         step_store(w, in, at, cas->addr, bytes);
+         if (!was_loaded(in, at, cas->addr, bytes))
             step(w, ITEM_LOAD, cas->addr, bytes, NULL);
-         step(w, ITEM_STORE, cas->addr, bytes, NULL);
          break;
       }
       case Ist_LLSC:

@@ -31,6 +31,28 @@ fn a_locked_instruction_is_one_load_and_one_store() {
     assert_eq!((counted.loads, counted.stores), (1000, 1000));
 }
 
+/// The hardware asks for write access at once, so the kernel sees one fault, of a store. Linux counted
+/// 13,659 faults of a Go program that adds to each element of a fresh array; with the load first, the
+/// model counted 21,940.
+#[test]
+fn an_instruction_that_modifies_memory_stores_first() {
+    let place = folder();
+    if !can_record() {
+        return;
+    }
+    let flags = ["-nostdlib", "-static"];
+    let Some(program) = compiled("modified", &flags, place.path()) else {
+        return;
+    };
+    let visits = recorded(&[program]).visits(0);
+    let modified: Vec<_> = visits.iter().filter(|visit| visit.accesses() > 0).collect();
+    assert_eq!(modified.len(), 10);
+    for visit in modified {
+        let counts = (visit.loads, visit.stores, visit.loads_before_store);
+        assert_eq!(counts, (1, 1, 0), "page {:#x}", visit.unit);
+    }
+}
+
 /// The pages of each kind that a recording of `programs/populated.c` populates on request, in
 /// order.
 #[test]

@@ -13,7 +13,7 @@ pub(super) enum Line {
     Load { first: u64, last: u64 },
     /// ` S addr,size`: a store.
     Store { first: u64, last: u64 },
-    /// ` M addr,size`: a load and then a store.
+    /// ` M addr,size`: a load and a store by one instruction.
     Modify { first: u64, last: u64 },
     /// A blank line, or one of Valgrind's own.
     Nothing,

@@ -1,7 +1,7 @@
 //! Lackey: the text that `valgrind --tool=lackey --trace-mem=yes` writes.
 //!
 //! A line is one instruction or one reference: `I  addr,size`, ` L addr,size`, ` S addr,size`, and ` M addr,size` for a
-//! load followed by a store of the same bytes. Lackey records no events, so an imported trace has none.
+//! load and store of the same bytes by one instruction. Lackey records no events, so an imported trace has none.
 
 mod line;
 
@@ -165,8 +165,10 @@ impl<R: Read> Reader<R> {
                 Line::Modify { first, last } => {
                     loads += 1;
                     stores += 1;
-                    fold.access(Access::Load, first, last, visits);
+                    // The hardware asks for write access at once (see `will_be_stored` of the
+                    // recorder), so the store comes first.
                     fold.access(Access::Store, first, last, visits);
+                    fold.access(Access::Load, first, last, visits);
                 }
                 Line::Nothing => {}
             }

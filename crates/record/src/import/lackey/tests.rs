@@ -48,7 +48,6 @@ fn sample_visits() -> Vec<Visit> {
             unit: 0x1ff_f000,
             loads: 1,
             stores: 1,
-            loads_before_store: 1,
             instructions: 2,
             lead: Lead::Load,
             ..Visit::default()
