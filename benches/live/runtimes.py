@@ -39,6 +39,18 @@ def commands():
     return found
 
 
+RUNTIMES = ("go", "java", "node")
+
+
+def installed(tell):
+    """The programs of `commands`. Tells which runtimes are missing."""
+    found = commands()
+    for name in RUNTIMES:
+        if name not in found:
+            tell.left_out(f"{name} is not installed")
+    return found
+
+
 class Jemalloc(Program):
     """redis, filled from outside, with jemalloc."""
 
@@ -124,19 +136,19 @@ def foretelling(tell, name, command, policy):
     tell.check(f"{name}, {policy}: superpages under run, how far from the forecast", far(huge, wanted), "<=", NEAR)
 
 
-def programs():
-    return {**commands(), "jemalloc": None}
+def programs(tell):
+    return {**installed(tell), "jemalloc": None}
 
 
 def runtimes_foretold(tell, _rounds):
-    for name, command in programs().items():
+    for name, command in programs(tell).items():
         for policy in ("pop-256", "pop-64"):
             foretelling(tell, name, command, policy)
 
 
 def speeds(tell, rounds):
     """The short form: speed over never, in half the turns of the long experiments."""
-    for name, command in commands().items():
+    for name, command in installed(tell).items():
         found = Speeds()
         for _ in range(max(rounds // 2, 1)):
             make_room()

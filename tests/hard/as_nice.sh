@@ -2,7 +2,7 @@
 # `run` passes on the same things as `nice`: every signal that can be caught, signal dispositions, the signal mask and closed streams.
 set -u
 broadleaf=$(realpath "${BROADLEAF:-target/release/broadleaf}")
-command -v perl >/dev/null || { echo "skipped: no perl" >&2; exit 0; }
+command -v perl >/dev/null || { echo "cannot run: needs perl" >&2; exit 3; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1

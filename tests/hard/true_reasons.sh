@@ -3,7 +3,7 @@
 # Needs root (userfaultfd, CAP_SYS_NICE), gcc and 400 MB of free memory.
 set -u
 broadleaf=$(realpath "${BROADLEAF:-target/release/broadleaf}")
-[ "$(id -u)" = 0 ] && command -v gcc >/dev/null || { echo "skipped: needs root and gcc" >&2; exit 0; }
+[ "$(id -u)" = 0 ] && command -v gcc >/dev/null || { echo "cannot run: needs root and gcc" >&2; exit 3; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1

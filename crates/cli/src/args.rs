@@ -9,6 +9,7 @@ mod govern;
 mod import;
 mod info;
 mod memory;
+mod number;
 mod paper;
 mod recode;
 mod record;

@@ -12,10 +12,12 @@ mod terminal;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use broadleaf_study::failure::Failure;
+use broadleaf_study::output::reached;
 
 fn main() -> ExitCode {
     say::listen_to_libraries();
@@ -23,16 +25,46 @@ fn main() -> ExitCode {
     let parsed = Cli::command()
         .color(color_of_help())
         .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(with_hint);
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            // Help asked for is a result; a reader that went away ends it quietly.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let printed = error.print();
+            // Help and versions are results: they go to standard output.
+            return if error.use_stderr() {
+                ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+            } else {
+                end(reached(printed))
+            };
         }
     };
-    match run(cli) {
+    end(run(cli))
+}
+
+/// Adds a hint to the refusal of a command line that lacks `--` before a program's name.
+fn with_hint(mut error: clap::Error) -> clap::Error {
+    let mut words = std::env::args_os().skip(1);
+    let command = words.next().unwrap_or_default();
+    let starts_a_program = command == "record" || command == "run";
+    let is_separated = words.any(|word| word == "--");
+    if error.kind() == ErrorKind::UnknownArgument
+        && starts_a_program
+        && !is_separated
+        && let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg)
+        && !found.starts_with('-')
+    {
+        let command = command.display();
+        let hint = format!("write -- before the program: broadleaf {command} -- {found} ...");
+        let hint = ContextValue::StyledStrs(vec![hint.into()]);
+        error.insert(ContextKind::Suggested, hint);
+    }
+    error
+}
+
+/// Prints why a command failed, and returns its exit status.
+fn end(result: Result<(), Failure>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if failure.has_words() {
@@ -68,7 +100,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Info(options) => commands::info::run(&options, view),
         Command::Compare(options) => commands::compare::run(&options, view),
         Command::Advise(options) => commands::advise::run(&options, view),
-        Command::Run(options) => commands::govern::run(&options),
+        Command::Run(options) => commands::govern::run(&options, view),
         Command::Attach(options) => commands::govern::attach(&options),
         Command::Service(options) => commands::service::run(&options, view),
         Command::Replay(options) => commands::replay::run(&options, view),

@@ -68,6 +68,12 @@ pub fn was_ignored(signal: i32) -> bool {
     (1..=LAST).contains(&signal) && IGNORED.load(Ordering::Relaxed) & bit(signal, true) != 0
 }
 
+/// Returns true if this process was started with the standard stream of this number closed. The
+/// runtime has put `/dev/null` there since.
+pub fn was_closed(stream: i32) -> bool {
+    (0..3).contains(&stream) && CLOSED.load(Ordering::Relaxed) & bit(stream + 1, true) != 0
+}
+
 /// Has a command begin with the ignored and blocked signals that this process was started with.
 pub fn inherit_signals(command: &mut Command) {
     // SAFETY: between fork and exec, `restore_signals` makes system calls and reads atomic numbers.

@@ -31,7 +31,8 @@ pub use counters::Counters;
 pub use forecast::{Forecast, forecast};
 pub use governor::{Governor, Planned, Spent, Ticked, Unseen};
 pub use inherited::{
-    MayLack, duplicate, end_by, inherit_closed_streams, inherit_signals, send_signal, was_ignored,
+    MayLack, duplicate, end_by, inherit_closed_streams, inherit_signals, send_signal, was_closed,
+    was_ignored,
 };
 pub use kernel::{Kernel, No};
 pub use linux::{

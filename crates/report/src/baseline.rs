@@ -1,7 +1,7 @@
 //! A program under a policy beside the same without.
 
 use crate::number::{grouped, size};
-use crate::{Align, Grid, View};
+use crate::{Align, Grid, Style, View, paragraph};
 use broadleaf_metrics::{BaselineReport, RunFigures};
 
 /// Something that a run came to, how it is written, and whether less of it is better.
@@ -88,14 +88,23 @@ pub fn baseline_table(report: &BaselineReport, view: View) -> String {
     let counted = if report.with.iter().any(|run| run.tlb_misses.is_some()) {
         ""
     } else {
-        "The processor counts no TLB misses here.\n"
+        "The processor counts no TLB misses here."
     };
-    format!(
-        "{}\n{rounds} rounds, in turns; medians, and from the least to the most. Quotients are of the two runs of a round.\n\
-         In superpages at most: {}. The governor took {governor:.3} s of a processor.\n{counted}",
-        grid.render(view),
-        size(huge as u64)
-    )
+    let notes = [
+        format!(
+            "{rounds} rounds, in turns; medians, and from the least to the most. Quotients are of the two runs of a round."
+        ),
+        format!(
+            "In superpages at most: {}. The governor took {governor:.3} s of a processor.",
+            size(huge as u64)
+        ),
+        counted.to_owned(),
+    ];
+    let notes = notes.iter().filter(|note| !note.is_empty());
+    let notes: String = notes
+        .map(|note| paragraph(note, Style::Plain, view))
+        .collect();
+    format!("{}\n{notes}", grid.render(view))
 }
 
 /// The median, and from the least to the most where there are several.

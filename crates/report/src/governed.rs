@@ -88,7 +88,7 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
         )
     });
     let end = match (governed.ended_by_signal, governed.exit_status) {
-        (Some(signal), _) => format!(", ended by signal {signal}"),
+        (Some(signal), _) => format!(", ended by {}", crate::signal(signal)),
         (None, Some(status)) => format!(", ended with exit status {status}"),
         (None, None) => String::new(),
     };

@@ -167,6 +167,90 @@ pub const RANGE_HEADINGS: &[Heading] = &[
     ),
 ];
 
+/// Headings of the tables of `report`, `top`, `replay` and `service`.
+pub const LIVE_HEADINGS: &[Heading] = &[
+    heading(
+        "blocks",
+        Derived("Blocks of 2 MiB that lie wholly in one mapping. Each may become a superpage."),
+    ),
+    heading(
+        "candidates",
+        Derived("Blocks of 2 MiB that the policy would promote now: `would_promote` in JSON."),
+    ),
+    heading(
+        "would promote",
+        Derived(
+            "Blocks of 2 MiB that the policy would promote now, if memory had no limit: `would_promote` in JSON.",
+        ),
+    ),
+    heading(
+        "memory added",
+        Derived(
+            "Memory that these promotions would add: pages of the blocks that are not resident yet. `added_bytes` in JSON.",
+        ),
+    ),
+    heading(
+        "of resident",
+        Derived("The added memory as a share of the memory that is resident now."),
+    ),
+    heading(
+        "then in superpages",
+        Derived(
+            "The share of resident memory that would lie in superpages after these promotions.",
+        ),
+    ),
+    heading(
+        "in superpages then",
+        Derived(
+            "The share of resident memory that would lie in superpages after these promotions.",
+        ),
+    ),
+    heading(
+        "blocks that stay",
+        Derived(
+            "Blocks that the policy would not promote, by the reason. `broadleaf list refusals` explains the reasons.",
+        ),
+    ),
+    heading(
+        "allowed",
+        Derived("The limit on added memory, as --max-added sets it."),
+    ),
+    heading(
+        "broken for memory",
+        Derived(
+            "Superpages that the governor broke because memory was short or too much was added: `demotions` in JSON.",
+        ),
+    ),
+    heading(
+        "broken by the program",
+        Derived(
+            "Superpages that the program broke, for example by giving back a part: `broken_by_programs` in JSON.",
+        ),
+    ),
+    heading(
+        "huge at most",
+        Derived(
+            "The most memory that lay in superpages of the governor at any one time: `huge_bytes_peak` in JSON.",
+        ),
+    ),
+    heading(
+        "added at most",
+        Derived(
+            "The most memory that superpages had added at any one time: `added_bytes_peak` in JSON.",
+        ),
+    ),
+    heading(
+        "at the end",
+        Derived("Memory that superpages added at the end: `added_bytes` in JSON."),
+    ),
+    heading(
+        "refused",
+        Derived(
+            "Blocks that were not promoted, over all reasons. `broadleaf list refusals` explains the reasons.",
+        ),
+    ),
+];
+
 const fn heading(name: &'static str, means: Meaning) -> Heading {
     Heading { name, means }
 }
@@ -179,6 +263,11 @@ pub fn heading_named(name: &str) -> Option<&'static Heading> {
 /// The heading of the table of ranges that is written so, as for [`heading_named`].
 pub fn range_heading_named(name: &str) -> Option<&'static Heading> {
     named(RANGE_HEADINGS, name)
+}
+
+/// The heading of the tables of live processes that is written so, as for [`heading_named`].
+pub fn live_heading_named(name: &str) -> Option<&'static Heading> {
+    named(LIVE_HEADINGS, name)
 }
 
 fn named(headings: &'static [Heading], name: &str) -> Option<&'static Heading> {

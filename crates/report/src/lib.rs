@@ -24,6 +24,7 @@ mod parquet;
 mod printable;
 mod ranges;
 mod replayed;
+mod signal;
 mod table;
 
 pub use advice::{
@@ -37,7 +38,8 @@ pub use disk::is_mostly_disk;
 pub use governed::governed_summary;
 pub use grid::{Align, Cell, Grid, paragraph, wrap};
 pub use headings::{
-    HEADINGS, Heading, Meaning, RANGE_HEADINGS, heading_named, range_heading_named,
+    HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, heading_named, live_heading_named,
+    range_heading_named,
 };
 pub use live::{
     IN_ORDER_BY, MappedBlocks, PageMap, Shades, all_processes, order_of, process_table,
@@ -50,4 +52,5 @@ pub use parquet::{WriteParquetError, write_parquet};
 pub use printable::printable;
 pub use ranges::{NOTHING_PAYS, cbmm, madvise, of_one_process, process_of, range_table};
 pub use replayed::replay_table;
+pub use signal::signal;
 pub use table::{Context, comparison_table, recommendations};

@@ -1,7 +1,7 @@
 //! What going through a journal again came to, for people.
 
 use crate::number::{grouped, size};
-use crate::{Align, Grid, View};
+use crate::{Align, Grid, Style, View, paragraph};
 use broadleaf_metrics::Replayed;
 
 /// A line on whether each decision was the same again, and a table of policies.
@@ -20,7 +20,7 @@ pub fn replay_table(replayed: &Replayed, view: View) -> String {
         .column("allowed", Align::Right)
         .column("superpages", Align::Right)
         .column("broken for memory", Align::Right)
-        .column("by the program", Align::Right)
+        .column("broken by the program", Align::Right)
         .column("huge at most", Align::Right)
         .column("added at most", Align::Right)
         .column("at the end", Align::Right)
@@ -44,12 +44,20 @@ pub fn replay_table(replayed: &Replayed, view: View) -> String {
     }
     let mut text = format!("{verdict}\n{}", grid.render(view));
     if replayed.policies.iter().any(|row| row.estimated) {
-        text.push_str(
-            "\nWhat was not recorded is an estimate: programs do what they did, and superpages that were not tried are made.\n",
-        );
+        text.push('\n');
+        text.push_str(&paragraph(
+            "Results without \"(recorded)\" are estimates: the program does the same again, and superpages that were not tried are made.",
+            Style::Plain,
+            view,
+        ));
     }
     if replayed.dry_run {
-        text.push_str("\nThe recorded run only said what it would do, so it made none.\n");
+        text.push('\n');
+        text.push_str(&paragraph(
+            "The recorded run only said what it would do, so it made none.",
+            Style::Plain,
+            view,
+        ));
     }
     text
 }

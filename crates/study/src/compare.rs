@@ -66,6 +66,10 @@ impl Answer {
 }
 
 /// Replays the trace under every policy asked for, and under those of `extra` (names of the catalogue) as well.
+///
+/// # Errors
+/// If the trace cannot be read, is damaged or empty, or holds more accesses than allowed; if the memory or a
+/// policy does not fit it.
 pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> {
     let Request {
         trace,
@@ -235,6 +239,9 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
 }
 
 /// Refuses a trace without accesses, on which there is nothing to do.
+///
+/// # Errors
+/// [`Failure::Wrong`] if `accesses` is 0.
 pub fn refuse_empty(accesses: u64, trace: &Trace, doing: &str) -> Result<(), Failure> {
     if accesses > 0 {
         return Ok(());
@@ -249,6 +256,9 @@ pub fn refuse_empty(accesses: u64, trace: &Trace, doing: &str) -> Result<(), Fai
 }
 
 /// Replays a trace in memory that others have used before.
+///
+/// # Errors
+/// If a trace cannot be read, or if the replay refuses the trace.
 pub fn replay(
     earlier: &mut [Trace],
     trace: &mut Trace,
@@ -322,7 +332,7 @@ pub fn not_canonical(name: &str, address: u64, place: Option<String>) -> Failure
 }
 
 /// A plan that is refused before it takes more memory than the machine lets this process have.
-pub fn within_machine(plan: Plan) -> Plan {
+pub(crate) fn within_machine(plan: Plan) -> Plan {
     match crate::room::available() {
         Some(bytes) => plan.within_bytes(bytes),
         None => plan,
@@ -345,6 +355,9 @@ pub struct AskedPolicies {
 
 /// The policies of these names; `named` holds the names that the user gave to expressions. Without
 /// names, all of `named`, or else the catalogue's default policies.
+///
+/// # Errors
+/// [`Failure::Wrong`] if a name is unknown or a parameter is wrong.
 pub fn policies(names: &[String], named: &[Named]) -> Result<AskedPolicies, Failure> {
     if names.is_empty() && named.is_empty() {
         let policies = broadleaf_policy::examples().map_err(Failure::failed)?;
@@ -385,10 +398,14 @@ fn repeated(written: &str, name: &str) -> String {
     format!("{written}{is} is named more than once, and compared once")
 }
 
-/// The machines of these names or files.
+/// The machines of these names or files. One text may hold several, with commas between them.
+///
+/// # Errors
+/// Those of [`machine`], and [`Failure::Wrong`] if two files describe machines of one name.
 pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
-    let mut machines: Vec<(&String, Machine)> = Vec::new();
-    for name in names {
+    let mut machines: Vec<(&str, Machine)> = Vec::new();
+    let names = names.iter().flat_map(|names| names::apart(names));
+    for name in names.map(str::trim) {
         if machines.iter().any(|(other, _)| *other == name) {
             continue;
         }
@@ -408,6 +425,9 @@ pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
 }
 
 /// The machine of that name or file.
+///
+/// # Errors
+/// [`Failure::Wrong`] if the name is unknown, or if the file cannot be read or describes no machine.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
     let path = PathBuf::from(name);
     if path.extension().is_none_or(|ending| ending != "toml") {

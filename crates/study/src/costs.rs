@@ -26,6 +26,9 @@ const NAMES: [(&str, Field); 11] = [
 ];
 
 /// Reads costs as they are given: `disk=30000,fault=900`. What is not named costs what it costs unless one says otherwise.
+///
+/// # Errors
+/// If a cost is unknown, is given twice or has no number of cycles.
 pub fn costs(text: &str) -> Result<Costs, String> {
     let mut costs = Costs::default();
     let mut given: Vec<&str> = Vec::new();
@@ -53,7 +56,7 @@ pub fn costs(text: &str) -> Result<Costs, String> {
 const NAMED: &str = "what has one is fault, zero-kib, copy-kib, disk, promotion, promotion-page, demotion, migration, digest-kib, prefetch and capacity";
 
 /// Costs by name.
-pub fn by_name(costs: &Costs) -> BTreeMap<String, u64> {
+pub(crate) fn by_name(costs: &Costs) -> BTreeMap<String, u64> {
     let mut costs = *costs;
     let named = NAMES.map(|(name, field)| (name.to_owned(), *field(&mut costs)));
     named.into_iter().collect()

@@ -5,6 +5,7 @@
 //! A study opens files and reads the state of this machine. It knows no terminal: [`watch::Watch`]
 //! receives the progress, and the `log` crate receives notes.
 #![forbid(unsafe_code)]
+#![deny(clippy::missing_errors_doc)]
 
 pub mod advise;
 pub mod compare;

@@ -111,6 +111,9 @@ impl std::str::FromStr for Amount {
 }
 
 /// How large a swap is: as [`Amount`], and there may be none.
+///
+/// # Errors
+/// Those of [`Amount`].
 pub fn swap(text: &str) -> Result<Amount, String> {
     match text.strip_suffix('%').map(str::parse) {
         Some(Ok(0.0)) => Ok(Amount::Bytes(0)),
@@ -119,6 +122,9 @@ pub fn swap(text: &str) -> Result<Amount, String> {
 }
 
 /// A part of a whole: `30%` or `0.3`.
+///
+/// # Errors
+/// If the text is no number from 0 to 1 and no percentage up to 100.
 pub fn part(text: &str) -> Result<f64, String> {
     let (number, whole) = match text.strip_suffix('%') {
         Some(number) => (number, 100.0),
@@ -131,6 +137,9 @@ pub fn part(text: &str) -> Result<f64, String> {
 }
 
 /// Accesses per second: `1e9/s`, `250000000` or `2.5e8/s`.
+///
+/// # Errors
+/// If the text is no number from 1 to 1e15.
 pub fn rate(text: &str) -> Result<u64, String> {
     let number = text.strip_suffix("/s").unwrap_or(text).trim();
     let rate = number.parse::<f64>().ok();
@@ -141,6 +150,9 @@ pub fn rate(text: &str) -> Result<u64, String> {
 }
 
 /// The limits that were asked for, and what the program holds where they are a part of that; `None` where memory is not to be modelled down to the frame.
+///
+/// # Errors
+/// If the trace or a file of free memory cannot be read, or if the limits contradict each other.
 pub fn limits(
     asked: &MemoryRequest,
     trace: &Path,
@@ -294,6 +306,9 @@ fn recorded<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Re
 }
 
 /// What a program holds at its peak, in bytes, where every page is a base page.
+///
+/// # Errors
+/// If the trace cannot be read, or if the replay refuses the trace.
 pub fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> {
     let base = broadleaf_policy::base_pages();
     let machines = vec![names::machine("skylake")?];

@@ -8,12 +8,15 @@ use crate::failure::Failure;
 use crate::policies_file::Named;
 
 /// The policy of that name.
+///
+/// # Errors
+/// [`Failure::Wrong`] if the name is unknown or a parameter is wrong.
 pub fn policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
     policy_or(name, &[])
 }
 
 /// The policy of that name, or the expression that somebody called so.
-pub fn policy_or(name: &str, named: &[Named]) -> Result<Box<dyn Policy>, Failure> {
+pub(crate) fn policy_or(name: &str, named: &[Named]) -> Result<Box<dyn Policy>, Failure> {
     if let Some(named) = named.iter().find(|named| named.name == name.trim()) {
         return Ok(Box::new(named.policy.clone()));
     }
@@ -88,6 +91,9 @@ pub fn known_policies(name: &str) -> Vec<String> {
 }
 
 /// The built-in machine of that name.
+///
+/// # Errors
+/// [`Failure::Wrong`] if the name is unknown.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
     broadleaf_translation::machine(name).map_err(|error| match error {
         NoMachine::Unknown(_) => unknown(

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use broadleaf_governor::was_closed;
 use broadleaf_report::printable;
 use serde::Serialize;
 
@@ -16,6 +17,31 @@ use claim::{Claim, exists};
 
 pub use claim::{Access, Refused, sweep};
 pub use direct::{Direct, Kept, Replace};
+
+/// The number of standard output.
+const STDOUT: i32 = 1;
+
+/// Refuses to write to a standard stream that was closed when this process was started. Rust's
+/// runtime has opened `/dev/null` in its place, where a result would be lost.
+fn refuse_closed(stream: i32) -> io::Result<()> {
+    if was_closed(stream) {
+        Err(io::Error::other("it is closed"))
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks that texts that another library has printed have reached standard output.
+///
+/// # Errors
+/// [`Failure::NoReader`] if the reader went away. [`Failure::Failed`] if standard output is closed,
+/// or cannot be written to.
+pub fn reached(printed: io::Result<()>) -> Result<(), Failure> {
+    printed
+        .and_then(|()| refuse_closed(STDOUT))
+        .and_then(|()| io::stdout().flush())
+        .map_err(|error| Failure::writing("standard output", &error))
+}
 
 /// Something to write to. Nothing stands under a file's name before [`Output::finish`].
 #[derive(Debug)]
@@ -81,11 +107,16 @@ impl Output {
     }
 
     /// Writes out what is held back, and gives a file its name.
+    ///
+    /// # Errors
+    /// Those of [`Failure::writing`], and a failure if another file has taken the name.
     pub fn finish(self) -> Result<(), Failure> {
         let name = self.name;
         let failed = |error: io::Error| Failure::writing(&name, &error);
         match self.to {
-            To::Stdout(mut out) => out.flush().map_err(failed),
+            To::Stdout(mut out) => refuse_closed(STDOUT)
+                .and_then(|()| out.flush())
+                .map_err(failed),
             To::InPlace(mut out) => out.flush().map_err(failed),
             To::File(file) => {
                 let claim = file.into_inner();
@@ -104,7 +135,7 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = match &mut self.to {
-            To::Stdout(out) => out.write(bytes),
+            To::Stdout(out) => refuse_closed(STDOUT).and_then(|()| out.write(bytes)),
             To::InPlace(out) => out.write(bytes),
             To::File(file) => file.write(bytes),
         }?;
@@ -195,12 +226,18 @@ pub fn shown(path: &Path) -> String {
 }
 
 /// `value` for programs.
+///
+/// # Errors
+/// [`Failure::Failed`] if the value has no form in JSON.
 pub fn json(value: &impl Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
     Ok(format!("{text}\n"))
 }
 
 /// Writes `text` to standard output.
+///
+/// # Errors
+/// Those of [`Failure::writing`].
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = Output::stdout();
     out.write_all(text.as_bytes())

@@ -210,6 +210,9 @@ pub fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<Strin
 }
 
 /// Refuses a policy that is told page sizes that no machine has: it would make no superpages. Warns of one that has such sizes anyway.
+///
+/// # Errors
+/// [`Failure::Wrong`] for the first such policy.
 pub fn refuse_lacking(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<(), Failure> {
     let has_some = |named: Sizes, machine: &Machine| {
         let sizes = machine.design.sizes();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use broadleaf_engine::Costs;
 use clap::{Args, ValueEnum};
 
+use super::number::count;
 use super::{Bound, FilesAt, ResultFile};
 use crate::commands::offered;
 use broadleaf_study::costs::costs;
@@ -60,7 +61,7 @@ pub(crate) struct Advise {
     pub(crate) by: RankBy,
 
     /// Print only the best N ranges that the format can express [default: 20 in the table, all elsewhere]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) top: Option<NonZero<usize>>,
 
     /// How to print the advice
@@ -78,7 +79,7 @@ pub(crate) struct Advise {
     pub(crate) keep_going: bool,
 
     /// Replay on N threads; no result depends on N [default: as many as the process may use]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) threads: Option<NonZero<usize>>,
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::number::count;
 use super::{Bound, Memory, ResultFile};
 use crate::commands::offered;
 
@@ -45,7 +46,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "FILE")]
     pub(crate) policies: Option<PathBuf>,
 
-    /// A machine to replay on, by name or as a TOML file; may be given several times
+    /// A machine to replay on, by name or as a TOML file, or several with commas; may be given several times
     #[arg(
         long,
         value_name = "NAME|FILE.toml",
@@ -86,7 +87,7 @@ pub(crate) struct Compare {
     pub(crate) keep_going: bool,
 
     /// Replay on N threads; no result depends on N [default: as many as the process may use]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) threads: Option<NonZero<usize>>,
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 /// Record, compare and recommend, for a program that is already installed
 ///
 /// Records `sort` while it sorts generated lines, compares all policies on the recording and says
-/// which to choose and why. Takes a minute or two. The last line names the commands for your own
+/// which to choose and why. Takes some seconds. The last line names the commands for your own
 /// program. The recording is removed at the end, unless -o names a file.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {

@@ -8,6 +8,7 @@ use broadleaf_governor::{Allowance, NotAnAllowance, StallLimit, percent};
 use clap::Args;
 
 use super::TableOrJson;
+use super::number::{process, rounds};
 use super::size::size;
 
 /// Run a program with superpages where a policy wants them
@@ -34,7 +35,7 @@ pub(crate) struct Run {
     pub(crate) govern: Govern,
 
     /// Run the program N times under the policy and N times without, in turns, and print the difference. It has no input, and its standard output is thrown away
-    #[arg(long, value_name = "N", conflicts_with_all = ["dry_run", "journal"])]
+    #[arg(long, value_name = "N", value_parser = rounds, conflicts_with_all = ["dry_run", "journal"])]
     pub(crate) baseline: Option<NonZero<u32>>,
 
     /// The command and its arguments
@@ -54,7 +55,7 @@ Examples:
   broadleaf attach 1234 --for 10 --format json        ten seconds of it")]
 pub(crate) struct Attach {
     /// The processes, by number
-    #[arg(required = true, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(required = true, value_name = "PID", value_parser = process)]
     pub(crate) pids: Vec<u32>,
 
     #[command(flatten)]

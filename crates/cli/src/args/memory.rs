@@ -19,7 +19,11 @@ pub(crate) struct Memory {
     ///
     /// Each policy then has a memory of its own, with reservations, a page daemon and swap; results say what became of it. The footprint is
     /// what the program holds at its peak where all pages are base pages. Without this option memory never runs short, and comparing is much faster.
-    #[arg(long, value_name = "SIZE|PERCENT%|unlimited")]
+    #[arg(
+        long,
+        value_name = "SIZE|PERCENT%|unlimited",
+        allow_negative_numbers = true
+    )]
     pub(crate) memory: Option<Amount>,
 
     /// Let the program of TRACE run before, in the same memory; may be given several times

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Bound;
+use super::number::count;
 
 /// Convert a recording to version 2 of the format, which is read several times as fast
 ///
@@ -42,7 +43,7 @@ pub(crate) struct Recode {
     pub(crate) even_if_slower: bool,
 
     /// Work on N threads [default: as many as the process may use]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) threads: Option<NonZero<usize>>,
 
     #[command(flatten)]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Bound;
+use super::number::count;
 use crate::commands::offered;
 
 /// Write a smaller copy of a trace that compares faster
@@ -26,7 +27,7 @@ pub(crate) struct Reduce {
     /// The trace, a file
     pub(crate) trace: PathBuf,
 
-    /// A machine whose counts are wanted later, by name or as a TOML file; may be given several times
+    /// A machine whose counts are wanted later, by name or as a TOML file, or several with commas; may be given several times
     #[arg(
         long,
         value_name = "NAME|FILE.toml",
@@ -45,7 +46,7 @@ pub(crate) struct Reduce {
     pub(crate) force: bool,
 
     /// Read on N threads [default: as many as the process may use]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) threads: Option<NonZero<usize>>,
 
     #[command(flatten)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::TableOrJson;
+use super::number::process;
 use crate::commands::offered;
 
 /// Say how full the memory of running processes is, and what policies would do to it now
@@ -31,6 +32,7 @@ pub(crate) struct Report {
     /// The numbers of processes
     #[arg(
         value_name = "PID",
+        value_parser = process,
         required_unless_present = "all",
         conflicts_with = "all"
     )]

@@ -11,7 +11,7 @@ use broadleaf_report::number::grouped;
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
 use super::compare::table;
-use super::record::{record, size_and_end};
+use super::record::{claim, record_to, size_and_end};
 use crate::args::Demo;
 use crate::progress::Bars;
 use broadleaf_study::compare::{Request, compare, machines, policies};
@@ -33,12 +33,13 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         |error: io::Error| Failure::Failed(format!("a temporary folder: {}", reason(&error)));
     let folder = Scratch::new(Purpose::Work).map_err(failed)?;
     let _unfinished = Unfinished::new(folder.path());
-    let text = folder.path().join("lines");
-    write_lines(&text).map_err(failed)?;
     let recording = match &options.output {
         Some(path) => path.clone(),
         None => folder.path().join("sort.bl"),
     };
+    let output = claim(&recording, options.force)?;
+    let text = folder.path().join("lines");
+    write_lines(&text).map_err(failed)?;
     // The C locale compares bytes; others compare far more slowly, each in its own way.
     let command = ["env", "LC_ALL=C", "sort", "--parallel=1"]
         .map(Into::into)
@@ -64,7 +65,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         "recording `sort` while it sorts {} lines ...",
         grouped(LINES)
     );
-    let finished = record(&what, &recording, options.force, true)?;
+    let finished = record_to(output, &what, &recording, true)?;
     let size_and_end = size_and_end(&finished, &recording);
     if !finished.status.success() {
         return Err(Failure::Failed(format!("sort failed: {size_and_end}")));

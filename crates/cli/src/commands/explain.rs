@@ -3,8 +3,8 @@
 use broadleaf_metrics::{Metric, all_metrics, metric};
 use broadleaf_policy::{Entry, Expression, FORM, Parameter, ParseError, Refusal};
 use broadleaf_report::{
-    HEADINGS, Heading, Meaning, RANGE_HEADINGS, Style, View, heading_named, range_heading_named,
-    wrap,
+    HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, Style, View, heading_named,
+    live_heading_named, range_heading_named, wrap,
 };
 use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
 
@@ -108,6 +108,9 @@ fn find(name: &str) -> Result<Explanation, Failure> {
         (None, Some(heading)) => return Ok(of_heading(heading, None)),
         (None, None) => {}
     }
+    if let Some(heading) = live_heading_named(name) {
+        return Ok(of_heading(heading, None));
+    }
     let refusal_name = name.strip_prefix("refusal_").unwrap_or(name);
     if let Some(refusal) = Refusal::ALL
         .iter()
@@ -152,6 +155,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             HEADINGS
                 .iter()
                 .chain(RANGE_HEADINGS)
+                .chain(LIVE_HEADINGS)
                 .map(|heading| heading.name),
         )
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
@@ -262,11 +266,20 @@ fn policy(entry: &Entry, named: Option<String>) -> Explanation {
 fn of_machine(machine: &Machine) -> Explanation {
     let mut facts = Vec::new();
     for structure in machine.design.structures() {
+        let is_one_set = structure.sets() == 1;
         let pages: Vec<String> = structure
             .pages
             .iter()
-            .map(|(size, index)| format!("{} pages by {index}", size.short_name()))
+            .map(|(size, index)| match is_one_set {
+                true => size.short_name().to_owned(),
+                false => format!("{} pages, whose set is {index}", size.short_name()),
+            })
             .collect();
+        let shape = if is_one_set {
+            "fully associative".to_owned()
+        } else {
+            format!("in {} sets of {} ways", structure.sets(), structure.ways)
+        };
         facts.push((
             if structure.level == 1 {
                 "level 1"
@@ -274,12 +287,13 @@ fn of_machine(machine: &Machine) -> Explanation {
                 "level 2"
             },
             format!(
-                "{}: {} entries in {} sets of {} ways, exact LRU; {}",
+                "{}: {} entries, {shape}, exact LRU, for {}",
                 structure.name,
                 structure.entries,
-                structure.sets(),
-                structure.ways,
-                pages.join(", "),
+                match is_one_set {
+                    true => format!("pages of {}", pages.join(", ")),
+                    false => pages.join("; "),
+                },
             ),
         ));
     }

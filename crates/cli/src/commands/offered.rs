@@ -2,7 +2,7 @@
 
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{Refusal, catalogue};
-use broadleaf_report::{HEADINGS, RANGE_HEADINGS};
+use broadleaf_report::{HEADINGS, LIVE_HEADINGS, RANGE_HEADINGS};
 use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
@@ -46,6 +46,7 @@ pub(crate) fn everything() -> Offered {
     // Scripts for shells do not agree on how a blank inside a name is written.
     for heading in (HEADINGS.iter())
         .chain(RANGE_HEADINGS)
+        .chain(LIVE_HEADINGS)
         .filter(|heading| !heading.name.contains(' '))
     {
         if !names.contains(&heading.name) {

@@ -9,7 +9,9 @@ use std::process::{Command, ExitStatus};
 use broadleaf_governor::{MayLack, inherit_closed_streams, inherit_signals};
 use broadleaf_record::valgrind::{self, Finished, Options};
 use broadleaf_report::number::{grouped, size};
+use broadleaf_report::signal;
 use broadleaf_trace::{DEFAULT_LEVEL, WriteError};
+use signal_hook::consts::SIGSEGV;
 
 use crate::args::{Engine, Record};
 use crate::interrupt::LeftToChild;
@@ -57,6 +59,11 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
     if let Some(cause) = finished.likely_cause {
         say!("warning: the recorder itself may have made the program fail. Likely cause: {cause}");
     }
+    if finished.status.signal() == Some(SIGSEGV) {
+        say!(
+            "broadleaf has no option --main-stacksize, which Valgrind may recommend above: if the stack overflowed, raise its limit (ulimit -s) and record again"
+        );
+    }
     Ok(())
 }
 
@@ -66,7 +73,7 @@ fn as_inherited(command: &mut Command) {
     inherit_closed_streams(command, MayLack::InputAndOutput);
 }
 
-/// Records to `path`, and shows a progress bar if `bar` is set.
+/// Claims `path` and records to it. Shows a progress bar if `bar` is set.
 pub(crate) fn record(
     what: &Options,
     path: &Path,
@@ -76,11 +83,16 @@ pub(crate) fn record(
     record_to(claim(path, force)?, what, path, bar)
 }
 
-fn claim(path: &Path, force: bool) -> Result<Direct, Refused> {
+/// Claims the name of a recording before anything is done.
+///
+/// # Errors
+/// If the name is taken and `force` is not set, or if no file can be written there.
+pub(crate) fn claim(path: &Path, force: bool) -> Result<Direct, Refused> {
     Direct::claim(path, force, Access::Owner, Replace::WhenWhole)
 }
 
-fn record_to(
+/// Records to an output, and shows a progress bar if `bar` is set.
+pub(crate) fn record_to(
     mut output: Direct,
     what: &Options,
     path: &Path,
@@ -128,7 +140,7 @@ pub(crate) fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
 fn ending(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("ended with exit status {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, Some(number)) => format!("was ended by {}", signal(number)),
         (None, None) => "ended".to_owned(),
     }
 }

@@ -60,6 +60,11 @@ fn columns_of_the_table_can_be_explained() {
         ("lies_in", "the bounds of the mapping"),
         ("per KiB added", "`free` if nothing is added"),
         ("added", "In the table of `advise`: added_bytes"),
+        ("would promote", "the policy would promote now"),
+        ("candidates", "the policy would promote now"),
+        ("memory added", "not resident yet"),
+        ("huge at most", "huge_bytes_peak"),
+        ("broken by the program", "broken_by_programs"),
         (
             "walk cycles",
             "In the table of `advise`: walk_cycles_spared",
@@ -68,6 +73,15 @@ fn columns_of_the_table_can_be_explained() {
         let text = succeeded(&run(&["explain", column])).replace('\n', " ");
         assert!(text.contains(says), "{text}");
     }
+}
+
+#[test]
+fn a_structure_of_one_set_is_fully_associative() {
+    let text = succeeded(&run(&["explain", "neoverse-n1"])).replace('\n', " ");
+    let plain = "l1-data: 48 entries, fully associative, exact LRU, for pages of 4k, 16k, 64k, 2m";
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(words.join(" ").contains(plain), "{text}");
+    assert!(!text.contains("none"), "{text}");
 }
 
 #[test]

@@ -403,7 +403,7 @@ fn a_signal_to_the_whole_group_ends_the_program_and_is_told() {
         let output = child.wait_with_output().unwrap();
         let said = stderr(&output);
         assert_eq!(output.status.signal(), Some(15), "{said}");
-        assert!(said.contains(", ended by signal 15\n"), "{said}");
+        assert!(said.contains(", ended by signal 15 (SIGTERM)\n"), "{said}");
     }
 }
 
@@ -419,6 +419,9 @@ fn processes_that_run_already_are_looked_after_for_a_while() {
     assert!(report["promotions"].as_u64().unwrap() >= 30, "{report}");
     assert_eq!(report["exit_status"], serde_json::Value::Null);
     assert_eq!(report["processes"][0]["pid"], program.child.id());
+    // It took 16,384 faults to fill the memory, before it was looked at.
+    let faults = report["page_faults"].as_u64().unwrap();
+    assert!(faults < 8000, "{faults} faults since the first look");
     assert!(program.child.try_wait().unwrap().is_none());
     // Asked to end, it ends well and says what it did.
     let child = broadleaf(&["attach", &pid])

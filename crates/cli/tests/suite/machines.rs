@@ -111,3 +111,15 @@ fn a_size_that_nobody_makes_changes_no_count() {
         assert_eq!(on("skylake", memory), on("skylake-1g", memory));
     }
 }
+
+#[test]
+fn machines_stand_apart_by_commas() {
+    let sort = golden("sort.bl");
+    let compare = |machines: &[&str]| {
+        json(&[&["compare", sort.as_str(), "--policy", "4k"], machines].concat())
+    };
+    let one = compare(&["--machine", "skylake, zen2"]);
+    let two = compare(&["--machine", "skylake", "--machine", "zen2"]);
+    assert_eq!(one["results"], two["results"]);
+    assert_eq!(one["results"].as_array().unwrap().len(), 2);
+}

@@ -56,7 +56,9 @@ fn bad_sizes_are_refused_with_what_would_be_good() {
     assert!(text.contains("is no part of a whole"), "{text}");
     for size in ["0", "4095"] {
         let text = refused(&compare(&[&format!("--memory={size}")]));
-        let expected = format!("skylake: {size} bytes of memory hold no page of 4096 bytes");
+        let expected = format!(
+            "skylake: memory of {size} bytes has no room for a page of 4096 bytes: write a larger size, such as 512M"
+        );
         assert!(text.contains(&expected), "{text}");
     }
 }

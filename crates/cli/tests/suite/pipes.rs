@@ -125,3 +125,55 @@ fn a_link_to_nothing_is_refused_before_the_program_starts() {
         assert!(!std::path::Path::new(&ran).exists(), "the program ran");
     }
 }
+
+/// Runs the command in a shell, with `redirection` behind it.
+fn redirected(arguments: &[&str], redirection: &str) -> Output {
+    std::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!("exec \"$0\" \"$@\" {redirection}"))
+        .arg(crate::support::binary())
+        .args(arguments)
+        .output()
+        .expect("sh runs")
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let folder = folder("closed-output");
+    let trace = file(&folder, "late.bl", &late());
+    for arguments in [
+        &["compare", trace.as_str(), "--policy", "4k"][..],
+        &["info", &trace],
+        &["info", &trace, "--format", "json"],
+        &["compare", &trace, "--policy", "4k", "-o", "/dev/stdout"],
+        &["advise", &trace],
+        &["list", "machines"],
+        &["explain", "4k"],
+        &["report", "1"],
+        &["--help"],
+        &["compare", "--help"],
+        &["--version"],
+    ] {
+        for redirection in [">&-", ">/dev/full"] {
+            let output = redirected(arguments, redirection);
+            let said = stderr(&output);
+            let code = output.status.code();
+            assert!(
+                matches!(code, Some(1 | 2)) && (code == Some(1) || arguments.contains(&"-o")),
+                "{arguments:?} {redirection}: {code:?} {said}"
+            );
+            assert!(said.contains("annot write"), "{arguments:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure() {
+    for arguments in [&["--help"][..], &["list"], &["explain", "4k"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = broadleaf(arguments).stdout(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(stderr(&output), "", "{arguments:?}");
+    }
+}

@@ -92,11 +92,16 @@ fn a_sort_with_threads() {
 #[test]
 fn a_program_that_cannot_be_started_is_answered_as_by_env_and_run() {
     let folder = folder("record-no-program");
+    let script = crate::support::folder("record-no-interpreter").join("script");
+    std::fs::write(&script, "#!/nonexistent/interpreter\n").unwrap();
+    let rights = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, rights).unwrap();
     for (program, status, reason) in [
         ("/etc/passwd", 126, "Permission denied"),
         ("/etc", 126, "Permission denied"),
         ("/no/such/program", 127, "No such file or directory"),
         ("no-such-program", 127, "No such file or directory"),
+        (script.to_str().unwrap(), 127, "No such file or directory"),
     ] {
         let expected = format!("broadleaf: {program}: cannot run it: {reason}\n");
         for command in ["record", "run"] {

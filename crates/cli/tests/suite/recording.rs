@@ -67,6 +67,34 @@ fn a_program_that_fails_is_a_recording_that_worked() {
 }
 
 #[test]
+fn a_program_that_a_signal_ended_is_told_with_the_signal() {
+    let folder = folder("record-signal");
+    let trace = folder.join("x.bl");
+    let path = trace.to_str().unwrap();
+    for (number, name) in [(11, "SIGSEGV"), (9, "SIGKILL"), (15, "SIGTERM")] {
+        let line = format!("kill -{number} $$");
+        let output = run(&["record", "--force", "-o", path, "--", "sh", "-c", &line]);
+        succeeded(&output);
+        let said = stderr(&output);
+        let end = format!("was ended by signal {number} ({name})");
+        assert!(said.contains(&end), "{said}");
+        assert_eq!(said.contains("ulimit -s"), number == 11, "{said}");
+        let table = succeeded(&run(&["info", path]));
+        if number == 9 {
+            // SIGKILL ends the process before the recorder's last record.
+            continue;
+        }
+        assert!(
+            table.contains(&format!("signal {number} ({name})")),
+            "{table}"
+        );
+        let status = &info(&trace, &[])["processes"][0]["exit_status"];
+        let status = status.as_i64().expect("a status");
+        assert_eq!(status & 0x7f, number, "{status}");
+    }
+}
+
+#[test]
 fn a_program_that_is_not_there_is_refused_and_leaves_no_file() {
     let folder = folder("record-missing");
     let trace = folder.join("x.bl");
@@ -105,15 +133,14 @@ fn a_recording_that_does_not_start_leaves_what_it_was_to_replace() {
     let folder = folder("record-not-started");
     let kept = folder.join("keep.bl");
     std::fs::write(&kept, "precious").unwrap();
-    // Valgrind finds out by itself that it cannot run that.
     let broken = folder.join("broken");
     std::fs::write(&broken, "#!/nonexistent/interpreter\n").unwrap();
     let rights = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&broken, rights).unwrap();
     let path = std::env::var("PATH").unwrap();
-    for (path, program) in [
-        ("/nonexistent", "/bin/true"),
-        (&path, broken.to_str().unwrap()),
+    for (path, program, status) in [
+        ("/nonexistent", "/bin/true", 1),
+        (&path, broken.to_str().unwrap(), 127),
     ] {
         for (output, more) in [("keep.bl", &["--force"][..]), ("new.bl", &[])] {
             let arguments = [&["record", "-o", output], more, &["--", program]].concat();
@@ -122,7 +149,8 @@ fn a_recording_that_does_not_start_leaves_what_it_was_to_replace() {
                 .current_dir(&folder)
                 .output()
                 .unwrap();
-            assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+            let code = output.status.code();
+            assert_eq!(code, Some(status), "{}", stderr(&output));
             assert_eq!(std::fs::read_to_string(&kept).unwrap(), "precious");
             // The recording that was, and the program.
             assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);

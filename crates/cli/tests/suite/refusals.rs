@@ -197,3 +197,53 @@ fn a_curve_has_no_row() {
         assert!(line.contains("--format json"), "{line}");
     }
 }
+
+/// What clap says of a command line, with exit status 2.
+fn usage(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    support::stderr(&output)
+}
+
+#[test]
+fn a_number_that_is_none_is_refused_with_what_to_write() {
+    for (arguments, says) in [
+        (
+            &["compare", "x", "--threads", "0"][..],
+            "a whole number from 1 on",
+        ),
+        (&["advise", "x", "--top", "0"], "a whole number from 1 on"),
+        (
+            &["run", "--baseline", "0", "--", "true"],
+            "a whole number from 1 on",
+        ),
+        (&["attach", "abc"], "a process is named by its number"),
+        (&["report", "0"], "a process is named by its number"),
+        (
+            &["compare", "x", "--memory", "-5"],
+            "\"-5\" is no size: write it as 512M",
+        ),
+    ] {
+        let text = usage(arguments);
+        assert!(text.contains(says), "{text}");
+    }
+}
+
+#[test]
+fn a_program_without_its_dashes_is_answered_with_them() {
+    for command in ["record", "run"] {
+        let text = usage(&[command, "gzip", "x"]);
+        let hint = format!("write -- before the program: broadleaf {command} -- gzip");
+        assert!(text.contains(&hint), "{text}");
+        let text = usage(&[command, "--no-such-option", "--", "gzip"]);
+        assert!(!text.contains("before the program"), "{text}");
+    }
+}
+
+#[test]
+fn a_demo_whose_file_exists_is_refused_before_anything_is_done() {
+    let folder = folder("demo-exists");
+    let path = file(&folder, "x.bl", b"mine");
+    let line = refused(&run(&["demo", "-o", &path]));
+    assert!(line.contains(&path), "{line}");
+}

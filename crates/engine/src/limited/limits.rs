@@ -89,7 +89,7 @@ impl Limits {
         }
         if frames == 0 {
             return Err(format!(
-                "{} bytes of memory hold no page of {} bytes",
+                "memory of {} bytes has no room for a page of {} bytes: write a larger size, such as 512M",
                 self.memory,
                 base.bytes()
             ));

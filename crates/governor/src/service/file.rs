@@ -91,7 +91,10 @@ impl Service {
             care = care_of(&Reader::of(table, DEFAULTS)?, &care)?;
         }
         let rules = match top.get("rule") {
-            None => return Err(said(0..0, "there is no rule: [[rule]]")),
+            None => {
+                let message = "the file holds no rule: add a table [[rule]] that names processes by command, user or cgroup";
+                return Err(said(0..0, message));
+            }
             Some(rules) => array_of(rules)?
                 .iter()
                 .map(|rule| rule_of(text, rule, &care, users))

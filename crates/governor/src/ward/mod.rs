@@ -73,6 +73,15 @@ struct Known {
     is_late: bool,
     /// True if the process's memory was ever read.
     was_looked_at: bool,
+    /// Page faults before the first look. 0 if other processes were seen before this one.
+    faults_before: u64,
+}
+
+impl Known {
+    /// Page faults since the first look.
+    const fn faults(&self) -> u64 {
+        self.vitals.faults.saturating_sub(self.faults_before)
+    }
 }
 
 impl Ward {
@@ -130,9 +139,10 @@ impl Ward {
         departed.map(|(id, vitals, pages)| (*id, vitals, pages))
     }
 
-    /// Page faults of all processes, since each began.
+    /// Page faults of all processes since the first look. Processes that began later count with all
+    /// of theirs.
     pub fn page_faults(&self) -> u64 {
-        let living = self.known.values().map(|known| known.vitals.faults);
+        let living = self.known.values().map(Known::faults);
         living.fold(self.tally.page_faults, u64::saturating_add)
     }
 
@@ -186,7 +196,7 @@ impl Ward {
         let mut was_charged = false;
         for (id, known) in self.known.extract_if(.., |id, _| !seen.has(*id)) {
             was_charged |= known.is_charged_at_all();
-            self.tally.page_faults = (self.tally.page_faults).saturating_add(known.vitals.faults);
+            self.tally.page_faults = (self.tally.page_faults).saturating_add(known.faults());
             self.departed.push((id, known.vitals, known.pages));
         }
         self.departed
@@ -200,6 +210,7 @@ impl Ward {
             let shared = shared.unwrap_or_default();
             let known = self.known.entry(process.id).or_insert_with(|| Known {
                 is_late: has_seen,
+                faults_before: if has_seen { 0 } else { process.vitals.faults },
                 ..Known::default()
             });
             if known.vitals.image != process.vitals.image {

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 /// How long a child is waited for that has not announced itself. It does so before anything else, but for that it has to run.
 const UNHEARD_OF: Duration = Duration::from_secs(5);
+/// The longest wait for a process to end after its last record.
+const ENDING: Duration = Duration::from_secs(5);
+
 /// A fork, as the parent tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fork {
@@ -46,6 +49,8 @@ struct State {
     /// How often it was looked for more of them.
     looks: u64,
     given_up: bool,
+    /// The wait status of the first process, once that process has ended.
+    status: Option<i32>,
 }
 
 impl Order {
@@ -67,6 +72,23 @@ impl Order {
     pub(super) fn reach(&self, mark: Mark) {
         self.state().reached.insert(mark);
         self.changed.notify_all();
+    }
+
+    /// The first process has ended with this wait status.
+    pub(super) fn ended(&self, status: i32) {
+        self.state().status = Some(status);
+        self.changed.notify_all();
+    }
+
+    /// Waits for the wait status of the first process. `None` if the recording fails, or if the
+    /// process does not end in time.
+    pub(super) fn wait_for_status(&self) -> Option<i32> {
+        let waits = |state: &mut State| !state.given_up && state.status.is_none();
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), ENDING, waits)
+            .unwrap_or_else(PoisonError::into_inner);
+        waited.0.status
     }
 
     /// Something failed, and so does the recording: nobody waits any more, since what he waits for may never come.

@@ -28,25 +28,34 @@ pub(super) fn find(name: &OsStr) -> Result<PathBuf, RecordError> {
         program: name.to_owned(),
         error,
     };
-    let denied = || io::Error::from_raw_os_error(libc::EACCES);
-    let check = |path: PathBuf| match fs::metadata(&path) {
-        Ok(data) if data.is_file() && data.permissions().mode() & 0o111 != 0 => Ok(path),
-        Ok(_) => Err(denied()),
-        Err(error) => Err(error),
-    };
     if name.as_bytes().contains(&b'/') {
-        return check(name.into()).map_err(refused);
+        let path = PathBuf::from(name);
+        return executable(&path).map(|()| path).map_err(refused);
     }
     let folders = env::var_os("PATH").unwrap_or_default();
     let mut error = io::Error::from_raw_os_error(libc::ENOENT);
     for folder in env::split_paths(&folders) {
-        match check(folder.join(name)) {
-            Ok(path) => return Ok(path),
+        let path = folder.join(name);
+        match executable(&path) {
+            Ok(()) => return Ok(path),
             Err(other) if other.kind() == io::ErrorKind::PermissionDenied => error = other,
             Err(_) => {}
         }
     }
     Err(refused(error))
+}
+
+/// Checks that a path names an executable file.
+///
+/// # Errors
+/// The error with which `execve` fails.
+fn executable(path: &Path) -> io::Result<()> {
+    let data = fs::metadata(path)?;
+    if data.is_file() && data.permissions().mode() & 0o111 != 0 {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(libc::EACCES))
+    }
 }
 
 /// Refuses a program that Valgrind cannot run, and a script whose interpreter it cannot run.
@@ -55,7 +64,8 @@ pub(super) fn find(name: &OsStr) -> Result<PathBuf, RecordError> {
 /// scripts.
 ///
 /// # Errors
-/// [`RecordError::CannotRun`].
+/// [`RecordError::NoProgram`] with the error of `execvp` if a script's interpreter does not exist or
+/// is not executable, otherwise [`RecordError::CannotRun`].
 pub(super) fn check(program: &Path) -> Result<(), RecordError> {
     let mut path = program.to_owned();
     for _ in 0..SCRIPTS {
@@ -67,6 +77,10 @@ pub(super) fn check(program: &Path) -> Result<(), RecordError> {
         if let Some(interpreter) = interpreter(&start) {
             // Linux ignores the set-user-ID bit of a script.
             path = interpreter;
+            executable(&path).map_err(|error| RecordError::NoProgram {
+                program: program.as_os_str().to_owned(),
+                error,
+            })?;
             continue;
         }
         let refused = |why| {
@@ -174,6 +188,13 @@ mod tests {
         }
         // Valgrind itself reports a file that is no program.
         assert!(said(&program(folder, "text", b"hello", 0o755)).is_ok());
-        assert!(said(&program(folder, "none", b"#!/nonexistent/x\n", 0o755)).is_ok());
+        let none = program(folder, "none", b"#!/nonexistent/x\n", 0o755);
+        match check(&none) {
+            Err(RecordError::NoProgram { program, error }) => {
+                assert_eq!(program, none.as_os_str());
+                assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
+            }
+            other => panic!("{other:?}"),
+        }
     }
 }

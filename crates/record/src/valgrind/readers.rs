@@ -125,13 +125,14 @@ impl Recorded {
         let watch = shared.order.watch();
         let awaited = matches!(self.after, Some(Mark::Fork(_)));
         let mut process = Process::new(self.ring.unit_shift(), awaited);
+        let ending = (self.ring.pid() == setting.first).then_some(&shared.order);
         thread::scope(|scope| {
             // One chunk is written, one waits, and one is made.
             let (chunks, to_write) = mpsc::sync_channel(1);
             let (written, emptied) = mpsc::channel();
             let packer =
                 scope.spawn(move || shared.pack(self.number, self.after, &to_write, &written));
-            let mut sink = ProcessSink::new(setting, chunks, emptied);
+            let mut sink = ProcessSink::new(setting, ending, chunks, emptied);
             let read = self.read(&mut process, &mut sink, &shared.order);
             let events = sink.finish();
             let packed = packer.join().unwrap_or_else(|_| {
@@ -157,7 +158,7 @@ impl Recorded {
     fn read(
         &self,
         process: &mut Process,
-        sink: &mut ProcessSink,
+        sink: &mut ProcessSink<'_>,
         order: &Order,
     ) -> Result<(), Unread> {
         let mut outcome = Ok(());
@@ -206,7 +207,11 @@ impl Recorded {
 }
 
 /// Where a process is at a fork whose child has announced itself, that child is told.
-fn name_child(process: &mut Process, sink: &mut ProcessSink, order: &Order) -> Result<(), Stopped> {
+fn name_child(
+    process: &mut Process,
+    sink: &mut ProcessSink<'_>,
+    order: &Order,
+) -> Result<(), Stopped> {
     match process.forking().and_then(|fork| order.child_of(fork)) {
         Some(child) => process.bore(child, sink),
         None => Ok(()),

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::thread;
@@ -211,6 +212,7 @@ pub fn record<W: Write + Send>(
             began,
             instruction_pages: options.instructions,
             unit_shift: options.grain.shift().into(),
+            first: child.id(),
         };
         let mut readers = Readers::new(&shared, setting);
         let watch = shared.order.watch();
@@ -220,6 +222,7 @@ pub fn record<W: Write + Send>(
             }
             shared.order.looked();
             if let Some(status) = child.try_wait()? {
+                shared.order.ended(status.into_raw());
                 break status;
             }
             let (accesses, bytes) = shared.so_far();

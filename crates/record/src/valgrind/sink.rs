@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use broadleaf_trace::{BlockDef, BlockItem, Event, EventEncoder, Totals, WriteError};
 
-use super::order::Fork;
+use super::order::{Fork, Order};
 use super::pack::Chunk;
 use super::process::Sink;
 use super::streams::Streams;
@@ -17,6 +17,8 @@ pub(super) struct Setting {
     pub(super) began: Instant,
     pub(super) instruction_pages: bool,
     pub(super) unit_shift: u32,
+    /// The process id of the program that was started.
+    pub(super) first: u32,
 }
 
 /// Whoever writes the chunks has given up; it knows why.
@@ -24,8 +26,11 @@ pub(super) struct Setting {
 pub(super) struct Stopped;
 
 /// One process's part of a recording.
-pub(super) struct ProcessSink {
+pub(super) struct ProcessSink<'a> {
     setting: Setting,
+    /// Source of the wait status, for the process that the recorder itself waits for. The tool is
+    /// not informed of a signal that ends its process.
+    ending: Option<&'a Order>,
     chunks: SyncSender<Chunk>,
     emptied: Receiver<Streams>,
     blocks: Vec<BlockDef>,
@@ -34,14 +39,16 @@ pub(super) struct ProcessSink {
     event_error: Option<WriteError>,
 }
 
-impl ProcessSink {
+impl<'a> ProcessSink<'a> {
     pub(super) fn new(
         setting: Setting,
+        ending: Option<&'a Order>,
         chunks: SyncSender<Chunk>,
         emptied: Receiver<Streams>,
     ) -> Self {
         Self {
             setting,
+            ending,
             chunks,
             emptied,
             blocks: Vec::new(),
@@ -90,7 +97,7 @@ impl ProcessSink {
     }
 }
 
-impl Sink for ProcessSink {
+impl Sink for ProcessSink<'_> {
     type Error = Stopped;
 
     fn block(&mut self, items: impl Iterator<Item = Item>) {
@@ -100,6 +107,13 @@ impl Sink for ProcessSink {
     }
 
     fn event(&mut self, heads: usize, event: &Event) {
+        let found = match (event, self.ending) {
+            (&Event::SpaceEnd { status }, Some(order)) => Some(Event::SpaceEnd {
+                status: order.wait_for_status().or(status),
+            }),
+            _ => None,
+        };
+        let event = found.as_ref().unwrap_or(event);
         if let Err(e) = self.events.push(heads as u64, event) {
             self.event_error.get_or_insert(e);
         }

@@ -264,11 +264,12 @@ fn recorded(segments: &[Segment]) -> Vec<u8> {
     let (chunks, to_write) = mpsc::sync_channel(1 << 10);
     let (written, emptied) = mpsc::channel();
     let setting = Setting {
+        first: 0,
         began: Instant::now(),
         instruction_pages: false,
         unit_shift: 12,
     };
-    let mut sink = ProcessSink::new(setting, chunks, emptied);
+    let mut sink = ProcessSink::new(setting, None, chunks, emptied);
     let mut process = Process::new(12, false);
     for segment in segments {
         process.segment(segment, &mut sink).unwrap().unwrap();

@@ -23,6 +23,9 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// # Errors
 /// Those of the kernel, and [`io::ErrorKind::TimedOut`] if no reader came.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
+    if let Some(number) = descriptor(path) {
+        super::refuse_closed(number)?;
+    }
     // To open the file again would write from its start.
     if let Some(number) = descriptor(path)
         && path.metadata().is_ok_and(|there| there.is_file())

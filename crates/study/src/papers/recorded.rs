@@ -18,7 +18,7 @@ pub(crate) fn is_here(program: &str) -> bool {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
     });
     if !found {
-        log::warn!("{program} is not on this machine: left out");
+        log::info!("{program} is not on this machine: left out");
     }
     found
 }

@@ -28,7 +28,7 @@ impl Meter {
     }
 
     /// Everything was read once. Another pass begins at byte 0 and is not hashed again.
-    pub fn end_pass(&self) {
+    pub(crate) fn end_pass(&self) {
         let mut state = self.state();
         if state.hash.is_none() {
             state.hash = Some(format!("blake3:{}", state.hasher.finalize().to_hex()));

@@ -204,7 +204,7 @@ fn is_trace(path: &Path, start: &[u8]) -> bool {
 }
 
 /// The message that refuses a file that is no trace.
-pub fn not_a_trace(name: &str, start: &[u8]) -> String {
+pub(crate) fn not_a_trace(name: &str, start: &[u8]) -> String {
     if start.is_empty() {
         return format!("{name}: is empty, not a trace");
     }

@@ -38,6 +38,9 @@ pub fn hash(file: &mut File) -> io::Result<String> {
 
 /// The reduced form beside a trace, where there is one that does for these machines. One of another trace, or one that cannot be read, is passed
 /// over with a word to the user.
+///
+/// # Errors
+/// If one of the two files cannot be read.
 pub fn beside(
     path: &Path,
     trace: &Origin,
@@ -77,7 +80,7 @@ pub fn beside(
 }
 
 /// Refuses a reduced form that does not do for these machines.
-pub fn must_do(reduced: &Origin, machines: &[Machine]) -> Result<(), Failure> {
+pub(crate) fn must_do(reduced: &Origin, machines: &[Machine]) -> Result<(), Failure> {
     let error = |error| Failure::from(ReadError::reduced(reduced.name(), error));
     let header = header(reduced).map_err(error)?;
     if family(machines).is_within(&Family::parse(&header.family)) {

@@ -23,7 +23,12 @@ use broadleaf_study::output::{Output, json};
 use broadleaf_study::provenance::provenance;
 
 /// Runs the program so many times each way.
-pub(super) fn run(options: &Run, rounds: NonZero<u32>, place: Where) -> Result<(), Failure> {
+pub(super) fn run(
+    options: &Run,
+    rounds: NonZero<u32>,
+    place: Where,
+    view: View,
+) -> Result<(), Failure> {
     let rounds = rounds.get();
     let (mut with, mut without) = (Vec::new(), Vec::new());
     let bar = Progress::of_runs(u64::from(rounds) * 2);
@@ -49,8 +54,13 @@ pub(super) fn run(options: &Run, rounds: NonZero<u32>, place: Where) -> Result<(
         without,
         provenance: provenance(&format!("{options:?}")),
     };
+    // A file has no width.
+    let view = match options.govern.output {
+        Some(_) => View::default(),
+        None => view,
+    };
     let text = match options.govern.format {
-        TableOrJson::Table => baseline_table(&report, View::default()),
+        TableOrJson::Table => baseline_table(&report, view),
         TableOrJson::Json => json(&report)?,
     };
     // What the program writes to its own is thrown away, so standard output is free for the result.

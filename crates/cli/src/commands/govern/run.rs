@@ -7,6 +7,8 @@ use std::time::Instant;
 
 use broadleaf_governor::{Governor, Linux, Tree, allow_only_advised, end_by, wait_for};
 
+use broadleaf_report::View;
+
 use super::child::{cannot_wait, ending, governor_of, start};
 use super::journal::Notes;
 use super::limits::{ManyFiles, no_core};
@@ -16,7 +18,7 @@ use crate::args::Run;
 use crate::interrupt::{LeftToChild, stop_as_child};
 use broadleaf_study::failure::Failure;
 
-pub(crate) fn run(options: &Run) -> Result<(), Failure> {
+pub(crate) fn run(options: &Run, view: View) -> Result<(), Failure> {
     let ward = ward(&options.govern)?;
     let place = Where::of(&options.govern)?;
     let obstacles = obstacles(false, options.govern.dry_run);
@@ -30,7 +32,7 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
                 "nothing can be compared: the program would run without superpages both times",
             ));
         }
-        return baseline::run(options, rounds, place);
+        return baseline::run(options, rounds, place, view);
     }
     let began = Instant::now();
     if !governs {

@@ -5,7 +5,7 @@ mod gather;
 mod header;
 
 use broadleaf_report::number::{grouped, size};
-use broadleaf_report::{Align, Grid, Style, View, paragraph, printable};
+use broadleaf_report::{Align, Grid, Style, View, paragraph, printable, signal};
 use serde_json::{Value, json};
 
 use crate::args::{Info, TableOrJson};
@@ -223,7 +223,8 @@ fn processes(processes: &[Process]) -> Grid {
         };
         let ended = match (process.ended, process.status) {
             (false, _) => "-".to_owned(),
-            (true, None) => "yes".to_owned(),
+            // The recorder knows every exit status, and the signals of the first process alone.
+            (true, None) => "by a signal".to_owned(),
             (true, Some(status)) => ending(status),
         };
         grid.row([
@@ -246,7 +247,7 @@ fn threads(process: &Process) -> u64 {
 fn ending(status: i32) -> String {
     match status & 0x7f {
         0 => format!("exit {}", status >> 8 & 0xff),
-        signal => format!("signal {signal}"),
+        number => signal(number),
     }
 }
 

@@ -14,8 +14,8 @@ pub(super) fn summary(wards: &Wards, dry: bool, view: View) -> String {
         .column("command", Align::Left)
         .column("policy", Align::Left)
         .column(made, Align::Right)
-        .column("broken", Align::Right)
-        .column("by itself", Align::Right)
+        .column("broken for memory", Align::Right)
+        .column("broken by the program", Align::Right)
         .column("added", Align::Right)
         .column("processor", Align::Right);
     let mut row = |process: String, names: [&str; 2], counts: &Counts, made: u64, added: u64| {

@@ -8,7 +8,9 @@ use std::io::{self, IsTerminal, stdin, stdout};
 use std::time::{Duration, Instant};
 
 use broadleaf_report::View;
+use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event};
+use ratatui::crossterm::execute;
 use ratatui::{DefaultTerminal, restore, try_init};
 
 use super::report::deciding;
@@ -37,11 +39,19 @@ pub(crate) fn run(options: &Top, view: View) -> Result<(), Failure> {
         shades: shades(),
     };
     // The terminal is set right again however this ends: here, after a panic, or by a signal.
-    let at_end = AtEnd::new(restore);
+    let at_end = AtEnd::new(leave);
     let shown = try_init().and_then(|terminal| show(terminal, options.interval, policy, look));
     drop(at_end);
-    restore();
+    leave();
     shown.map_err(|error| Failure::Failed(format!("the terminal: {error}")))
+}
+
+/// Restores the terminal. `restore` leaves the cursor hidden: ratatui shows the cursor only when a
+/// terminal is dropped, and a signal drops nothing.
+fn leave() {
+    restore();
+    // A terminal that went away needs no cursor.
+    let _ = execute!(stdout(), Show);
 }
 
 fn show(

@@ -135,7 +135,7 @@ fn library(folder: &Path) -> bool {
     let copied =
         path.is_some_and(|path| std::fs::copy(path.trim(), folder.join("input.a")).is_ok());
     if !copied {
-        log::warn!("there is no archive of the C library: ld is left out");
+        log::info!("there is no archive of the C library: ld is left out");
     }
     copied
 }
