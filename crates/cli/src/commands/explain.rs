@@ -271,7 +271,7 @@ fn of_machine(machine: &Machine) -> Explanation {
             .pages
             .iter()
             .map(|(size, index)| match is_one_set {
-                true => size.short_name().to_owned(),
+                true => size.short_name().to_string(),
                 false => format!("{} pages, whose set is {index}", size.short_name()),
             })
             .collect();

@@ -138,7 +138,7 @@ fn an_explanation_names_parameters_and_source() {
     }
     let text = succeeded(&run(&["explain", "skylake"]));
     assert!(
-        text.contains("1536 entries in 128 sets of 12 ways") && text.contains("35 cycles"),
+        text.contains("1536 entries, in 128 sets of 12 ways") && text.contains("35 cycles"),
         "{text}"
     );
     let text = succeeded(&run(&["explain", "refusal_not_covered"]));

@@ -140,6 +140,7 @@ fn redirected(arguments: &[&str], redirection: &str) -> Output {
 #[test]
 fn a_result_that_cannot_be_written_is_a_failure() {
     let folder = folder("closed-output");
+    let own = std::process::id().to_string();
     let trace = file(&folder, "late.bl", &late());
     for arguments in [
         &["compare", trace.as_str(), "--policy", "4k"][..],
@@ -149,7 +150,7 @@ fn a_result_that_cannot_be_written_is_a_failure() {
         &["advise", &trace],
         &["list", "machines"],
         &["explain", "4k"],
-        &["report", "1"],
+        &["report", &own],
         &["--help"],
         &["compare", "--help"],
         &["--version"],

@@ -156,8 +156,8 @@ fn a_file_that_is_wrong_is_refused_with_its_line_and_column() {
         ("discover = \n", "line 1, column", ""),
         (
             "keep_free = \"1G\"\n",
-            "line 1, column 1",
-            "there is no rule",
+            "rules.toml: the file holds no rule",
+            "add a table [[rule]]",
         ),
     ] {
         let rules = file(&folder, "rules.toml", text.as_bytes());

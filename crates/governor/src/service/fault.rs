@@ -20,6 +20,11 @@ pub enum Fault {
     /// It is no TOML, or a value is none of its kind.
     #[error("{0}")]
     Said(String),
+    /// The file has no rule. No place in the file is meant.
+    #[error(
+        "the file holds no rule: add a table [[rule]] that names processes by command, user or cgroup"
+    )]
+    NoRule,
     /// A key that there is not.
     #[error("no key is called {found:?} here: there are {}", known.join(", "))]
     UnknownKey {

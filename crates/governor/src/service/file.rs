@@ -92,8 +92,10 @@ impl Service {
         }
         let rules = match top.get("rule") {
             None => {
-                let message = "the file holds no rule: add a table [[rule]] that names processes by command, user or cgroup";
-                return Err(said(0..0, message));
+                return Err(Wrong {
+                    at: 0..0,
+                    fault: Fault::NoRule,
+                });
             }
             Some(rules) => array_of(rules)?
                 .iter()

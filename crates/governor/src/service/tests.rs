@@ -213,7 +213,7 @@ fn what_is_wrong_is_refused_with_its_place() {
         assert!(said.contains(words), "{line}: {said}");
     }
     for (text, words) in [
-        ("", "there is no rule"),
+        ("", "the file holds no rule"),
         ("rule = 3", "[[rule]]"),
         ("rule = []", "[[rule]]"),
         ("rule = [4]", "a rule is a table"),

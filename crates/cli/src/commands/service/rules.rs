@@ -74,6 +74,7 @@ fn refusal(file: &InFile<'_>, wrong: &Wrong) -> Failure {
                 Ok(_) => file.wrong(at, &error.to_string()),
             },
         },
+        Fault::NoRule => Failure::Wrong(format!("{}: {wrong}", file.name)),
         Fault::UnknownKey { found, known } => file.wrong(at, &names::no_key(found, known)),
         fault => file.wrong(at, &fault.to_string()),
     }
