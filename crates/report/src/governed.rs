@@ -168,7 +168,7 @@ mod tests {
             };
             governed_summary(&governed, "10%")
         };
-        assert!(told(Some(15)).ends_with(" page faults, ended by signal 15\n"));
+        assert!(told(Some(15)).ends_with(" page faults, ended by signal 15 (SIGTERM)\n"));
         assert!(told(None).ends_with(" page faults, ended with exit status 143\n"));
     }
 
