@@ -24,6 +24,7 @@ mod parquet;
 mod printable;
 mod ranges;
 mod replayed;
+mod stay;
 mod table;
 
 pub use advice::{

@@ -45,7 +45,7 @@ pub fn replay_table(replayed: &Replayed, view: View) -> String {
     let mut text = format!("{verdict}\n{}", grid.render(view));
     if replayed.policies.iter().any(|row| row.estimated) {
         text.push_str(
-            "\nWhat was not recorded is an estimate: programs do what they did, and superpages that were not tried are made.\n",
+            "\nA policy without \"(recorded)\" is an estimate: it assumes that programs behave as recorded, and that every superpage that was not tried can be made.\n",
         );
     }
     if replayed.dry_run {

@@ -11,6 +11,7 @@ pub mod compare;
 pub mod costs;
 pub mod failure;
 pub mod in_file;
+pub mod machines;
 pub mod memory;
 pub mod names;
 pub mod output;

@@ -190,7 +190,7 @@ fn claims_that_fail_are_counted_and_fail_with_strict() {
     let all = rows.clone().count();
     let not = rows.filter(|row| row.contains(",no,")).count();
     assert_eq!(not, failing.len());
-    let last = format!("{} of {all} claims agree with the paper.", all - not);
+    let last = format!("{} of {all} claims agree with the slides.", all - not);
     assert_eq!(text.lines().last(), Some(last.as_str()));
 }
 
