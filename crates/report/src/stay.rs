@@ -35,27 +35,29 @@ impl Staying<'_> {
     /// The sentence if even the `fastest` policy that can be run saves too little.
     pub(crate) fn nothing_gained(&self, fastest: &CellResult) -> String {
         let too_small = (self.memory).and_then(|asked| memory_is_too_small(self.baseline, asked));
-        let Some(what) = self.without_the_disk() else {
-            let disk = (self.memory).and_then(|asked| disk_outweighs(self.baseline, asked));
-            let none = capital(self.no_policy());
-            let rest = match (&too_small, self.slower()) {
-                (_, Some(slower)) => format!(" {none} saves much of that, and {slower}."),
-                (Some(_), None) => format!(" {none} changes much of that."),
-                (None, None) => String::new(),
+        let is_too_small = too_small.is_some();
+        let disk = || disk_outweighs(self.baseline, self.memory?);
+        let wait = too_small.or_else(disk);
+        if let Some(what) = self.without_gain() {
+            return match wait {
+                Some(wait) => format!("{wait} {what}"),
+                None => what,
             };
-            return match too_small.or(disk) {
-                Some(why) => format!("{why}{rest} {}.", self.stay()),
-                None => self.hardly_matters(fastest),
-            };
-        };
-        match too_small {
-            Some(too_small) => format!("{too_small} {what}"),
-            None => what,
         }
+        let Some(wait) = wait else {
+            return self.hardly_matters(fastest);
+        };
+        let none = capital(self.no_policy());
+        let rest = match self.slower() {
+            Some(slower) => format!(" {none} saves much of that, and {slower}."),
+            None if is_too_small => format!(" {none} changes much of that."),
+            None => String::new(),
+        };
+        format!("{wait}{rest} {}.", self.stay())
     }
 
     /// The sentence if no superpages were made, or if only policies that cannot be run save enough.
-    fn without_the_disk(&self) -> Option<String> {
+    fn without_gain(&self) -> Option<String> {
         let lasted = || (self.results.iter()).filter(|result| ended(result).is_none());
         if lasted().all(|result| !self.made_superpages(result)) {
             return Some(if lasted().all(|result| result.policy == BASELINE) {

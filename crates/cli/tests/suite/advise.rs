@@ -383,7 +383,7 @@ fn what_cannot_be_advised_on_is_refused() {
         ),
         (
             &["advise", &trace, "--policy=offline(cycles=some)"],
-            "tlb or all",
+            "tlb and all",
         ),
         (&["advise", &trace, "--machine=skylark"], "skylake"),
     ] {
