@@ -162,7 +162,7 @@ fn cheapest<'a>(
     allowed: &dyn Fn(&&CellResult) -> bool,
 ) -> Option<&'a CellResult> {
     let gaining =
-        results.filter(|result| allowed(&result) && saves_enough(result, baseline, baseline));
+        results.filter(|result| allowed(result) && saves_enough(result, baseline, baseline));
     let fastest = gaining.clone().min_by_key(|result| lost_cycles(result))?;
     // A peak that is low because pages went to the disk saves no memory.
     let peak = |result: &CellResult| {
