@@ -68,7 +68,7 @@ pub enum ParseError {
         most: u64,
     },
     /// What stands in a word's place is none of those that there are.
-    #[error("{parameter:?} of the policy {name} is {}, not {found:?}", crate::listed(.known, "or"))]
+    #[error("{found:?} is not a value of {parameter:?} of the policy {name}; the values are {}", crate::listed(.known, "and"))]
     UnknownWord {
         /// The policy.
         name: &'static str,

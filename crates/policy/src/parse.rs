@@ -255,7 +255,7 @@ mod tests {
             ),
             (
                 "linux(enabled=alway)",
-                "\"enabled\" of the policy linux is always, madvise or never, not \"alway\"",
+                "\"alway\" is not a value of \"enabled\" of the policy linux; the values are always, madvise and never",
             ),
             (
                 "linux(sizes=3m)",

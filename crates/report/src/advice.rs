@@ -2,8 +2,9 @@
 
 use broadleaf_metrics::{CellResult, MemoryAsked, MemoryResult};
 
-use crate::disk::{instead_of_page_sizes, memory_is_too_small};
+use crate::disk::{is_lower_by_eviction, memory_is_too_small};
 use crate::number::{percent, ratio, short, size_signed};
+use crate::stay::Staying;
 
 /// The policy that every other is measured against: no superpages.
 pub const BASELINE: &str = "4k";
@@ -18,12 +19,12 @@ const WORTH_WHILE: f64 = 0.01;
 
 /// The rule by which [`advise`] chooses, for a reader who would choose by another.
 pub const RULE: &str = "Rule: of the policies that can be run and raise the peak of memory by at most 10% over 4k, \
-    the one with the fewest walk cycles; among equals the one that adds least. It keeps 4k if no policy saves 0.01 cycles per access.";
+    the one with the fewest walk cycles; of those within 0.01 cycles per access of the fewest, the one that adds least. It keeps 4k if no policy saves 0.01 cycles per access.";
 
 /// The same where memory was modelled down to the frame, and faults have a cost.
 pub const RULE_OF_MEMORY: &str = "Rule: of the policies that can be run, do not use memory up and raise the peak of memory by at most 10% \
-    over 4k, the one that loses the fewest cycles to walks, faults and bookkeeping together; among equals the one that adds least. It keeps 4k if no policy \
-    saves a hundredth of these cycles and 0.01 cycles per access.";
+    over 4k, the one that loses the fewest cycles to walks, faults and bookkeeping together; of those within a hundredth of 4k's cycles, or 0.01 cycles per \
+    access, of the fewest, the one that adds least. It keeps 4k if no policy saves a hundredth of these cycles and 0.01 cycles per access.";
 
 /// Which policy to choose, and the sentence that says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(crate) fn page_bytes(result: &CellResult) -> u64 {
     (result.memory.as_ref()).map_or(PAGE, |memory| memory.base_page_bytes)
 }
 
-fn peak_bytes(result: &CellResult) -> i64 {
+pub(crate) fn peak_bytes(result: &CellResult) -> i64 {
     (result.peak_resident_pages * page_bytes(result)).cast_signed()
 }
 
@@ -65,7 +66,7 @@ pub(crate) fn lost_cycles(result: &CellResult) -> u64 {
 }
 
 /// What these cycles are called.
-fn cycles_of(result: &CellResult) -> &'static str {
+pub(crate) fn cycles_of(result: &CellResult) -> &'static str {
     if result.memory.is_some() {
         "cycles of walks and faults"
     } else {
@@ -90,7 +91,7 @@ pub fn advise(
     if ended(baseline).is_some() {
         return None;
     }
-    let cost = |result: &&&CellResult| {
+    let least_lost = |result: &&&CellResult| {
         (
             lost_cycles(result),
             result.peak_resident_pages,
@@ -99,32 +100,22 @@ pub fn advise(
     };
     let lasts = |result: &&&CellResult| can_be_run(&result.policy) && ended(result).is_none();
     let possible = || results.iter().filter(lasts);
-    let worth_while = |result: &CellResult| {
-        let saved = lost_cycles(baseline).saturating_sub(lost_cycles(result));
-        // What faults cost is known in round figures only.
-        let is_seen =
-            baseline.memory.is_none() || saved as f64 >= WORTH_WHILE * lost_cycles(baseline) as f64;
-        saved as f64 >= WORTH_WHILE * baseline.accesses as f64 && saved > 0 && is_seen
+    let worth_while = |result: &CellResult| saves_enough(result, baseline, baseline);
+    let fastest = *possible().min_by_key(least_lost)?;
+    let chosen = cheapest(results.iter().copied(), baseline, &|result| {
+        lasts(&result) && added_share(result, baseline) <= MOST_ADDED
+    })
+    .unwrap_or(baseline);
+    let staying = Staying {
+        results,
+        baseline,
+        can_be_run,
+        memory,
     };
-    let fastest = *possible().min_by_key(cost)?;
-    let chosen = possible()
-        .filter(|result| added_share(result, baseline) <= MOST_ADDED)
-        .min_by_key(cost)
-        .copied()
-        .filter(|result| worth_while(result))
-        .unwrap_or(baseline);
     let mut sentence = if !worth_while(fastest) {
-        let disk = memory.and_then(|asked| instead_of_page_sizes(baseline, asked));
-        disk.unwrap_or_else(|| hardly_matters(fastest, baseline))
+        staying.nothing_gained(fastest)
     } else if chosen.policy == baseline.policy {
-        let hundredth = if baseline.memory.is_some() {
-            "of the cycles of walks and faults"
-        } else {
-            "of a walk cycle an access"
-        };
-        format!(
-            "Stay with {BASELINE}: no policy compared here saves a hundredth {hundredth} within 10% of added memory."
-        )
+        staying.too_much_memory()
     } else {
         format!(
             "Choose {}: it needs {} {} instead of {} ({}), for {}.",
@@ -154,28 +145,39 @@ pub fn advise(
     })
 }
 
-/// What to say where even the `fastest` policy saves next to nothing, and memory would be spent in vain.
-fn hardly_matters(fastest: &CellResult, baseline: &CellResult) -> String {
-    let most = if lost_cycles(fastest) < lost_cycles(baseline) {
-        let hundredth = if baseline.memory.is_some() {
-            "of them, or 0.01 cycles per access"
-        } else {
-            "of a cycle an access"
-        };
-        format!(
-            "the most that a policy compared here saves, {} of {} {} ({}), is less than a hundredth {hundredth}",
-            short(lost_cycles(baseline) - lost_cycles(fastest)),
-            short(lost_cycles(baseline)),
-            cycles_of(baseline),
-            fastest.policy,
-        )
-    } else {
-        format!("no policy compared here saves {}", cycles_of(baseline))
-    };
-    format!("Page sizes hardly matter to this program: {most}. Stay with {BASELINE}.")
+/// Returns true if `result` loses fewer cycles than `other`, and the difference is large enough to spend
+/// memory on. Fault costs are round figures, so with them a difference below a hundredth of the baseline's
+/// cycles does not count.
+pub(crate) fn saves_enough(result: &CellResult, other: &CellResult, baseline: &CellResult) -> bool {
+    let saved = lost_cycles(other).saturating_sub(lost_cycles(result)) as f64;
+    let is_seen = baseline.memory.is_none() || saved >= WORTH_WHILE * lost_cycles(baseline) as f64;
+    saved >= WORTH_WHILE * baseline.accesses as f64 && saved > 0.0 && is_seen
 }
 
-fn added(result: &CellResult, baseline: &CellResult) -> String {
+/// The result that adds the least memory, of those `allowed` results that are about as fast as the fastest.
+/// `None` if none of them saves enough.
+fn cheapest<'a>(
+    results: impl Iterator<Item = &'a CellResult> + Clone,
+    baseline: &CellResult,
+    allowed: &dyn Fn(&&CellResult) -> bool,
+) -> Option<&'a CellResult> {
+    let gaining =
+        results.filter(|result| allowed(result) && saves_enough(result, baseline, baseline));
+    let fastest = gaining.clone().min_by_key(|result| lost_cycles(result))?;
+    // A peak that is low because pages went to the disk saves no memory.
+    let peak = |result: &CellResult| {
+        if is_lower_by_eviction(result, baseline) {
+            baseline.peak_resident_pages
+        } else {
+            result.peak_resident_pages
+        }
+    };
+    gaining
+        .filter(|result| !saves_enough(fastest, result, baseline))
+        .min_by_key(|result| (peak(result), lost_cycles(result), result.promotions))
+}
+
+pub(crate) fn added(result: &CellResult, baseline: &CellResult) -> String {
     match added_bytes(result, baseline) {
         0 => "no more memory".to_owned(),
         less if less < 0 => format!("{} less memory", size_signed(-less)),
@@ -196,6 +198,7 @@ mod tests {
         CellResult {
             policy: policy.to_owned(),
             accesses: 1_000_000,
+            promotions: u64::from(policy != BASELINE),
             walk_cycles,
             peak_resident_pages,
             ..CellResult::default()
@@ -249,6 +252,33 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_not_spent_on_a_difference_below_the_threshold() {
+        let pages = |policy, walks, peak| result(policy, walks, peak);
+        let results = [
+            pages("4k", 500_000, 1000),
+            pages("pop-64", 42_000, 1069),
+            pages("pop-128", 51_200, 1000),
+            pages("pop-256", 52_001, 990),
+        ];
+        let advice = choose(&results);
+        assert_eq!(advice.policy, "pop-128");
+        assert!(
+            advice
+                .sentence
+                .ends_with(" pop-64 would need 42.0k, for 276 KiB (6.9%) more memory."),
+            "{}",
+            advice.sentence
+        );
+        // A policy that saves next to nothing against 4k is not chosen for being near the best one.
+        let advice = choose(&[
+            pages("4k", 500_000, 1000),
+            pages("good", 489_000, 1050),
+            pages("idle", 498_000, 1000),
+        ]);
+        assert_eq!(advice.policy, "good");
+    }
+
+    #[test]
     fn where_every_policy_adds_too_much_the_baseline_is_left() {
         let baseline = result("4k", 500_000, 1000);
         let advise = |results: &[&CellResult]| advise(results, &baseline, &|_| true, None).unwrap();
@@ -257,7 +287,7 @@ mod tests {
         assert_eq!(advice.policy, "4k");
         assert_eq!(
             advice.sentence,
-            "Stay with 4k: no policy compared here saves a hundredth of a walk cycle an access within 10% of added memory. \
+            "Stay with 4k (500k walk cycles, 3.91 MiB at its peak): no policy compared here saves 0.01 walk cycles per access within 10% of added memory. \
              greedy would need 10.0k, for 3.91 MiB (100.0%) more memory."
         );
         // What is slower than 4k is no alternative, whatever it adds.
@@ -267,7 +297,11 @@ mod tests {
                 &result("slowest", 700_000, slowest),
             ]);
             assert_eq!(advice.policy, "4k");
-            assert!(!advice.sentence.contains("slow"), "{}", advice.sentence);
+            assert!(
+                !advice.sentence.contains("would need"),
+                "{}",
+                advice.sentence
+            );
         }
     }
 
@@ -282,7 +316,7 @@ mod tests {
         assert_eq!(
             small.sentence,
             "Page sizes hardly matter to this program: the most that a policy compared here saves, \
-             8.60k of 80.6k walk cycles (greedy), is less than a hundredth of a cycle an access. Stay with 4k."
+             8.60k of 80.6k walk cycles (greedy), is less than 0.01 cycles per access. Stay with 4k."
         );
         // Where only a policy that takes too much memory gains something, it is named.
         let dear = choose(&[
@@ -339,7 +373,7 @@ mod tests {
         let only = choose(&results[..3]);
         assert!(
             only.sentence
-                .contains("saves cycles of walks and faults. Stay"),
+                .contains("saves cycles of walks and faults, and few-walks needs 3.00M"),
             "{}",
             only.sentence
         );

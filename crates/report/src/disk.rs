@@ -26,18 +26,13 @@ pub fn is_mostly_disk(result: &CellResult, asked: &MemoryAsked) -> bool {
     share(result, asked) >= NEARLY_ALL
 }
 
-/// Why page sizes save next to nothing, if the program waits mostly for the disk under `4k`, whose
-/// result is `baseline`.
-pub(crate) fn instead_of_page_sizes(baseline: &CellResult, asked: &MemoryAsked) -> Option<String> {
-    if let Some(too_small) = memory_is_too_small(baseline, asked) {
-        return Some(format!(
-            "{too_small} No page size changes much of that. Stay with {BASELINE}."
-        ));
-    }
+/// What to say of the disk if the program waits mostly for it under `4k`, whose result is `baseline`, and
+/// memory is large enough.
+pub(crate) fn disk_outweighs(baseline: &CellResult, asked: &MemoryAsked) -> Option<String> {
     is_mostly_disk(baseline, asked).then(|| {
         format!(
             "The disk outweighs page sizes here: {} of the cycles of walks and faults are spent waiting for the disk. \
-             --files memory leaves out first reads of files. Stay with {BASELINE}.",
+             --files memory leaves out first reads of files.",
             percent(share(baseline, asked)),
         )
     })
@@ -112,7 +107,12 @@ mod tests {
 
     #[test]
     fn memory_that_is_too_small_is_told_by_how_much() {
-        let told = |asked: &MemoryAsked| instead_of_page_sizes(&result(1), asked).unwrap();
+        let told = |asked: &MemoryAsked| {
+            let warning = memory_is_too_small(&result(1), asked);
+            warning
+                .or_else(|| disk_outweighs(&result(1), asked))
+                .unwrap()
+        };
         let mut small = asked(Some(3 << 20), Some(4 << 20));
         let text = told(&small);
         assert!(text.contains("would hold 4.00 MiB at its peak"), "{text}");
@@ -129,7 +129,8 @@ mod tests {
                 "{text}"
             );
         }
-        assert_eq!(instead_of_page_sizes(&result(0), &small), None);
+        assert_eq!(memory_is_too_small(&result(0), &small), None);
+        assert_eq!(disk_outweighs(&result(0), &small), None);
     }
 
     #[test]

@@ -34,10 +34,12 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
             ),
         );
     }
-    line(
-        "at most",
-        format!("{} in superpages", size(governed.huge_bytes_peak)),
-    );
+    if !governed.dry_run {
+        line(
+            "at most",
+            format!("{} in superpages", size(governed.huge_bytes_peak)),
+        );
+    }
     line(
         "memory added",
         format!(
@@ -136,6 +138,22 @@ mod tests {
         let told = governed_summary(&governed, "10%");
         let line = "  charged         40.0 MiB to the budget at the end, with superpages that were found\n";
         assert!(told.contains(line), "{told}");
+    }
+
+    #[test]
+    fn a_dry_run_claims_no_superpages() {
+        let mut governed = Governed {
+            promotions: 14,
+            dry_run: true,
+            ..Governed::default()
+        };
+        let dry = governed_summary(&governed, "10%");
+        assert!(
+            dry.contains("14 superpages") && !dry.contains("in superpages"),
+            "{dry}"
+        );
+        governed.dry_run = false;
+        assert!(governed_summary(&governed, "10%").contains("0 B in superpages"));
     }
 
     #[test]

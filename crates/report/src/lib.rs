@@ -25,6 +25,7 @@ mod printable;
 mod ranges;
 mod replayed;
 mod signal;
+mod stay;
 mod table;
 
 pub use advice::{

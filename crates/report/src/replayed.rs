@@ -46,7 +46,7 @@ pub fn replay_table(replayed: &Replayed, view: View) -> String {
     if replayed.policies.iter().any(|row| row.estimated) {
         text.push('\n');
         text.push_str(&paragraph(
-            "Results without \"(recorded)\" are estimates: the program does the same again, and superpages that were not tried are made.",
+            "A policy without \"(recorded)\" is an estimate: it assumes that programs behave as recorded, and that every superpage that was not tried can be made.",
             Style::Plain,
             view,
         ));

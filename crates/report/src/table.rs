@@ -4,7 +4,8 @@ use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation};
 use broadleaf_units::PageSize;
 
 use crate::advice::{
-    BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise, ended, page_bytes,
+    Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise, ended,
+    page_bytes,
 };
 use crate::disk::is_lower_by_eviction;
 use crate::figure::{Figure, count, fitted};
@@ -35,15 +36,18 @@ pub struct Context<'a> {
     pub references: &'a [CellResult],
     /// Whether a policy could decide for a live program; one that looks into the future could not.
     pub can_be_run: &'a dyn Fn(&str) -> bool,
+    /// Machines that are judged by walk cycles alone: their memory is modelled down to the frame only because of
+    /// another machine beside them.
+    pub by_walks: &'a [String],
 }
 
 /// What the tables recommend, for programs: one entry for each machine on which there is something to choose.
 pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Recommendation> {
     let on = |machine: &&str| {
-        let advice = advise(
+        let advice = context.advise(
+            machine,
             &of_machine(comparison, machine),
             context.reference(BASELINE, machine)?,
-            context.can_be_run,
             comparison.memory.as_ref(),
         )?;
         Some(Recommendation {
@@ -56,6 +60,30 @@ pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Re
 }
 
 impl Context<'_> {
+    /// The advice for a machine, which is the same whatever machines are beside it.
+    fn advise(
+        &self,
+        machine: &str,
+        results: &[&CellResult],
+        baseline: &CellResult,
+        memory: Option<&MemoryAsked>,
+    ) -> Option<Advice> {
+        if !self.is_by_walks(machine) {
+            return advise(results, baseline, self.can_be_run, memory);
+        }
+        let without_memory = |result: &CellResult| CellResult {
+            memory: None,
+            ..result.clone()
+        };
+        let results: Vec<CellResult> = results.iter().copied().map(without_memory).collect();
+        let results: Vec<&CellResult> = results.iter().collect();
+        advise(&results, &without_memory(baseline), self.can_be_run, None)
+    }
+
+    fn is_by_walks(&self, machine: &str) -> bool {
+        self.by_walks.iter().any(|name| name == machine)
+    }
+
     fn reference(&self, policy: &str, machine: &str) -> Option<&CellResult> {
         self.references
             .iter()
@@ -100,6 +128,11 @@ pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: Vi
     let has_memory = (comparison.results.iter()).any(|result| result.memory.is_some());
     let rule = if has_memory { RULE_OF_MEMORY } else { RULE };
     out.push_str(&paragraph(rule, Style::Faint, view));
+    if !context.by_walks.is_empty() {
+        let on = format!("Rule on {}:", context.by_walks.join(", "));
+        let rule = RULE.replacen("Rule:", &on, 1);
+        out.push_str(&paragraph(&rule, Style::Faint, view));
+    }
     for note in &comparison.notes {
         out.push_str(&paragraph(&format!("Note: {note}"), Style::Faint, view));
     }
@@ -138,8 +171,7 @@ fn machine_table(
     (context, memory): (&Context<'_>, Option<&MemoryAsked>),
     view: View,
 ) -> String {
-    let advice =
-        baseline.and_then(|baseline| advise(results, baseline, context.can_be_run, memory));
+    let advice = baseline.and_then(|baseline| context.advise(machine, results, baseline, memory));
     let chosen = advice.as_ref().map(|advice| advice.policy.as_str());
     // What ended before the trace did is no result to put beside others.
     let lasted = |result: &&CellResult| ended(result).is_none();
@@ -331,6 +363,7 @@ mod tests {
         let context = Context {
             references: &comparison.results[..2],
             can_be_run: &|_| true,
+            by_walks: &[],
         };
         comparison_table(&comparison, &context, View { width, paint })
     }
@@ -405,6 +438,7 @@ mod tests {
             let context = Context {
                 references: &comparison.results[..1],
                 can_be_run: &|_| true,
+                by_walks: &[],
             };
             comparison_table(comparison, &context, View::default())
         };
@@ -470,6 +504,7 @@ mod tests {
             let context = Context {
                 references: &comparison.results[..1],
                 can_be_run: &|_| true,
+                by_walks: &[],
             };
             comparison_table(comparison, &context, view)
         };
@@ -478,7 +513,7 @@ mod tests {
             "\nMemory: 64.0 MiB, empty at first; ",
             "\ngreedy: memory was used up after 1,234 accesses\n",
             "\nChoose pop-64: ",
-            "together; among equals",
+            "together; of those within",
             " 12,345,678 ",
             " 25.0% ",
             " 1.00 MiB",
@@ -537,6 +572,7 @@ mod tests {
             let context = Context {
                 references: &comparison.results[..1],
                 can_be_run: &|_| true,
+                by_walks: &[],
             };
             let text = comparison_table(&comparison, &context, View::default());
             text.contains("MiB*  -21.9%")
@@ -562,11 +598,40 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_that_needs_no_frames_is_judged_by_walks() {
+        let mut comparison = sample();
+        let alone = recommendations(
+            &comparison,
+            &Context {
+                references: &comparison.results[..1],
+                can_be_run: &|_| true,
+                by_walks: &[],
+            },
+        );
+        let results = comparison.results.into_iter();
+        comparison.results = results.map(|result| limited(result, None)).collect();
+        let by_walks = ["skylake".to_owned()];
+        let context = Context {
+            references: &comparison.results[..1],
+            can_be_run: &|_| true,
+            by_walks: &by_walks,
+        };
+        let beside = recommendations(&comparison, &context);
+        assert_eq!(alone[0].sentence, beside[0].sentence);
+        let text = comparison_table(&comparison, &context, View::default());
+        assert!(
+            text.contains("\nRule on skylake: of the policies"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn where_nothing_can_be_run_that_is_said() {
         let comparison = sample();
         let context = Context {
             references: &comparison.results[..2],
             can_be_run: &|_| false,
+            by_walks: &[],
         };
         let text = comparison_table(&comparison, &context, View::default());
         assert!(text.contains("\n\nNo recommendation: "), "{text}");
@@ -579,6 +644,7 @@ mod tests {
         let context = Context {
             references: &[],
             can_be_run: &|_| true,
+            by_walks: &[],
         };
         let text = comparison_table(&comparison, &context, View::default());
         assert!(

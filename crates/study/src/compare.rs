@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use broadleaf_engine::{Error, Outcome, Plan};
 use broadleaf_metrics::{CellResult, Comparison, RanBefore};
@@ -13,13 +13,13 @@ use broadleaf_translation::Machine;
 
 use crate::failure::Failure;
 use crate::memory::MemoryRequest;
+use crate::names;
 use crate::policies_file::Named;
 use crate::provenance::provenance;
 use crate::shortage::{Done, left_out};
 use crate::source::origin::Passes;
 use crate::source::{ReadError, Reading, Trace, Whole, locate};
 use crate::watch::{Task, Watch};
-use crate::{in_file, names};
 
 /// What is to be compared.
 pub struct Request<'a> {
@@ -51,6 +51,8 @@ pub struct Answer {
     pub references: Vec<CellResult>,
     /// Policies that could decide for a live program.
     can_be_run: Vec<String>,
+    /// Machines whose memory is modelled down to the frame only because of another machine.
+    by_walks: Vec<String>,
 }
 
 impl Answer {
@@ -60,6 +62,7 @@ impl Answer {
         let context = Context {
             references: &self.references,
             can_be_run: &can_be_run,
+            by_walks: &self.by_walks,
         };
         of(&self.comparison, &context)
     }
@@ -114,6 +117,10 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
     let asks_for_memory =
         memory.is_some_and(|memory| memory.memory.is_some() || memory.pagetypeinfo.is_some());
     let needs_frames = Plan::needs_frames(&policies, &machines).filter(|_| !asks_for_memory);
+    let by_walks = match &needs_frames {
+        Some(_) => crate::machines::without_frames(&policies, &machines),
+        None => Vec::new(),
+    };
     let unlimited = MemoryRequest::unlimited();
     let memory = match &needs_frames {
         Some(_) => Some(&unlimited),
@@ -192,6 +199,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
             "{why}: every policy has memory without limit, modelled down to the frame (--memory limits it)"
         ));
     }
+    notes.extend(crate::machines::base_page_notes(&outcome.results));
     if let Some(choice) = outcome.choices.first() {
         let policy = &choice.policy;
         notes.push(format!(
@@ -231,6 +239,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
         comparison: Comparison::new(summary, results, notes, provenance(&configuration)),
         references,
         can_be_run,
+        by_walks,
     };
     answer.comparison.memory = told;
     answer.comparison.advice = answer.with_context(recommendations);
@@ -396,43 +405,4 @@ fn repeated(written: &str, name: &str) -> String {
         false => format!(" is {name}, which"),
     };
     format!("{written}{is} is named more than once, and compared once")
-}
-
-/// The machines of these names or files. One text may hold several, with commas between them.
-///
-/// # Errors
-/// Those of [`machine`], and [`Failure::Wrong`] if two files describe machines of one name.
-pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
-    let mut machines: Vec<(&str, Machine)> = Vec::new();
-    let names = names.iter().flat_map(|names| names::apart(names));
-    for name in names.map(str::trim) {
-        if machines.iter().any(|(other, _)| *other == name) {
-            continue;
-        }
-        let machine = machine(name)?;
-        if let Some((other, _)) = machines
-            .iter()
-            .find(|(_, known)| known.name == machine.name)
-        {
-            return Err(Failure::Wrong(format!(
-                "{other} and {name} both describe a machine called {}: results could not be told apart",
-                machine.name
-            )));
-        }
-        machines.push((name, machine));
-    }
-    Ok(machines.into_iter().map(|(_, machine)| machine).collect())
-}
-
-/// The machine of that name or file.
-///
-/// # Errors
-/// [`Failure::Wrong`] if the name is unknown, or if the file cannot be read or describes no machine.
-pub fn machine(name: &str) -> Result<Machine, Failure> {
-    let path = PathBuf::from(name);
-    if path.extension().is_none_or(|ending| ending != "toml") {
-        return names::machine(name);
-    }
-    let text = in_file::read(&path)?;
-    Machine::from_toml(&text).map_err(|error| Failure::Wrong(format!("{name}: {error}")))
 }

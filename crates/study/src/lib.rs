@@ -12,6 +12,7 @@ pub mod compare;
 pub mod costs;
 pub mod failure;
 pub mod in_file;
+pub mod machines;
 pub mod memory;
 pub mod names;
 pub mod output;

@@ -221,7 +221,7 @@ pub(crate) fn size_note(asked: &MemoryRequest, limits: &Limits) -> Option<String
         .as_ref()
         .filter(|_| asked.memory.is_none())?;
     Some(format!(
-        "memory is {}, the size of all pageblocks that {} counts; --memory sets another size",
+        "memory is {}, the total of the pageblocks in the file \"{}\"; --memory sets another size",
         size(limits.memory),
         shown(file)
     ))

@@ -120,7 +120,7 @@ pub enum TraceError {
     },
     /// The file ends inside a chunk.
     #[error(
-        "is truncated: it ends at byte {size}, inside the chunk at byte {offset}; everything before that is whole"
+        "is truncated: it ends at byte {size}, inside the chunk at byte {offset}; the part before byte {offset} is whole"
     )]
     Truncated {
         /// Where whole chunks end.

@@ -35,8 +35,8 @@ pub(crate) struct Paper {
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// As little as a test can wait for
-    #[arg(long, hide = true, conflicts_with = "full")]
+    /// Use the smallest sizes, for a quick test of the command
+    #[arg(long, conflicts_with = "full")]
     pub(crate) tiny: bool,
 
     /// What an access takes that misses no TLB [default: 1.5; 3 for romer1995]

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use broadleaf_report::{NOTHING_PAYS, View, cbmm, madvise, range_table};
 use broadleaf_study::advise::{AdviceRequest, advise, choosing_policy, mosalloc};
-use broadleaf_study::compare::machine;
 use broadleaf_study::failure::Failure;
+use broadleaf_study::machines::machine;
 use broadleaf_study::output::json;
 
 use crate::args::{Advise, AdviseFormat};

@@ -9,7 +9,8 @@ use broadleaf_report::{
     BASELINE, Glyphs, REFERENCE, View, comparison_table, curves, over_time, write_csv,
     write_parquet,
 };
-use broadleaf_study::compare::{Answer, Request, compare, machines, policies};
+use broadleaf_study::compare::{Answer, Request, compare, policies};
+use broadleaf_study::machines::machines;
 use broadleaf_translation::Machine;
 
 use crate::args::{Compare, CompareFormat};

@@ -61,14 +61,16 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     let mut contents = Vec::new();
     let mut claims = vec![Claim::COLUMNS.map(str::to_owned).to_vec()];
     let mut fail = Vec::new();
+    let mut not_shown = 0;
     for experiment in experiments() {
         for (table, name) in (experiment.run)(&setting)?.iter().zip(experiment.tables) {
-            let shown = format!("\n{}", table.text());
+            let shown = format!("\n{}", table.text(paper.source));
             print(&shown)?;
             text.push_str(&shown);
             contents.push(table.csv());
             for claim in &table.claims {
                 claims.push(claim.cells(name).to_vec());
+                not_shown += usize::from(claim.is_not_shown);
                 if !claim.agrees {
                     fail.push(claim.text.clone());
                 }
@@ -78,8 +80,14 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     contents.push(csv(claims.iter()));
     let all = claims.len() - 1;
     let last = format!(
-        "\n{} of {all} claims agree with the paper.\n",
-        all - fail.len()
+        "\n{} of {all} claims agree with the {}{}.\n",
+        all - fail.len(),
+        paper.source,
+        match not_shown {
+            0 => String::new(),
+            1 => "; 1 claim is not shown".to_owned(),
+            claims => format!("; {claims} claims are not shown"),
+        }
     );
     print(&last)?;
     text.push_str(&last);
@@ -91,7 +99,7 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     }
     if options.strict && !fail.is_empty() {
         return Err(Failure::Failed(format!(
-            "{} of {all} claims of {} do not agree: {}",
+            "{} of {all} claims of {} do not agree or are not shown: {}",
             fail.len(),
             paper.name,
             fail.join("; ")
@@ -110,7 +118,7 @@ fn find(name: &str) -> Result<&'static Paper, Failure> {
             known.iter().copied(),
             "broadleaf paper --help",
         );
-        Failure::Wrong(format!("{near}; there is {}", known.join(", ")))
+        Failure::Wrong(format!("{near}; the papers are {}", known.join(", ")))
     })
 }
 

@@ -14,8 +14,9 @@ use broadleaf_units::PageNumber;
 
 use crate::args::Reduce;
 use crate::progress::Progress;
-use broadleaf_study::compare::{available_threads, failure, machines, not_canonical, refuse_empty};
+use broadleaf_study::compare::{available_threads, failure, not_canonical, refuse_empty};
 use broadleaf_study::failure::Failure;
+use broadleaf_study::machines::machines;
 use broadleaf_study::output::{Access, Output, refuse_input, shown};
 use broadleaf_study::source::origin::Passes;
 use broadleaf_study::source::reduced::{family, hash, path_beside};

@@ -121,7 +121,7 @@ fn the_best_are_told_by_what_is_asked() {
     );
     let table = succeeded(&run(&["advise", &trace, "--top=2", FREE]));
     assert!(
-        table.contains("\nThe best 2 of 8 ranges: 6 are left out, and --top 8 shows them.\n"),
+        table.contains("\nThe table shows the best 2 of 8 ranges. --top 8 shows all.\n"),
         "{table}"
     );
     assert!(table.contains("\nWhole gain: "), "{table}");
@@ -383,7 +383,7 @@ fn what_cannot_be_advised_on_is_refused() {
         ),
         (
             &["advise", &trace, "--policy=offline(cycles=some)"],
-            "tlb or all",
+            "tlb and all",
         ),
         (&["advise", &trace, "--machine=skylark"], "skylake"),
     ] {

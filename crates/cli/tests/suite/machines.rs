@@ -123,3 +123,45 @@ fn machines_stand_apart_by_commas() {
     assert_eq!(one["results"], two["results"]);
     assert_eq!(one["results"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn a_machine_beside_another_changes_no_recommendation() {
+    let trace = golden("blocks.bl");
+    let answer = |machines: &str| {
+        let policies = ["compare", &trace, "--policy", "4k,greedy"];
+        let machines = machines.split(' ').flat_map(|name| ["--machine", name]);
+        json(&[&policies[..], &machines.collect::<Vec<_>>()].concat())
+    };
+    let alone = answer("skylake");
+    let both = answer("skylake neoverse-n1-16k");
+    let large = answer("neoverse-n1-16k");
+    let advice = |answer: &Value, number: usize| answer["advice"][number].clone();
+    assert_eq!(advice(&alone, 0)["machine"], "skylake");
+    assert_eq!(advice(&alone, 0), advice(&both, 0));
+    assert_eq!(advice(&large, 0), advice(&both, 1));
+    // The name 4k is that of the smallest pages, which are larger on one of the machines.
+    let note = "on neoverse-n1-16k, 4k stands for base pages of 16 KiB";
+    let is_noted = |answer: &Value| answer["notes"].to_string().contains(note);
+    assert!(is_noted(&both) && is_noted(&large) && !is_noted(&alone));
+}
+
+#[test]
+fn what_only_foresight_saves_is_named() {
+    let trace = golden("blocks.bl");
+    let sentence = |policies: &str| {
+        let answer = json(&["compare", &trace, "--policy", policies]);
+        let sentence = answer["advice"][0]["sentence"].as_str();
+        sentence.expect("a sentence").to_owned()
+    };
+    let foresight = sentence("foresight,4k");
+    assert!(
+        foresight.contains("no policy that can be run")
+            && foresight.contains("foresight would need"),
+        "{foresight}"
+    );
+    let alone = sentence("4k");
+    assert!(
+        alone.starts_with("No policy that makes superpages was compared"),
+        "{alone}"
+    );
+}

@@ -596,7 +596,8 @@ Node 0, zone   Normal            5          114            9
         text.contains("Memory: 256 MiB, at first as recorded"),
         "{text}"
     );
-    let note = format!("Note: memory is 256 MiB, the size of all pageblocks that {types} counts");
+    let note =
+        format!("Note: memory is 256 MiB, the total of the pageblocks in the file \"{types}\"");
     assert!(text.contains(&note), "{text}");
     let sized = succeeded(&compare(&["--memory=256M", "--pagetypeinfo", &types]));
     assert!(!sized.contains("pageblocks"), "{sized}");

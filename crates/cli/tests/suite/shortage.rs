@@ -105,7 +105,7 @@ fn the_warning_of_too_little_memory_depends_on_no_other_policy() {
         (warning.to_owned(), rest.to_owned())
     };
     let (alone, stay) = warning("4k");
-    assert!(stay.ends_with("Stay with 4k."), "{stay}");
+    assert!(stay.ends_with("Add policies with --policy."), "{stay}");
     let (beside, choose) = warning("4k,linux");
     assert!(choose.contains("Choose linux: "), "{choose}");
     assert_eq!(alone, beside);
@@ -170,7 +170,7 @@ fn where_the_disk_is_all_that_matters_page_sizes_are_not_blamed() {
     assert_eq!((&unlimited, looked), (&enough, None));
     let (none, looked) = advised(&["--memory=1G", "--files=memory"]);
     assert!(
-        !none.contains("disk") && none.starts_with("Page sizes hardly matter"),
+        !none.contains("disk") && none.starts_with("No policy that makes superpages"),
         "{none}"
     );
     assert_eq!(looked, None);

@@ -173,7 +173,7 @@ mod tests {
         );
         assert_eq!(
             lines[11],
-            "Whole gain: 1,550,000 cycles of walks and faults. 30,000 of them are of walks, which is 50.0% of what walks take without superpages."
+            "Whole gain: 1,550,000 cycles of walks and faults: walks save 30,000, and faults save 1,520,000. Superpages save 50.0% of the walk cycles of base pages."
         );
         assert!(
             text.ends_with("all together may spare less than the sum, or more.\nNote: a note\n")
@@ -227,7 +227,7 @@ mod tests {
         assert!(text.contains("\n41 sort  0x400000"), "{text}");
         assert!(text.contains("\n1        0x400000"), "{text}");
         assert!(
-            text.contains("an estimate") && !text.contains("left out"),
+            text.contains("are estimates") && !text.contains("left out"),
             "{text}"
         );
     }
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(text.matches("\n0x400000-").count(), 3, "{text}");
         assert!(!text.contains("0x20000000000"), "{text}");
         assert!(
-            text.contains("\nThe best 3 of 1,203 ranges: 1,200 are left out, and --top 1203 shows them.\n1 range is left out: alone, "),
+            text.contains("\nThe table shows the best 3 of 1,203 ranges. --top 1203 shows all.\n1 range is left out: alone, "),
             "{text}"
         );
         let none = vec![loses(0x200_0000_0000), loses(0x300_0000_0000)];

@@ -11,10 +11,9 @@ pub(super) fn left_out(told: usize, gaining: usize, chosen: usize) -> Vec<String
     let mut texts = Vec::new();
     if told < gaining {
         texts.push(format!(
-            "The best {} of {} ranges: {} are left out, and --top {gaining} shows them.",
+            "The table shows the best {} of {} ranges. --top {gaining} shows all.",
             number(told),
             number(gaining),
-            number(gaining - told)
         ));
     }
     if gaining < chosen {
@@ -38,12 +37,19 @@ pub(super) fn whole(without: &CellResult, with: &CellResult) -> String {
         let gained = i128::from(before) - i128::from(after);
         gained.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     };
+    let all = difference(lost_cycles(without), lost_cycles(with));
     let walks = difference(without.walk_cycles, with.walk_cycles);
+    let share = percent(walks as f64 / without.walk_cycles as f64);
+    let part = |name: &str, saved: i64| match saved {
+        0 => format!("{name} cost the same"),
+        1.. => format!("{name} save {}", grouped_signed(saved)),
+        _ => format!("{name} cost {} more", grouped(saved.unsigned_abs())),
+    };
     format!(
-        "Whole gain: {} cycles of walks and faults. {} of them are of walks, which is {} of what walks take without superpages.",
-        grouped_signed(difference(lost_cycles(without), lost_cycles(with))),
-        grouped_signed(walks),
-        percent(walks as f64 / without.walk_cycles as f64),
+        "Whole gain: {} cycles of walks and faults: {}, and {}. Superpages save {share} of the walk cycles of base pages.",
+        grouped_signed(all),
+        part("walks", walks),
+        part("faults", all.saturating_sub(walks)),
     )
 }
 
@@ -79,6 +85,28 @@ pub(super) fn caution(exact: bool) -> String {
         return counted.to_owned();
     }
     format!(
-        "{counted} Counted is for a fully associative TLB with as many entries as this machine's, so that here it is an estimate; what is said of all together is not."
+        "{counted} A range's figures are estimates: they are counted for a fully associative TLB with as many entries as this machine's. The figures of all ranges together are exact."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_exceeds_the_whole_gain() {
+        let result = |walk_cycles, fault_cycles| CellResult {
+            walk_cycles,
+            memory: Some(MemoryResult {
+                fault_cycles,
+                ..MemoryResult::default()
+            }),
+            ..CellResult::default()
+        };
+        assert_eq!(
+            whole(&result(2_335_445, 38_596_500), &result(111_286, 39_719_100)),
+            "Whole gain: 1,101,559 cycles of walks and faults: walks save 2,224,159, and faults cost 1,122,600 more. \
+             Superpages save 95.2% of the walk cycles of base pages."
+        );
+    }
 }

@@ -12,6 +12,8 @@ const FAR_APART: f64 = 1.5;
 pub struct Claim {
     /// True if our figures agree.
     pub agrees: bool,
+    /// True if our figures neither support nor contradict the claim. Such a claim does not agree.
+    pub is_not_shown: bool,
     /// The claim, as a sentence.
     pub text: String,
     magnitudes: Vec<Magnitude>,
@@ -31,6 +33,7 @@ impl Claim {
     pub fn new(agrees: bool, text: impl Into<String>) -> Self {
         Self {
             agrees,
+            is_not_shown: false,
             text: text.into(),
             magnitudes: Vec::new(),
             reason: None,
@@ -58,6 +61,12 @@ impl Claim {
         self
     }
 
+    /// Marks a claim that our figures neither support nor contradict, and gives the reason.
+    pub fn not_shown_because(&mut self, reason: impl Into<String>) -> &mut Self {
+        (self.agrees, self.is_not_shown) = (false, true);
+        self.because(reason)
+    }
+
     /// Gives the reason why magnitudes are far apart, or why the claim fails.
     pub fn because(&mut self, reason: impl Into<String>) -> &mut Self {
         self.reason = Some(reason.into());
@@ -75,17 +84,18 @@ impl Claim {
         })
     }
 
-    /// For people: the verdict, then magnitudes and the reason below it.
-    pub fn write(&self, out: &mut String) {
-        let verdict = if self.agrees {
-            "agrees"
-        } else {
-            "does not agree"
+    /// For people: the verdict, then magnitudes and the reason below it. `source` names what the figures beside
+    /// ours are from, as "paper" or "slides".
+    pub fn write(&self, source: &str, out: &mut String) {
+        let verdict = match (self.agrees, self.is_not_shown) {
+            (true, _) => "agrees",
+            (false, true) => "not shown",
+            (false, false) => "does not agree",
         };
         let _ = writeln!(out, "  {verdict}: {}", self.text);
         for Magnitude { paper, here, far } in &self.magnitudes {
             let far = if *far { " (far apart)" } else { "" };
-            let _ = writeln!(out, "    paper: {paper}; here: {here}{far}");
+            let _ = writeln!(out, "    {source}: {paper}; here: {here}{far}");
         }
         let reason = self.reason().map(|reason| format!("reason: {reason}"));
         for line in wrapped(reason.as_deref().unwrap_or_default(), 96) {
@@ -105,7 +115,12 @@ impl Claim {
         [
             table.to_owned(),
             self.text.clone(),
-            if self.agrees { "yes" } else { "no" }.to_owned(),
+            match (self.agrees, self.is_not_shown) {
+                (true, _) => "yes",
+                (false, true) => "not shown",
+                (false, false) => "no",
+            }
+            .to_owned(),
             joined(|magnitude| &magnitude.paper),
             joined(|magnitude| &magnitude.here),
             self.reason().unwrap_or_default().to_owned(),
@@ -119,7 +134,7 @@ mod tests {
 
     fn text(claim: &Claim) -> String {
         let mut out = String::new();
-        claim.write(&mut out);
+        claim.write("paper", &mut out);
         out
     }
 
@@ -149,5 +164,20 @@ mod tests {
         assert_eq!(text(&claim), expected);
         claim.because("it is small");
         assert!(text(&claim).ends_with("    reason: it is small\n"));
+    }
+
+    #[test]
+    fn a_claim_without_figures_is_not_shown() {
+        let mut claim = Claim::new(true, "it gains");
+        claim
+            .words("a lot", "no figure")
+            .not_shown_because("no run");
+        assert!(!claim.agrees);
+        assert_eq!(claim.cells("gains")[2], "not shown");
+        let mut out = String::new();
+        claim.write("slides", &mut out);
+        let expected =
+            "  not shown: it gains\n    slides: a lot; here: no figure\n    reason: no run\n";
+        assert_eq!(out, expected);
     }
 }

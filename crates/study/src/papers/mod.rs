@@ -94,6 +94,8 @@ pub struct Paper {
     pub name: &'static str,
     /// Its title and where it appeared.
     pub title: &'static str,
+    /// The document that its figures are from, as one word: "paper" or "slides".
+    pub source: &'static str,
     /// What a reader has to know of all its tables.
     pub remarks: &'static str,
     /// What an access takes that misses no TLB, in cycles, unless one says so.

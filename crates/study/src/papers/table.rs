@@ -49,8 +49,9 @@ impl Table {
         self.claims.push_mut(Claim::new(agrees, text))
     }
 
-    /// For people: the first column to the left, the others to the right.
-    pub fn text(&self) -> String {
+    /// For people: the first column to the left, the others to the right. `source` names what the claims are
+    /// from.
+    pub fn text(&self, source: &str) -> String {
         let mut out = format!("{}\n{}\n", self.title, "-".repeat(self.title.len()));
         for line in wrapped(&self.text, 100) {
             let _ = writeln!(out, "{line}");
@@ -77,7 +78,7 @@ impl Table {
         }
         out.push('\n');
         for claim in &self.claims {
-            claim.write(&mut out);
+            claim.write(source, &mut out);
         }
         out
     }
@@ -132,7 +133,7 @@ mod tests {
         table.direction(true, "up");
         table.direction(false, "down");
         assert_eq!(
-            table.text(),
+            table.text("paper"),
             "A title\n-------\nTwo words.\n\n  name  here\n  a, b    12  mm\n\n  agrees: up\n  does not agree: down\n    reason: the reason is not known\n"
         );
         assert_eq!(table.csv(), "name,here\n\"a, b\",12\n");

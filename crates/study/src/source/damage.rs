@@ -13,7 +13,7 @@ pub enum Damage {
     Recording(TraceError),
     /// A recording ends between two chunks, as one does whose recorder was killed.
     #[error(
-        "is truncated: it ends at byte {size} without an index, because the recording was cut short; everything before that is whole"
+        "is truncated: it ends at byte {size} without an index, because the recording was cut short; the chunks before that byte are whole"
     )]
     CutShort {
         /// How many bytes there are.

@@ -20,7 +20,7 @@ pub enum ReadError {
         error: TraceError,
     },
     /// It is damaged behind its head.
-    #[error("{name}: {damage}; --keep-going reads the part before that")]
+    #[error("{name}: {damage}; --keep-going reads what is before the damage, if there is anything")]
     Damaged {
         /// The name of the trace.
         name: String,

@@ -130,7 +130,7 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
     fact(
         "accesses",
         format!(
-            "{} ({} loads, {} stores), {} of them straddling",
+            "{} ({} loads, {} stores); {} cross a page boundary",
             grouped(gathered.accesses()),
             grouped(gathered.loads),
             grouped(gathered.stores),

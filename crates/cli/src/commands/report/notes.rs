@@ -14,7 +14,9 @@ pub(super) fn reason(no: No, uid: Option<u32>) -> String {
             "it belongs to another user (number {uid}): it takes that user, or root, to look at it ({PRIVILEGES})"
         ),
         (No::NotAllowed, _) => {
-            format!("the kernel does not let this user look at it: it takes {PRIVILEGES}")
+            format!(
+                "the kernel does not let this user look at this process; {PRIVILEGES} would allow it"
+            )
         }
         (no, _) => no.to_string(),
     }

@@ -119,7 +119,7 @@ const CASES: &[(&str, &str)] = &[
     ("promote(scan=5, ^scan = 6) if dirty > 1", "given twice"),
     (
         "promote(copies = ^yes) if dirty > 1",
-        "is on or off, not \"yes\"",
+        "the values are on and off",
     ),
     ("promote(sizes=^3m) if dirty > 1", "not a set of page sizes"),
     (

@@ -18,6 +18,7 @@ use super::{Experiment, Paper};
 pub(crate) const PAPER: Paper = Paper {
     name: "navarro2002",
     title: "Navarro, Iyer, Druschel, Cox: Practical, Transparent Operating System Support for Superpages (OSDI 2002)",
+    source: "slides",
     remarks: "The slides' figures stand beside ours; a dash is where they give none. Speedups are estimates: an access that misses no TLB takes a \
               fixed number of cycles (--cycles-per-access), to which the cycles of walks and of faults are added, those of zeroing, promotion and disk \
               included. No other cache is modelled, so a program whose references miss those too gains less in truth. Counts are exact. Programs are \

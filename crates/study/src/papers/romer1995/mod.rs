@@ -27,6 +27,7 @@ use crate::failure::Failure;
 pub(crate) const PAPER: Paper = Paper {
     name: "romer1995",
     title: "Romer, Ohlrich, Karlin, Bershad: Reducing TLB and Memory Overhead Using Online Superpage Promotion (ISCA 1995)",
+    source: "paper",
     remarks: "The paper's figures stand above ours; a dash is where there is none. Misses are counted in hundreds, as there. Costs are the paper's: 30 cycles for a miss, 100 more where prefetch charges \
               are kept and 2470 where capacity charges are, 3000 for each KiB that a promotion copies. Counts are exact; times are estimates, in which an access that misses no TLB takes a fixed number of cycles \
               (--cycles-per-access). Only data references are translated. Programs are kernels after those of the paper, as references: how often each touches a page before it goes on was chosen so that its \

@@ -93,20 +93,21 @@ fn reset_claim(table: &mut Table, effects: &[Effect]) {
         .iter()
         .map(|effect| format!("{} {:.1} percent", effect.program, 100.0 * effect.apart()))
         .collect();
-    let (here, reason) = match most {
-        Some(_) => (each.join(", "), LASTING),
-        None => (
-            "not shown".to_owned(),
-            "capacity charges change no result of these programs, so their reset cannot either",
-        ),
-    };
-    table
-        .direction(
-            most.is_some_and(|most| most < 0.1),
-            "where capacity charges change results, their reset changes these by less than a tenth",
-        )
-        .words("relatively insensitive", here)
-        .because(reason);
+    let claim = table.direction(
+        most.is_some_and(|most| most < 0.1),
+        "where capacity charges change results, their reset changes these by less than a tenth",
+    );
+    if most.is_some() {
+        claim
+            .words("relatively insensitive", each.join(", "))
+            .because(LASTING);
+    } else {
+        claim
+            .words("relatively insensitive", "no figure")
+            .not_shown_because(
+                "capacity charges change no result of these programs, so their reset cannot either",
+            );
+    }
 }
 
 /// The reason why charges that are not reset change results.

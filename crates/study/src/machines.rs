@@ -1,0 +1,75 @@
+//! Machines by name or file, and what a comparison says about them.
+
+use std::path::PathBuf;
+
+use broadleaf_engine::Plan;
+use broadleaf_metrics::CellResult;
+use broadleaf_policy::Policy;
+use broadleaf_report::BASELINE;
+use broadleaf_translation::Machine;
+use broadleaf_units::PageSize;
+
+use crate::failure::Failure;
+use crate::{in_file, names};
+
+/// The machines of these names or files. One text may hold several, with commas between them.
+///
+/// # Errors
+/// Those of [`machine`], and [`Failure::Wrong`] if two files describe machines of one name.
+pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
+    let mut machines: Vec<(&str, Machine)> = Vec::new();
+    let names = names.iter().flat_map(|names| names::apart(names));
+    for name in names.map(str::trim) {
+        if machines.iter().any(|(other, _)| *other == name) {
+            continue;
+        }
+        let machine = machine(name)?;
+        if let Some((other, _)) = machines
+            .iter()
+            .find(|(_, known)| known.name == machine.name)
+        {
+            return Err(Failure::Wrong(format!(
+                "{other} and {name} both describe a machine called {}: results could not be told apart",
+                machine.name
+            )));
+        }
+        machines.push((name, machine));
+    }
+    Ok(machines.into_iter().map(|(_, machine)| machine).collect())
+}
+
+/// The machine of that name or file.
+///
+/// # Errors
+/// [`Failure::Wrong`] if the name is unknown, or if the file cannot be read or describes no machine.
+pub fn machine(name: &str) -> Result<Machine, Failure> {
+    let path = PathBuf::from(name);
+    if path.extension().is_none_or(|ending| ending != "toml") {
+        return names::machine(name);
+    }
+    let text = in_file::read(&path)?;
+    Machine::from_toml(&text).map_err(|error| Failure::Wrong(format!("{name}: {error}")))
+}
+
+/// The machines on which these policies need no memory that is modelled down to the frame.
+pub(crate) fn without_frames(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<String> {
+    let alone = |machine: &&Machine| Plan::needs_frames(policies, std::slice::from_ref(*machine));
+    let names = machines.iter().filter(|machine| alone(machine).is_none());
+    names.map(|machine| machine.name.clone()).collect()
+}
+
+/// Notes for machines on which the base pages of the policy `4k` are larger.
+pub(crate) fn base_page_notes(results: &[CellResult]) -> Vec<String> {
+    let of_4k = results.iter().filter(|result| result.policy == BASELINE);
+    let larger = of_4k.filter_map(|result| {
+        let bytes = result.memory.as_ref()?.base_page_bytes;
+        (bytes > PageSize::SIZE_4K.bytes()).then(|| {
+            format!(
+                "on {}, {BASELINE} stands for base pages of {} KiB",
+                result.machine,
+                bytes >> 10
+            )
+        })
+    });
+    larger.collect()
+}
