@@ -30,7 +30,8 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "lackey",
         summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, no mappings",
         explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store (` S addr,size`) and load \
-                      followed by a store of the same bytes (` M addr,size`). Addresses are hexadecimal, sizes decimal. \
+                      and store of the same bytes by one instruction (` M addr,size`; the processor asks for write \
+                      access at once, so the store comes first). Addresses are hexadecimal, sizes decimal. \
                       Valgrind's own lines (`==PID==`) and blank lines are skipped; any other line is refused with its number. \
                       Read by `import lackey`, `info`, `compare` and `advise`, also from standard input.",
         source: "Valgrind, lackey/lk_main.c",

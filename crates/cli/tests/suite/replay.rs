@@ -187,7 +187,7 @@ fn a_run_is_made_again_and_others_are_estimated() {
         table.contains("pop-256 (recorded)  ") && table.contains("\nfreebsd "),
         "{table}"
     );
-    assert!(table.contains("are estimates"), "{table}");
+    assert!(table.contains("is an estimate"), "{table}");
 }
 
 #[test]
