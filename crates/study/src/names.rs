@@ -174,6 +174,6 @@ mod tests {
         );
         assert!(answer("linux(max_ptes=0)").contains("max_ptes_none"));
         assert!(answer("linx").contains("did you mean linux?"));
-        assert!(answer("linux(enabled=on)").contains("always, madvise or never"));
+        assert!(answer("linux(enabled=on)").contains("always, madvise and never"));
     }
 }

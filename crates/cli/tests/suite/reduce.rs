@@ -155,7 +155,10 @@ fn curves_are_counted_on_the_trace_itself() {
     assert!(line.contains("--curve needs the whole trace"), "{line}");
     let limited = ["--policy", "4k", "--memory", "75%"];
     let line = refused(&compare(&format!("{trace}.reduced"), &limited));
-    assert!(line.contains("modelled down to the frame needs the whole trace"), "{line}");
+    assert!(
+        line.contains("modelled down to the frame needs the whole trace"),
+        "{line}"
+    );
     assert!(line.contains("give the trace itself"), "{line}");
     let line = refused(&run(&["info", &format!("{trace}.reduced")]));
     assert!(line.contains("only `broadleaf compare` reads"), "{line}");
