@@ -6,13 +6,15 @@
 #![no_std]
 extern crate alloc;
 
-mod none;
-
 use alloc::boxed::Box;
-use broadleaf_units::Described;
+use broadleaf_units::{Described, catalogue};
 
-/// The catalogue of cache hierarchies.
-pub static CACHES: &[&CacheKind] = &[&none::NONE];
+catalogue! {
+    /// The catalogue of cache hierarchies.
+    pub static CACHES: CacheKind = [
+        none::NONE,
+    ];
+}
 
 /// A cache hierarchy of the catalogue.
 pub struct CacheKind {

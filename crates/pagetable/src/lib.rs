@@ -5,12 +5,14 @@
 //! TLBs. A page table is one file of this folder and one line of [`PAGE_TABLES`].
 #![forbid(unsafe_code)]
 
-mod radix;
+use broadleaf_units::{Described, PageNumber, PageSize, SpaceId, catalogue};
 
-use broadleaf_units::{Described, PageNumber, PageSize, SpaceId};
-
-/// The catalogue of page tables.
-pub static PAGE_TABLES: &[&PageTableKind] = &[&radix::X86_64];
+catalogue! {
+    /// The catalogue of page tables.
+    pub static PAGE_TABLES: PageTableKind = [
+        radix::X86_64,
+    ];
+}
 
 /// A page table of the catalogue.
 pub struct PageTableKind {

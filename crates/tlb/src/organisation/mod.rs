@@ -2,13 +2,15 @@
 //!
 //! An organisation is one file of this folder and one line of [`ORGANISATIONS`].
 
-mod set_associative;
-
 use crate::Structure;
-use broadleaf_units::{Described, PageNumber, PageSize, SpaceTag};
+use broadleaf_units::{Described, PageNumber, PageSize, SpaceTag, catalogue};
 
-/// The catalogue of organisations.
-pub static ORGANISATIONS: &[&Organisation] = &[&set_associative::SET_ASSOCIATIVE];
+catalogue! {
+    /// The catalogue of organisations.
+    pub static ORGANISATIONS: Organisation = [
+        set_associative::SET_ASSOCIATIVE,
+    ];
+}
 
 /// An organisation of the catalogue.
 pub struct Organisation {

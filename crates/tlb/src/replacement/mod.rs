@@ -2,12 +2,14 @@
 //!
 //! A rule is one file of this folder and one line of [`REPLACEMENTS`].
 
-mod lru;
+use broadleaf_units::{Described, catalogue};
 
-use broadleaf_units::Described;
-
-/// The catalogue of replacement rules.
-pub static REPLACEMENTS: &[&Replacement] = &[&lru::LRU];
+catalogue! {
+    /// The catalogue of replacement rules.
+    pub static REPLACEMENTS: Replacement = [
+        lru::LRU,
+    ];
+}
 
 /// A rule of the catalogue.
 pub struct Replacement {
