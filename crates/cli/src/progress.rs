@@ -1,4 +1,4 @@
-//! How far long work has come: a bar on a terminal, nothing on a pipe.
+//! Progress of long work: a bar on a terminal, nothing on a pipe.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,34 +9,29 @@ pub(crate) use broadleaf_study::watch::Work;
 use broadleaf_study::watch::{Task, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// Work that is done sooner needs no bar: it would only flash.
+/// Shorter work shows no bar, because the bar would only flash.
 const LONG: Duration = Duration::from_millis(500);
 
-/// A bar on standard error that knows bytes read or written and accesses done.
+/// A bar on standard error, with the bytes read or written and the accesses done.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
     work: Work,
     accesses: Arc<AtomicU64>,
-    /// Whether it may be drawn and has not been yet.
+    /// True if the bar may be drawn, and was not drawn yet.
     waits: AtomicBool,
 }
 
 impl Progress {
-    /// A bar for `work`. On a pipe it shows nothing, nor while the work is not yet [`LONG`].
+    /// A bar for `work`. It is drawn on a terminal, after the time [`LONG`].
     pub(crate) fn new(doing: &str, work: Work) -> Self {
         Self::begin(doing, work, true)
     }
 
-    /// A bar for a recording, which has no end to foresee. It is not shown where `shown` says so: the program that is
-    /// recorded may write to the same terminal.
+    /// A bar for a recording, whose length is not known. It is hidden unless `shown` is set, since
+    /// the program that is recorded may write to the same terminal.
     pub(crate) fn of_recording(doing: &str, shown: bool) -> Self {
         Self::begin(doing, Work::Unknown, shown)
-    }
-
-    /// A bar for so many runs of a program, whose output is thrown away.
-    pub(crate) fn of_runs(runs: u64) -> Self {
-        Self::begin("running", Work::Runs(runs), true)
     }
 
     fn begin(doing: &str, work: Work, shown: bool) -> Self {
@@ -83,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// So many bytes were read or written and so many accesses done, since the start.
+    /// Sets the bytes read or written and the accesses done, since the start.
     pub(crate) fn set(&self, bytes: u64, accesses: u64) {
         self.accesses.store(accesses, Ordering::Relaxed);
         self.bar.set_position(match self.work {
