@@ -1,4 +1,4 @@
-//! The `broadleaf` command: files, flags, progress and exit status. What is computed stands in the other crates.
+//! The `broadleaf` command: flags, progress, notes and exit status. The other crates do the work.
 #![forbid(unsafe_code)]
 
 #[macro_use]

@@ -115,3 +115,20 @@ pub(crate) enum AdviseFormat {
     /// A layout for Mosalloc
     Mosalloc,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_study::catalogues::ADVICE_FORMATS;
+
+    #[test]
+    fn every_format_for_another_program_is_in_the_catalogue() {
+        let names: Vec<&str> = ADVICE_FORMATS.iter().map(|format| format.name).collect();
+        let formats = AdviseFormat::value_variants().iter();
+        let others =
+            formats.filter(|format| ![AdviseFormat::Table, AdviseFormat::Json].contains(format));
+        let others = others.filter_map(ValueEnum::to_possible_value);
+        let others: Vec<String> = others.map(|value| value.get_name().to_owned()).collect();
+        assert_eq!(names, others);
+    }
+}

@@ -1,5 +1,6 @@
 //! The arguments of `list` and `explain`.
 
+use broadleaf_study::catalogues::CatalogueName;
 use clap::{Args, ValueEnum};
 
 use super::TableOrJson;
@@ -40,6 +41,20 @@ pub(crate) enum Catalogue {
     Metrics,
     /// Why a block was not promoted
     Refusals,
+}
+
+impl From<Catalogue> for CatalogueName {
+    fn from(catalogue: Catalogue) -> Self {
+        match catalogue {
+            Catalogue::Policies => Self::Policies,
+            Catalogue::Machines => Self::Machines,
+            Catalogue::Tlbs => Self::Tlbs,
+            Catalogue::PageTables => Self::PageTables,
+            Catalogue::Formats => Self::Formats,
+            Catalogue::Metrics => Self::Metrics,
+            Catalogue::Refusals => Self::Refusals,
+        }
+    }
 }
 
 /// Explain one policy, machine, metric, column, refusal, TLB, page table or format

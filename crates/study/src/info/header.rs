@@ -1,4 +1,4 @@
-//! What a recording says about itself.
+//! The header of a recording, as JSON and as facts.
 
 use broadleaf_trace::{Grain, Header};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(super) fn as_json(header: &Header) -> Value {
     })
 }
 
-/// Labels and texts, without what the header does not tell.
+/// Labels and texts, without those that the header leaves empty.
 pub(super) fn facts(header: &Header) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if !header.command.is_empty() {
@@ -67,7 +67,7 @@ pub(super) fn facts(header: &Header) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// A hash as results write it; `None` where it is not known.
+/// A hash as results write it, or `None` if it is not known.
 fn hash(hash: &[u8; 32]) -> Option<String> {
     hash.iter()
         .any(|&byte| byte != 0)
@@ -77,8 +77,8 @@ fn hash(hash: &[u8; 32]) -> Option<String> {
 /// Seconds since 1970 as a date and time of day, in universal time.
 fn date(time: u64) -> String {
     let (days, second) = (time / 86400, time % 86400);
-    // Years begin in March here, so that a leap day is the last of its year (Hinnant, "chrono-compatible low-level date
-    // algorithms").
+    // Years begin in March here, so that a leap day is the last of its year (Hinnant,
+    // "chrono-compatible low-level date algorithms").
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era =

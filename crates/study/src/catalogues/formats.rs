@@ -1,16 +1,21 @@
 //! The catalogues of formats: of traces, and of advice.
 
 /// A format that is read or written.
-pub(crate) struct Format {
-    pub(crate) name: &'static str,
-    pub(crate) summary: &'static str,
-    pub(crate) explanation: &'static str,
-    pub(crate) source: &'static str,
+#[derive(Debug)]
+pub struct FormatEntry {
+    /// The name of the format.
+    pub name: &'static str,
+    /// The format in one line.
+    pub summary: &'static str,
+    /// The format in a paragraph.
+    pub explanation: &'static str,
+    /// The definition of the format.
+    pub source: &'static str,
 }
 
 /// The formats of traces.
-pub(crate) const FORMATS: &[Format] = &[
-    Format {
+pub const FORMATS: &[FormatEntry] = &[
+    FormatEntry {
         name: "broadleaf",
         summary: "recordings of ours (.bl): page visits in exact order, and what happened to mappings",
         explanation: "Chunks of visits and events, compressed, each with a checksum, behind a header that names the command, \
@@ -19,14 +24,14 @@ pub(crate) const FORMATS: &[Format] = &[
                       `info`, `compare`, `advise`, `reduce` and `recode`.",
         source: "docs/book/src/trace-format.md",
     },
-    Format {
+    FormatEntry {
         name: "reduced",
         summary: "reduced forms of traces (.reduced): the visits that may change something on some machines, and what the others come to",
         explanation: "Made of a trace by `broadleaf reduce` for the first level of one machine or several, and kept beside it. `compare` reads \
                       it in place of the trace, with the same counts, where the machines are those and the trace has not changed since.",
         source: "docs/book/src/reduced.md",
     },
-    Format {
+    FormatEntry {
         name: "lackey",
         summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, no mappings",
         explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store (` S addr,size`) and load \
@@ -38,9 +43,9 @@ pub(crate) const FORMATS: &[Format] = &[
     },
 ];
 
-/// The formats of `advise` for programs that act on its advice.
-pub(crate) const ADVICE_FORMATS: &[Format] = &[
-    Format {
+/// The formats of `advise` for programs that follow its advice.
+pub const ADVICE_FORMATS: &[FormatEntry] = &[
+    FormatEntry {
         name: "madvise",
         summary: "lines of C: a call of madvise(2) for each range, the best first",
         explanation: "Behind each call is a comment with the range's place in its mapping, by which the program finds it in another run, and with the setting \
@@ -48,7 +53,7 @@ pub(crate) const ADVICE_FORMATS: &[Format] = &[
                       Written by `broadleaf advise --format madvise`.",
         source: "Linux, madvise(2), and Documentation/admin-guide/mm/transhuge.rst",
     },
-    Format {
+    FormatEntry {
         name: "cbmm",
         summary: "a profile for CBMM, a kernel that weighs what each superpage would gain against what it costs",
         explanation: "A line `huge,SECTION,BENEFIT,addr,>,LOW,addr,<,HIGH` for each range of one process: the heap or what mmap made, the cycles of walks that one \
@@ -56,7 +61,7 @@ pub(crate) const ADVICE_FORMATS: &[Format] = &[
                       Written by `broadleaf advise --format cbmm`.",
         source: "Mansi, Tabatabai and Swift 2022, and the profiles of its artifact",
     },
-    Format {
+    FormatEntry {
         name: "mosalloc",
         summary: "a layout for Mosalloc, an allocator that backs windows of its pools with larger pages",
         explanation: "Rows `type,pageSize,startOffset,endOffset`: with -1 how large the pool of the heap (brk), of anonymous mappings (mmap) or of files is, \
@@ -65,21 +70,3 @@ pub(crate) const ADVICE_FORMATS: &[Format] = &[
         source: "Agbarya and others 2020, and the layouts that come with Mosalloc",
     },
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::args::AdviseFormat;
-    use clap::ValueEnum;
-
-    #[test]
-    fn every_format_for_another_program_is_in_the_catalogue() {
-        let names: Vec<&str> = ADVICE_FORMATS.iter().map(|format| format.name).collect();
-        let formats = AdviseFormat::value_variants().iter();
-        let others =
-            formats.filter(|format| ![AdviseFormat::Table, AdviseFormat::Json].contains(format));
-        let others = others.filter_map(ValueEnum::to_possible_value);
-        let others: Vec<String> = others.map(|value| value.get_name().to_owned()).collect();
-        assert_eq!(names, others);
-    }
-}

@@ -1,69 +1,101 @@
-//! `info`: what a trace holds.
+//! `info`: the contents of a trace.
 
 mod family;
 mod gather;
 mod header;
 
+use std::path::Path;
+
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, Style, View, paragraph, printable, signal};
 use serde_json::{Value, json};
 
-use crate::args::{Info, TableOrJson};
-use crate::progress::Progress;
-use broadleaf_study::compare::not_canonical;
-use broadleaf_study::failure::Failure;
-use broadleaf_study::output::{json, print};
-use broadleaf_study::source::origin::Passes;
-use broadleaf_study::source::{Reading, Trace, Whole};
-use gather::{Gathered, Process};
+use crate::compare::not_canonical;
+use crate::failure::Failure;
+use crate::source::origin::Passes;
+use crate::source::{Reading, Trace, Whole};
+use crate::watch::Watch;
+use gather::{ProcessInfo, TraceContents};
 
-/// The name and version of the shape of the JSON answer.
+/// The name and version of the JSON shape.
 const SCHEMA: &str = "broadleaf.info/1";
 
-pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
+/// A trace to describe.
+#[derive(Debug)]
+pub struct InfoRequest<'a> {
+    /// The trace, or `-` for standard input.
+    pub trace: &'a Path,
+    /// Read a damaged trace up to the damage.
+    pub keep_going: bool,
+    /// The maximum number of accesses to read. `None` derives a limit from the file's size.
+    pub max_accesses: Option<u64>,
+    /// Receives the progress.
+    pub watch: &'a dyn Watch,
+}
+
+/// A trace that was read, with its contents.
+pub struct TraceInfo {
+    trace: Trace,
+    contents: TraceContents,
+}
+
+/// Reads a trace and counts its contents.
+///
+/// # Errors
+/// If the trace cannot be read, is damaged, or has addresses that no processor translates.
+pub fn info(request: &InfoRequest<'_>) -> Result<TraceInfo, Failure> {
     let reading = Reading {
         passes: Passes::One,
-        keep_going: options.keep_going,
+        keep_going: request.keep_going,
         fetches: true,
-        max_accesses: options.bound.max_accesses,
+        max_accesses: request.max_accesses,
     };
-    let mut trace = Trace::open(&options.trace, reading, Whole::Work)?;
-    let mut gathered = Gathered::new(trace.grain());
-    let bar = Progress::new("reading", trace.work());
+    let mut trace = Trace::open(request.trace, reading, Whole::Work)?;
+    let mut contents = TraceContents::new(trace.grain());
+    let task = request.watch.begin("reading", trace.work());
     let meter = trace.meter();
     while let Some(item) = trace.next_item()? {
-        gathered.add(item);
-        if let Some(page) = gathered.untranslatable {
-            drop(bar);
+        contents.add(item);
+        if let Some(page) = contents.untranslatable {
+            drop(task);
             return Err(not_canonical(trace.name(), page << 12, Some(trace.place())));
         }
-        bar.set(meter.bytes(), gathered.accesses());
+        task.set(meter.bytes(), contents.accesses());
     }
-    drop(bar);
+    drop(task);
     trace.finish()?;
-    gathered.processes = family::parents_first(gathered.processes);
-    match options.format {
-        TableOrJson::Table => print(&table(&trace, &gathered, view)),
-        TableOrJson::Json => print(&json(&as_json(&trace, &gathered))?),
+    contents.processes = family::parents_first(contents.processes);
+    Ok(TraceInfo { trace, contents })
+}
+
+impl TraceInfo {
+    /// The description as tables.
+    pub fn table(&self, view: View) -> String {
+        table(&self.trace, &self.contents, view)
+    }
+
+    /// The description as JSON, whose shape `broadleaf.info/1` names.
+    pub fn to_json(&self) -> Value {
+        as_json(&self.trace, &self.contents)
     }
 }
 
-fn bytes_per_access(trace: &Trace, gathered: &Gathered) -> f64 {
-    trace.meter().bytes() as f64 / gathered.accesses().max(1) as f64
+fn bytes_per_access(trace: &Trace, contents: &TraceContents) -> f64 {
+    trace.meter().bytes() as f64 / contents.accesses().max(1) as f64
 }
 
-fn as_json(trace: &Trace, gathered: &Gathered) -> Value {
-    let kinds: Vec<Value> = gathered
+fn as_json(trace: &Trace, contents: &TraceContents) -> Value {
+    let kinds: Vec<Value> = contents
         .mappings
         .iter()
         .map(|(kind, (count, bytes))| json!({ "backing": kind, "count": count, "bytes": bytes }))
         .collect();
-    let misplaced: Vec<Value> = gathered
+    let misplaced: Vec<Value> = contents
         .misplaced
         .iter()
         .map(|(at, native)| json!({ "start": at.start.0, "bytes": at.len, "native": native.0 }))
         .collect();
-    let processes: Vec<Value> = gathered
+    let processes: Vec<Value> = contents
         .processes
         .iter()
         .map(|process| {
@@ -85,24 +117,24 @@ fn as_json(trace: &Trace, gathered: &Gathered) -> Value {
             "damage": trace.damage(),
         },
         "header": trace.header().map(header::as_json),
-        "accesses": gathered.accesses(),
-        "loads": gathered.loads,
-        "stores": gathered.stores,
-        "straddling": gathered.straddling,
-        "instructions": gathered.instructions,
-        "fetches": gathered.fetches,
-        "visits": gathered.visits,
-        "pages": gathered.pages(),
-        "bytes_per_access": bytes_per_access(trace, gathered),
-        "events": gathered.events,
+        "accesses": contents.accesses(),
+        "loads": contents.loads,
+        "stores": contents.stores,
+        "straddling": contents.straddling,
+        "instructions": contents.instructions,
+        "fetches": contents.fetches,
+        "visits": contents.visits,
+        "pages": contents.pages(),
+        "bytes_per_access": bytes_per_access(trace, contents),
+        "events": contents.events,
         "mappings": kinds,
-        "files": gathered.files,
+        "files": contents.files,
         "misplaced": misplaced,
         "processes": processes,
     })
 }
 
-fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
+fn table(trace: &Trace, contents: &TraceContents, view: View) -> String {
     let mut facts = Grid::new().column("", Align::Left).column("", Align::Left);
     let mut fact = |label: &str, text: String| facts.row([label.to_owned(), text]);
     for (label, text) in trace.header().into_iter().flat_map(header::facts) {
@@ -117,7 +149,7 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
         format!(
             "{}, {:.3} bytes an access",
             size(trace.meter().bytes()),
-            bytes_per_access(trace, gathered)
+            bytes_per_access(trace, contents)
         ),
     );
     if let Some(complete) = trace.is_complete() {
@@ -131,28 +163,28 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
         "accesses",
         format!(
             "{} ({} loads, {} stores); {} cross a page boundary",
-            grouped(gathered.accesses()),
-            grouped(gathered.loads),
-            grouped(gathered.stores),
-            grouped(gathered.straddling)
+            grouped(contents.accesses()),
+            grouped(contents.loads),
+            grouped(contents.stores),
+            grouped(contents.straddling)
         ),
     );
-    if gathered.instructions > 0 {
-        fact("instructions", grouped(gathered.instructions));
+    if contents.instructions > 0 {
+        fact("instructions", grouped(contents.instructions));
     }
-    if gathered.fetches > 0 {
-        fact("fetches", grouped(gathered.fetches));
+    if contents.fetches > 0 {
+        fact("fetches", grouped(contents.fetches));
     }
-    fact("visits", grouped(gathered.visits));
+    fact("visits", grouped(contents.visits));
     fact(
         "pages",
         format!(
             "{} ({})",
-            grouped(gathered.pages()),
-            size(gathered.pages() * 4096)
+            grouped(contents.pages()),
+            size(contents.pages() * 4096)
         ),
     );
-    let events: Vec<String> = gathered
+    let events: Vec<String> = contents
         .events
         .iter()
         .map(|(name, count)| format!("{} {name}", grouped(*count)))
@@ -165,7 +197,7 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
             events.join(", ")
         },
     );
-    for (kind, (count, bytes)) in &gathered.mappings {
+    for (kind, (count, bytes)) in &contents.mappings {
         fact(
             "mapped",
             match *count {
@@ -176,12 +208,12 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
     }
     let mut out = format!("{}\n", view.paint.apply(Style::Strong, trace.name()));
     out.push_str(&facts.render(view));
-    // A trace without events has accesses of one process without a name.
-    if gathered.processes.iter().any(|process| process.pid != 0) {
+    // A trace without events has one process without a name.
+    if contents.processes.iter().any(|process| process.pid != 0) {
         out.push('\n');
-        out.push_str(&processes(&gathered.processes).render(view));
+        out.push_str(&processes(&contents.processes).render(view));
     }
-    if !gathered.misplaced.is_empty() {
+    if !contents.misplaced.is_empty() {
         out.push('\n');
         out.push_str(&paragraph(
             "Mappings whose offset from a 2 MiB boundary differs from the offset of a native run:",
@@ -192,7 +224,7 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
             .column("recorded at", Align::Right)
             .column("bytes", Align::Right)
             .column("natively at", Align::Right);
-        for (at, native) in &gathered.misplaced {
+        for (at, native) in &contents.misplaced {
             grid.row([
                 format!("{:#x}", at.start.0),
                 grouped(at.len),
@@ -204,7 +236,7 @@ fn table(trace: &Trace, gathered: &Gathered, view: View) -> String {
     out
 }
 
-fn processes(processes: &[Process]) -> Grid {
+fn processes(processes: &[ProcessInfo]) -> Grid {
     let mut grid = Grid::new()
         .column("process", Align::Right)
         .column("parent", Align::Right)
@@ -223,7 +255,7 @@ fn processes(processes: &[Process]) -> Grid {
         };
         let ended = match (process.ended, process.status) {
             (false, _) => "-".to_owned(),
-            // The recorder knows every exit status, and the signals of the first process alone.
+            // The recorder knows every exit status, but signals only of the first process.
             (true, None) => "by a signal".to_owned(),
             (true, Some(status)) => ending(status),
         };
@@ -239,7 +271,7 @@ fn processes(processes: &[Process]) -> Grid {
     grid
 }
 
-fn threads(process: &Process) -> u64 {
+fn threads(process: &ProcessInfo) -> u64 {
     process.started.max(1)
 }
 
@@ -251,7 +283,7 @@ fn ending(status: i32) -> String {
     }
 }
 
-/// A command on one line, as a shell would take it, cut where it is long.
+/// A command as one line for a shell, cut if it is long.
 pub(super) fn shown(command: &[String]) -> String {
     const LONGEST: usize = 120;
     let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
@@ -262,10 +294,10 @@ pub(super) fn shown(command: &[String]) -> String {
     }
 }
 
-/// A word in quotes, where a shell would take it for something else without.
+/// A word, in quotes if a shell needs them.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "_@%+=:,./-".contains(letter);
-    // A table has one line for a command.
+    // A command has one line of a table.
     let word = printable(word);
     if !word.is_empty() && word.chars().all(is_plain) {
         word

@@ -1,4 +1,4 @@
-//! What a trace holds, counted in one pass.
+//! Counts the contents of a trace in one pass.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,46 +6,46 @@ use broadleaf_trace::{Backing, Event, Grain, Item, Mapping, Range, Visit};
 use broadleaf_translation::Tlb;
 use broadleaf_units::{PageNumber, SpaceId, VirtAddr};
 
-/// Everything that one pass over a trace tells.
+/// The contents of a trace.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct TraceContents {
     pub(super) loads: u64,
     pub(super) stores: u64,
     pub(super) straddling: u64,
     pub(super) instructions: u64,
     pub(super) fetches: u64,
     pub(super) visits: u64,
-    /// Events by their names in a listing.
+    /// The number of events, by their names in listings.
     pub(super) events: BTreeMap<&'static str, u64>,
-    /// Mappings that came to be, by what stands behind them: how many, and how many bytes in all.
+    /// The number of mappings and their bytes, by backing.
     pub(super) mappings: BTreeMap<&'static str, (u64, u64)>,
     pub(super) files: u64,
     pub(super) misplaced: Vec<(Range, VirtAddr)>,
-    pub(super) processes: Vec<Process>,
-    /// The first page with addresses that no processor translates.
+    pub(super) processes: Vec<ProcessInfo>,
+    /// The first page whose addresses no processor translates.
     pub(super) untranslatable: Option<u64>,
-    pages: Pages,
+    pages: PageSet,
     page_shift: u8,
     space: SpaceId,
-    /// Where in `processes` each space stands.
+    /// The index in `processes` of each space.
     places: BTreeMap<SpaceId, usize>,
 }
 
-/// One address space.
+/// The process of one address space.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Process {
+pub(super) struct ProcessInfo {
     pub(super) pid: u32,
     pub(super) parent: u32,
     pub(super) command: Vec<String>,
     pub(super) accesses: u64,
-    /// Threads that began beside the first.
+    /// The number of threads that started after the first.
     pub(super) started: u64,
     pub(super) status: Option<i32>,
     pub(super) ended: bool,
 }
 
-impl Gathered {
-    /// Nothing read yet.
+impl TraceContents {
+    /// The contents of a trace of which nothing was read yet.
     pub(super) fn new(grain: Grain) -> Self {
         Self {
             loads: 0,
@@ -60,7 +60,7 @@ impl Gathered {
             misplaced: Vec::new(),
             processes: Vec::new(),
             untranslatable: None,
-            pages: Pages::default(),
+            pages: PageSet::default(),
             page_shift: Grain::Page.shift() - grain.shift(),
             space: SpaceId::default(),
             places: BTreeMap::new(),
@@ -77,7 +77,7 @@ impl Gathered {
         self.pages.seen.len() as u64
     }
 
-    /// One more piece of the trace.
+    /// Adds an item of the trace.
     pub(super) fn add(&mut self, item: Item<'_>) {
         match item {
             Item::Visits(visits) => {
@@ -94,7 +94,7 @@ impl Gathered {
     }
 
     fn visit(&mut self, visit: &Visit) {
-        // Where fetches are told, they carry the counts; where not, the references do.
+        // Fetches carry the counts of instructions if the trace has fetches, references otherwise.
         self.instructions += u64::from(visit.instructions);
         if visit.fetch {
             self.fetches += u64::from(visit.instructions);
@@ -140,40 +140,40 @@ impl Gathered {
         }
     }
 
-    fn process(&mut self) -> &mut Process {
+    fn process(&mut self) -> &mut ProcessInfo {
         let next = self.processes.len();
         let place = *self.places.entry(self.space).or_insert(next);
         if place == next {
-            self.processes.push(Process::default());
+            self.processes.push(ProcessInfo::default());
         }
         &mut self.processes[place]
     }
 }
 
-/// The set of pages that were referenced, with a small table in front that answers for pages met lately.
+/// The set of pages that were referenced. A small table in front of it answers for recent pages.
 #[derive(Debug)]
-struct Pages {
+struct PageSet {
     seen: HashSet<(SpaceId, u64)>,
-    lately: Vec<Option<(SpaceId, u64)>>,
+    recent: Vec<Option<(SpaceId, u64)>>,
 }
 
-const LATELY: usize = 1 << 14;
+const RECENT: usize = 1 << 14;
 
-impl Default for Pages {
+impl Default for PageSet {
     fn default() -> Self {
         Self {
             seen: HashSet::new(),
-            lately: vec![None; LATELY],
+            recent: vec![None; RECENT],
         }
     }
 }
 
-impl Pages {
+impl PageSet {
     /// Adds a page. Returns true if the page is new.
     fn add(&mut self, space: SpaceId, page: u64) -> bool {
-        let lately = &mut self.lately[page as usize % LATELY];
-        let known = *lately == Some((space, page));
-        *lately = Some((space, page));
+        let recent = &mut self.recent[page as usize % RECENT];
+        let known = *recent == Some((space, page));
+        *recent = Some((space, page));
         !known && self.seen.insert((space, page))
     }
 }

@@ -1,11 +1,11 @@
-//! `explain` for expressions: what there is to write one, and what one says.
+//! `explain` for expressions: how one is written, and the meaning of one.
 
 use broadleaf_policy::{Expression, FORM, Flag, Policy, Quantity, Unit};
 use broadleaf_report::View;
 
 use super::explain::{Explanation, parameters};
 
-/// How expressions are written.
+/// The explanation of how expressions are written.
 pub(super) fn form() -> Explanation {
     let mut facts = vec![(
         "written",
@@ -39,7 +39,7 @@ pub(super) fn form() -> Explanation {
     }
 }
 
-/// What an expression says: its own form, then the comparisons with their units.
+/// The meaning of an expression: its canonical form, and its comparisons with their units.
 pub(super) fn spread_out(expression: &Expression, view: View) -> String {
     let mut facts = vec![("asked", expression.asked())];
     let (quantities, flags) = expression.speaks_of();

@@ -1,11 +1,12 @@
-//! The order of processes: whoever started others stands before them.
+//! The order of processes: parents before their children.
 
 use std::collections::BTreeMap;
 
-use super::gather::Process;
+use super::gather::ProcessInfo;
 
-/// Parents before their children, each followed by its own; otherwise in the order in which they first ran.
-pub(super) fn parents_first(processes: Vec<Process>) -> Vec<Process> {
+/// Puts parents before their children, and children behind their parent. Otherwise the order is that
+/// in which the processes first ran.
+pub(super) fn parents_first(processes: Vec<ProcessInfo>) -> Vec<ProcessInfo> {
     let mut spaces: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (at, process) in processes.iter().enumerate() {
         spaces.entry(process.pid).or_default().push(at);
@@ -21,25 +22,26 @@ pub(super) fn parents_first(processes: Vec<Process>) -> Vec<Process> {
     }
     let mut order = Vec::new();
     let mut waiting = roots;
-    // The last is taken first.
+    // The last entry is taken first.
     waiting.reverse();
     while let Some(at) = waiting.pop() {
         order.push(at);
         let pid = processes[at].pid;
-        // A process that executes has an address space for each program; what it started follows the last of them.
+        // A process that executes has an address space for each program. Its children follow the
+        // last of these.
         let is_last = !waiting.iter().any(|&other| processes[other].pid == pid);
         if is_last {
             let started = children.remove(&pid).unwrap_or_default();
             waiting.extend(started.into_iter().rev());
         }
     }
-    // Numbers that are used again can make a ring, which nobody stands before.
+    // ProcessInfo numbers that are used again can make a cycle, which has no first process.
     order.extend(
         (0..processes.len())
             .filter(|at| !order.contains(at))
             .collect::<Vec<_>>(),
     );
-    let mut processes: Vec<Option<Process>> = processes.into_iter().map(Some).collect();
+    let mut processes: Vec<Option<ProcessInfo>> = processes.into_iter().map(Some).collect();
     order
         .into_iter()
         .filter_map(|at| processes[at].take())
@@ -53,10 +55,10 @@ mod tests {
     fn order(family: &[(u32, u32)]) -> Vec<u32> {
         let processes = family
             .iter()
-            .map(|&(pid, parent)| Process {
+            .map(|&(pid, parent)| ProcessInfo {
                 pid,
                 parent,
-                ..Process::default()
+                ..ProcessInfo::default()
             })
             .collect();
         parents_first(processes)
@@ -67,10 +69,10 @@ mod tests {
 
     #[test]
     fn whoever_starts_stands_before_whom_it_starts() {
-        // Pid, parent, in the order in which they first ran.
+        // Pid and parent, in the order in which the processes first ran.
         assert_eq!(order(&[(3, 2), (2, 1), (4, 1), (1, 0)]), [1, 2, 3, 4]);
         assert_eq!(order(&[(1, 0), (2, 1), (3, 1), (4, 2)]), [1, 2, 4, 3]);
-        // One that executed another program, and one whose parent was not recorded.
+        // A process that executed another program, and one whose parent was not recorded.
         assert_eq!(order(&[(2, 1), (1, 0), (1, 0), (9, 8)]), [1, 1, 2, 9]);
         assert_eq!(order(&[(0, 0)]), [0]);
         assert_eq!(order(&[(1, 2), (2, 1)]), [1, 2]);
