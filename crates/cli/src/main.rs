@@ -117,7 +117,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     }
 }
 
-/// What `--color` says, for messages that are written before the arguments are understood.
+/// The value of `--color`, for messages that are printed before the arguments are parsed.
 fn color_of_help() -> ColorChoice {
     let mut arguments = std::env::args_os()
         .skip(1)

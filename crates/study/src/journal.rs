@@ -20,8 +20,9 @@ use crate::provenance::provenance;
 pub struct ReplayRequest<'a> {
     /// The journal, a file.
     pub journal: &'a Path,
-    /// The policies to estimate, as [`asked_policies`] returns them. If there are none, the policies
-    /// that are ready to use are estimated, or the recorded one if `max_added` is not empty.
+    /// The policies to estimate, as [`asked_policies`] returns them. If there are none, the
+    /// policies that are ready to use are estimated, or the recorded one if `max_added` is not
+    /// empty.
     pub policies: Vec<Box<dyn Policy>>,
     /// The limits on memory to estimate each policy with. If there are none, that of the journal.
     pub max_added: &'a [Allowance],

@@ -120,7 +120,8 @@ fn refuse_slower(name: &str, effort: Effort) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Wrong(format!(
-        "{name}: version 2 of it would be read more slowly, since its visits hardly repeat: it takes {each:.2} codes and words for each visit, and saves time below {SLOWER:.2}. \
+        "{name}: version 2 of it would be read more slowly, since its visits hardly repeat: it \
+        takes {each:.2} codes and words for each visit, and saves time below {SLOWER:.2}. \
          Nothing was written; --even-if-slower writes it"
     )))
 }
@@ -238,7 +239,8 @@ fn header(trace: &Trace) -> Result<Header, Failure> {
     let name = trace.name();
     let (Some(header), Some(version)) = (trace.header(), trace.version()) else {
         return Err(Failure::Wrong(format!(
-            "{name}: is text, not a recording: `broadleaf import` makes a recording of it, which can be recoded"
+            "{name}: is text, not a recording: `broadleaf import` makes a recording of it, which \
+            can be recoded"
         )));
     };
     if version >= VERSION {

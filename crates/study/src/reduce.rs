@@ -176,7 +176,8 @@ fn output_path(request: &ReduceRequest<'_>) -> Result<PathBuf, Failure> {
     // A file that is missing is refused when it is opened.
     if (request.trace.metadata()).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Err(Failure::Wrong(format!(
-            "{}: is not a regular file: a reduced form is written beside the trace's file, and the trace is read more than once",
+            "{}: is not a regular file: a reduced form is written beside the trace's file, and \
+            the trace is read more than once",
             shown(request.trace)
         )));
     }

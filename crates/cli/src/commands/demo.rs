@@ -1,4 +1,4 @@
-//! `demo`: the whole job on a program that every Debian has.
+//! `demo`: records, compares and recommends, on a program that every Debian has.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -21,8 +21,8 @@ use broadleaf_study::output::{print, shown};
 use broadleaf_study::provenance::made_by;
 use broadleaf_study::unfinished::Unfinished;
 
-/// Lines to sort: their text and `sort`'s table of them come to more than the 6 MiB that the second-level TLB of the machine
-/// `skylake` reaches with 4 KiB pages.
+/// The number of lines to sort. Their text and `sort`'s table of them take more than the 6 MiB that
+/// the second-level TLB of the machine `skylake` reaches with 4 KiB pages.
 const LINES: u64 = 220_000;
 
 /// The commands that do the same for the user's program.
@@ -41,7 +41,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
     let output = claim(&recording, options.force)?;
     let text = folder.path().join("lines");
     write_lines(&text).map_err(failed)?;
-    // The C locale compares bytes; others compare far more slowly, each in its own way.
+    // The C locale compares bytes. Other locales compare far more slowly, in different ways.
     let command = ["env", "LC_ALL=C", "sort", "--parallel=1"]
         .map(Into::into)
         .into_iter();
@@ -98,7 +98,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lines of 40 to 99 letters, the same each time.
+/// Writes lines of 40 to 99 letters, the same each time.
 fn write_lines(path: &Path) -> io::Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

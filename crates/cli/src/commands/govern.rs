@@ -157,8 +157,8 @@ fn print(place: Option<Output>, text: &str) -> Result<(), Failure> {
     out.finish()
 }
 
-/// Ends this process as the program ended: by the same signal, or with the same status. The returned
-/// failure holds the status.
+/// Ends this process as the program ended: by the same signal, or with the same status. The
+/// returned failure holds the status.
 fn as_program(status: ExitStatus) -> Failure {
     if let Some(signal) = status.signal() {
         // The program left its own core file, and this process would write over the file.

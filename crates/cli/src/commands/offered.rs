@@ -9,8 +9,8 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use broadleaf_study::catalogues::{ADVICE_FORMATS, FORMATS};
 use broadleaf_study::papers::PAPERS;
 
-/// A parser that takes any text, and offers names to shells. There are more names than can be listed,
-/// such as `pop-77` or a machine's file. The command itself refuses names that are wrong.
+/// A parser that takes any text, and offers names to shells. There are more names than can be
+/// listed, such as `pop-77` or a machine's file. The command itself refuses names that are wrong.
 #[derive(Clone, Debug)]
 pub(crate) struct Offered(Vec<&'static str>);
 

@@ -1,4 +1,4 @@
-//! `paper`: experiments of a paper, done again, with its figures beside ours.
+//! `paper`: repeats the experiments of a paper, with its figures beside ours.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
         let all = paper.experiments.iter();
         all.filter(|experiment| scale == Scale::Full || !experiment.only_full)
     };
-    // Refused before anything is done, if something stands there.
+    // Files that exist are refused before anything is done.
     let mut files = Vec::new();
     if let Some(folder) = &options.output {
         std::fs::create_dir_all(folder)
@@ -122,7 +122,7 @@ fn find(name: &str) -> Result<&'static Paper, Failure> {
     })
 }
 
-/// The mechanism that is turned off, if the paper's system has it.
+/// The mechanism to turn off, if the paper's system has it.
 fn mechanism(paper: &Paper, without: Option<&str>) -> Result<Option<String>, Failure> {
     let (Some(mechanism), switches) = (without, paper.switches) else {
         return Ok(None);
@@ -131,7 +131,7 @@ fn mechanism(paper: &Paper, without: Option<&str>) -> Result<Option<String>, Fai
         let why = format!("no mechanism of {} can be turned off", paper.name);
         return Err(Failure::Wrong(why));
     };
-    // Refused, with those that there are, where there is none of that name.
+    // An unknown name is refused, with the names of all mechanisms.
     names::policy(&format!("{policy}(without={mechanism})"))?;
     Ok(Some(mechanism.to_owned()))
 }

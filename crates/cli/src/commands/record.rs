@@ -1,4 +1,4 @@
-//! `record`: run a program and write down what it does.
+//! `record`: runs a program and records its memory references.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stdout};
@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
             recorder: made_by("tool for Valgrind"),
         },
     };
-    // On a terminal the program's output and a bar would spoil each other.
+    // On a terminal, the output of the program and a bar would mix.
     let finished = record_to(output, &what, &path, !stdout().is_terminal())?;
     say!("{}", summary(&finished, &path));
     if let Some(cause) = finished.likely_cause {
@@ -61,13 +61,14 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
     }
     if finished.status.signal() == Some(SIGSEGV) {
         say!(
-            "broadleaf has no option --main-stacksize, which Valgrind may recommend above: if the stack overflowed, raise its limit (ulimit -s) and record again"
+            "broadleaf has no option --main-stacksize, which Valgrind may recommend above: if the \
+            stack overflowed, raise its limit (ulimit -s) and record again"
         );
     }
     Ok(())
 }
 
-/// Has the program begin with the signals and closed streams that this command was started with.
+/// Starts the program with the signals and closed streams that this command was started with.
 fn as_inherited(command: &mut Command) {
     inherit_signals(command);
     inherit_closed_streams(command, MayLack::InputAndOutput);

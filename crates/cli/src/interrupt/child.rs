@@ -154,9 +154,9 @@ pub(super) fn took(origin: &Origin) -> bool {
     true
 }
 
-/// Returns true if the child got a signal as well. A terminal sends the signals of its keys, and of a
-/// change of its size, to all processes in the foreground. The program itself sends a signal to its
-/// group, or to this process on purpose.
+/// Returns true if the child got a signal as well. A terminal sends the signals of its keys, and of
+/// a change of its size, to all processes in the foreground. The program itself sends a signal to
+/// its group, or to this process on purpose.
 fn reached_child(origin: &Origin) -> bool {
     match origin.cause {
         Cause::Kernel | Cause::Unknown => matches!(

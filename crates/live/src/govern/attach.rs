@@ -87,7 +87,8 @@ fn root(kernel: &mut Linux, pid: u32) -> Result<ProcessId, Failure> {
         Err(No::Gone) => return Err(Failure::Wrong(format!("process {pid} has just ended"))),
         Err(No::NotAllowed) => {
             return Err(Failure::Failed(format!(
-                "process {pid} cannot be looked at: {}. It takes the same user, or CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
+                "process {pid} cannot be looked at: {}. It takes the same user, or CAP_SYS_PTRACE \
+                and CAP_DAC_READ_SEARCH",
                 No::NotAllowed
             )));
         }
@@ -99,7 +100,8 @@ fn root(kernel: &mut Linux, pid: u32) -> Result<ProcessId, Failure> {
     }
     if kernel.describe(process).thp_forbidden == Some(true) {
         log::warn!(
-            "superpages are forbidden to process {pid} (prctl PR_SET_THP_DISABLE), by itself or by what started it: none can be made there"
+            "superpages are forbidden to process {pid} (prctl PR_SET_THP_DISABLE), by itself or \
+            by what started it: none can be made there"
         );
     }
     Ok(process)

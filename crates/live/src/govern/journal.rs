@@ -57,7 +57,8 @@ impl JournalNotes {
             && let Err(error) = journal.tick(ticked)
         {
             log::warn!(
-                "the journal ends here, because it cannot be written: {}. The policy continues to act on the program",
+                "the journal ends here, because it cannot be written: {}. The policy continues to \
+                act on the program",
                 reason(&error)
             );
             self.0 = None;

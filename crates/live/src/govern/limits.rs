@@ -2,11 +2,11 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Allows as many open files as the system does, for as long as the value lives. A governor has some
-/// files open for each process.
+/// Allows as many open files as the system does, for as long as the value lives. A governor has
+/// some files open for each process.
 ///
-/// A program that is started inherits the limit, and programs that use `select(2)` break with a high
-/// one. So raise the limit only after the program has started; dropping the value restores it.
+/// A program that is started inherits the limit, and programs that use `select(2)` break with a
+/// high one. So raise the limit only after the program has started; dropping the value restores it.
 #[derive(Debug)]
 pub(super) struct ManyFiles(Rlimit);
 

@@ -67,7 +67,8 @@ pub fn live_policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
     let policy = names::policy(name)?;
     can_decide(policy.as_ref()).map_err(|no| {
         Failure::Wrong(format!(
-            "{no}; pop-N, dirty-N, greedy, freebsd, 4k and expressions over what is populated can be run"
+            "{no}; pop-N, dirty-N, greedy, freebsd, 4k and expressions over what is populated can \
+            be run"
         ))
     })?;
     Ok(policy)

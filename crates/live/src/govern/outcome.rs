@@ -17,9 +17,10 @@ use crate::survey::gather::process_report;
 use broadleaf_study::provenance::provenance;
 
 /// The meaning of the refusal `unreachable`, and the remedy.
-const UNREACHABLE: &str = "unreachable: the kernel does not let this user change these blocks. Either Broadleaf runs in a user namespace (as in a rootless \
-     container), where CAP_SYS_NICE does not count for this; or the process belongs to another user or is not dumpable (it is setuid, has file \
-     capabilities, or set PR_SET_DUMPABLE), which takes CAP_SYS_PTRACE as well";
+const UNREACHABLE: &str = "unreachable: the kernel does not let this user change these blocks. \
+    Either Broadleaf runs in a user namespace (as in a rootless container), where CAP_SYS_NICE \
+    does not count for this; or the process belongs to another user or is not dumpable (it is \
+    setuid, has file capabilities, or set PR_SET_DUMPABLE), which takes CAP_SYS_PTRACE as well";
 
 /// The end of a governor.
 pub(super) struct GovernEnd {

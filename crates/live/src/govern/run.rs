@@ -29,8 +29,8 @@ pub struct RunEnd {
     pub was_governed: bool,
 }
 
-/// Runs a program and the processes that it starts under a policy. If an obstacle on this machine is
-/// fatal, the program runs without a governor. `command` is the program and its arguments.
+/// Runs a program and the processes that it starts under a policy. If an obstacle on this machine
+/// is fatal, the program runs without a governor. `command` is the program and its arguments.
 ///
 /// # Errors
 /// If the program cannot be started or waited for, or the journal cannot be written.
@@ -143,6 +143,7 @@ fn note_living(governor: &mut Governor<Linux>) {
     let pids: Vec<String> = living.iter().map(ToString::to_string).collect();
     let pids = pids.join(" ");
     log::warn!(
-        "processes that the program started are still running: {pids}. Nothing makes superpages in them now. To continue: broadleaf attach {pids}"
+        "processes that the program started are still running: {pids}. Nothing makes superpages \
+        in them now. To continue: broadleaf attach {pids}"
     );
 }

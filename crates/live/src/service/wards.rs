@@ -146,7 +146,8 @@ impl Wards {
         let has_room = self.forbidden.len() < MOST_FORBIDDEN;
         if has_room && self.forbidden.insert(found.command.clone()) {
             log::info!(
-                "superpages are forbidden to process {} ({}), by itself or by what started it (prctl PR_SET_THP_DISABLE): such processes are left alone",
+                "superpages are forbidden to process {} ({}), by itself or by what started it \
+                (prctl PR_SET_THP_DISABLE): such processes are left alone",
                 found.id,
                 broadleaf_report::printable(&found.command)
             );
@@ -233,7 +234,8 @@ impl GovernedProcess {
             self.answered = true;
             let no = unseen.no;
             log::info!(
-                "process {} ({}) cannot be looked at: {no}. For a process of another user it takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
+                "process {} ({}) cannot be looked at: {no}. For a process of another user it \
+                takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
                 self.id,
                 self.command
             );
@@ -246,7 +248,8 @@ impl GovernedProcess {
         ended.note(&self.command, &self.care.policy, &self.counted, &nothing);
         if self.counted.promotions > 0 {
             log::info!(
-                "process {} ({}) is no longer looked after: {} superpages made, {} broken for memory",
+                "process {} ({}) is no longer looked after: {} superpages made, {} broken for \
+                memory",
                 self.id,
                 self.command,
                 self.counted.promotions,

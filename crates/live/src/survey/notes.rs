@@ -12,11 +12,13 @@ pub(super) fn reason(no: No, uid: Option<u32>) -> String {
     let own = rustix::process::geteuid().as_raw();
     match (no, uid) {
         (No::NotAllowed, Some(uid)) if uid != own => format!(
-            "it belongs to another user (number {uid}): it takes that user, or root, to look at it ({PRIVILEGES})"
+            "it belongs to another user (number {uid}): it takes that user, or root, to look at \
+            it ({PRIVILEGES})"
         ),
         (No::NotAllowed, _) => {
             format!(
-                "the kernel does not let this user look at this process; {PRIVILEGES} would allow it"
+                "the kernel does not let this user look at this process; {PRIVILEGES} would allow \
+                it"
             )
         }
         (no, _) => no.to_string(),
@@ -29,8 +31,9 @@ pub(super) fn no_process() -> String {
     match mounts {
         Err(_) => Obstacle::NoProc.to_string(),
         Ok(mounts) if hides_processes(&mounts) => format!(
-            "no process can be seen but this one: /proc is mounted with hidepid, so it shows this user's processes alone. As root, or with CAP_SYS_PTRACE, \
-             all can be seen ({PRIVILEGES} to look at them)"
+            "no process can be seen but this one: /proc is mounted with hidepid, so it shows this \
+            user's processes alone. As root, or with CAP_SYS_PTRACE, all can be seen \
+            ({PRIVILEGES} to look at them)"
         ),
         Ok(_) => "there is no process with memory here but this one".to_owned(),
     }
@@ -69,25 +72,30 @@ pub(super) fn all(
     notes.extend(setting(&Abilities::here()));
     if !forbidden.is_empty() {
         notes.push(format!(
-            "superpages are forbidden to {}, by prctl(PR_SET_THP_DISABLE): the kernel would refuse every block",
+            "superpages are forbidden to {}, by prctl(PR_SET_THP_DISABLE): the kernel would \
+            refuse every block",
             forbidden.join(", ")
         ));
     }
     if !linux.scans() {
         notes.push(
-            "this kernel has no PAGEMAP_SCAN (Linux 6.7 has): pages of zeroes that were only read count as resident, and superpages as full blocks".to_owned(),
+            "this kernel has no PAGEMAP_SCAN (Linux 6.7 has): pages of zeroes that were only read \
+            count as resident, and superpages as full blocks"
+                .to_owned(),
         );
     }
     if machine.free_blocks < promotions {
         notes.push(format!(
-            "free memory holds {} extents of 2 MiB just now: more superpages than these take several steps, between which the kernel has to make room",
+            "free memory holds {} extents of 2 MiB just now: more superpages than these take \
+            several steps, between which the kernel has to make room",
             grouped(machine.free_blocks)
         ));
     }
     let short = Budgets::DEFAULT.shortage(machine, std::iter::empty());
     if short.is_any() {
         notes.push(format!(
-            "memory is short on this machine ({} available): a governor would wait before it promotes anything",
+            "memory is short on this machine ({} available): a governor would wait before it \
+            promotes anything",
             size(machine.available_bytes)
         ));
     }
@@ -99,7 +107,8 @@ fn setting(abilities: &Abilities) -> Option<String> {
         None if abilities.has_thp => Some(Obstacle::SettingUnknown.to_string()),
         None => Some(Obstacle::NoThp.to_string()),
         Some(ThpSetting::Always) => Some(
-            "the kernel makes superpages of its own accord here (/sys/kernel/mm/transparent_hugepage/enabled says always)"
+            "the kernel makes superpages of its own accord here \
+            (/sys/kernel/mm/transparent_hugepage/enabled says always)"
                 .to_owned(),
         ),
         Some(ThpSetting::Madvise | ThpSetting::Never) => None,

@@ -11,7 +11,12 @@ pub(super) fn form() -> Explanation {
         "written",
         format!("{}, for example {}", FORM.syntax, FORM.examples[0]),
     )];
-    facts.push(("operators", "or, and, not, < <= > >= == !=, + -, * /, -; those further right bind first, and brackets go anywhere".to_owned()));
+    facts.push((
+        "operators",
+        "or, and, not, < <= > >= == !=, + -, * /, -; those further right bind first, and brackets \
+        go anywhere"
+            .to_owned(),
+    ));
     facts.push((
         "numbers",
         "64, 0.125, 1e6 of any unit; 64k, 2m, 1g are bytes; 12.5% is a part of the block's pages"
@@ -27,7 +32,12 @@ pub(super) fn form() -> Explanation {
             .iter()
             .map(|flag| ("truth", format!("{}: {}", flag.name(), flag.sentence()))),
     );
-    facts.push(("truth", "kind == anonymous, kind == file, kind == shared, and the same with !=: What stands behind the block.".to_owned()));
+    facts.push((
+        "truth",
+        "kind == anonymous, kind == file, kind == shared, and the same with !=: What stands behind \
+        the block."
+            .to_owned(),
+    ));
     facts.extend(parameters(FORM.options));
     facts.push(("source", FORM.source.to_owned()));
     Explanation {

@@ -73,7 +73,8 @@ fn policies() -> CatalogueEntries {
         let number = numbers.into_iter().next().map(parameter);
         json.push(
             json!({ "name": entry.name, "syntax": entry.syntax, "summary": entry.summary,
-            "explanation": entry.explanation, "source": entry.source, "parameter": number, "options": options,
+            "explanation": entry.explanation, "source": entry.source,
+            "parameter": number, "options": options,
             "examples": entry.examples, "by_default": entry.by_default }),
         );
     }
@@ -81,7 +82,8 @@ fn policies() -> CatalogueEntries {
     let options: Vec<Value> = FORM.options.iter().map(parameter).collect();
     json.push(
         json!({ "name": FORM.name, "syntax": FORM.syntax, "summary": FORM.summary,
-        "explanation": FORM.explanation, "source": FORM.source, "parameter": null, "options": options,
+        "explanation": FORM.explanation, "source": FORM.source,
+        "parameter": null, "options": options,
         "examples": FORM.examples, "by_default": false }),
     );
     CatalogueEntries { grid, json }
@@ -144,8 +146,8 @@ fn formats() -> CatalogueEntries {
     let mut json = Vec::new();
     for format in FORMATS {
         grid.row([format.name, format.summary]);
-        json.push(json!({ "name": format.name, "summary": format.summary, "explanation": format.explanation,
-            "source": format.source }));
+        json.push(json!({ "name": format.name, "summary": format.summary,
+            "explanation": format.explanation, "source": format.source }));
     }
     CatalogueEntries { grid, json }
 }

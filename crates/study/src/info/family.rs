@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::gather::ProcessInfo;
 
-/// Puts parents before their children, and children behind their parent. Otherwise the order is that
-/// in which the processes first ran.
+/// Puts parents before their children, and children behind their parent. Otherwise the order is
+/// that in which the processes first ran.
 pub(super) fn parents_first(processes: Vec<ProcessInfo>) -> Vec<ProcessInfo> {
     let mut spaces: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (at, process) in processes.iter().enumerate() {

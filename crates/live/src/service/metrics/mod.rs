@@ -110,7 +110,8 @@ const COUNTERS: [(&str, &str, Samples); 5] = [
     ),
     (
         "governor_cpu_seconds_total",
-        "Processor time of the governor, in seconds: looking and deciding, and having superpages made and broken.",
+        "Processor time of the governor, in seconds: looking and deciding, and having superpages \
+        made and broken.",
         |counts| {
             vec![
                 (Some(("part", "looking")), counts.looking.as_secs_f64()),

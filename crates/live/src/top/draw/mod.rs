@@ -133,7 +133,8 @@ fn processes(frame: &mut Frame<'_>, screen: &Screen, style: ScreenStyle, area: R
     let shown = screen.shown();
     if shown.is_empty() && !screen.filter.is_empty() {
         let text = format!(
-            "No process that was looked at has \"{}\" in its command, user or number. Esc shows all again.",
+            "No process that was looked at has \"{}\" in its command, user or number. Esc shows \
+            all again.",
             screen.filter
         );
         let mut text = lines(&text, area.width);
@@ -169,8 +170,8 @@ fn processes(frame: &mut Frame<'_>, screen: &Screen, style: ScreenStyle, area: R
     frame.render_stateful_widget(table, area, &mut selection);
 }
 
-/// The columns that fit, as indices of [`ListOrder::ALL`]. A column that does not fit is left out, since a
-/// number that is cut reads as another number.
+/// The columns that fit, as indices of [`ListOrder::ALL`]. A column that does not fit is left out,
+/// since a number that is cut reads as another number.
 struct ScreenColumns {
     shown: Vec<usize>,
     /// True if REACH and ADDED show shares as well.
