@@ -28,21 +28,21 @@ use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat};
 pub(crate) use bound::Bound;
-pub(crate) use catalogues::{Catalogue, Explain, List};
+pub(crate) use catalogues::{Catalogue, Explain, ListArgs};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use demo::Demo;
 pub(crate) use govern::{Attach, Govern, Run};
 pub(crate) use import::{Format, Import};
-pub(crate) use info::Info;
-pub(crate) use memory::{FilesAt, Memory};
-pub(crate) use paper::Paper;
+pub(crate) use info::InfoArgs;
+pub(crate) use memory::{FilesAt, MemoryArgs};
+pub(crate) use paper::PaperArgs;
 pub(crate) use recode::Recode;
-pub(crate) use record::{Engine, Grain, Record};
+pub(crate) use record::{Engine, Grain, RecordArgs};
 pub(crate) use reduce::Reduce;
 pub(crate) use replay::Replay;
 pub(crate) use report::{Report, Top};
 pub(crate) use result::ResultFile;
-pub(crate) use service::Service;
+pub(crate) use service::ServiceArgs;
 pub(crate) use shell::{Completions, Man};
 
 /// Which page sizes should a program run with, and what would that cost?
@@ -94,22 +94,22 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Record(Record),
+    Record(RecordArgs),
     Import(Import),
-    Info(Info),
+    Info(InfoArgs),
     Compare(Box<Compare>),
     Advise(Advise),
     Run(Run),
     Attach(Attach),
     Replay(Replay),
-    Service(Service),
+    Service(ServiceArgs),
     Reduce(Reduce),
     Recode(Recode),
     Report(Report),
     Top(Top),
-    List(List),
+    List(ListArgs),
     Explain(Explain),
-    Paper(Paper),
+    Paper(PaperArgs),
     Demo(Demo),
     Completions(Completions),
     Man(Man),

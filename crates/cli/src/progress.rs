@@ -1,4 +1,4 @@
-//! Progress of long work: a bar on a terminal, nothing on a pipe.
+//! TaskBar of long work: a bar on a terminal, nothing on a pipe.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_millis(500);
 
 /// A bar on standard error, with the bytes read or written and the accesses done.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct TaskBar {
     bar: ProgressBar,
     work: Work,
     accesses: Arc<AtomicU64>,
@@ -22,7 +22,7 @@ pub(crate) struct Progress {
     waits: AtomicBool,
 }
 
-impl Progress {
+impl TaskBar {
     /// A bar for `work`. It is drawn on a terminal, after the time [`LONG`].
     pub(crate) fn new(doing: &str, work: Work) -> Self {
         Self::begin(doing, work, true)
@@ -95,7 +95,7 @@ impl Progress {
     }
 }
 
-impl Task for Progress {
+impl Task for TaskBar {
     fn set(&self, bytes: u64, accesses: u64) {
         Self::set(self, bytes, accesses);
     }
@@ -107,11 +107,11 @@ pub(crate) struct Bars;
 
 impl Watch for Bars {
     fn begin(&self, doing: &str, work: Work) -> Box<dyn Task> {
-        Box::new(Progress::new(doing, work))
+        Box::new(TaskBar::new(doing, work))
     }
 }
 
-impl Drop for Progress {
+impl Drop for TaskBar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -123,20 +123,20 @@ mod tests {
 
     #[test]
     fn a_bar_goes_by_the_accesses_where_they_are_known() {
-        let bar = Progress::new("reading", Work::Accesses(1000));
+        let bar = TaskBar::new("reading", Work::Accesses(1000));
         bar.set(900, 100);
         assert_eq!(bar.bar.position(), 100);
-        let bar = Progress::new("reading", Work::Bytes(1000));
+        let bar = TaskBar::new("reading", Work::Bytes(1000));
         bar.set(900, 100);
         assert_eq!(bar.bar.position(), 900);
     }
 
     #[test]
     fn short_work_and_a_recorded_program_s_terminal_show_no_bar() {
-        let bar = Progress::new("reading", Work::Bytes(1000));
+        let bar = TaskBar::new("reading", Work::Bytes(1000));
         bar.set(900, 100);
         assert!(bar.bar.is_hidden() && bar.waits.load(Ordering::Relaxed));
-        let bar = Progress::of_recording("recording", false);
+        let bar = TaskBar::of_recording("recording", false);
         std::thread::sleep(LONG);
         bar.set(900, 100);
         assert!(bar.bar.is_hidden() && !bar.waits.load(Ordering::Relaxed));

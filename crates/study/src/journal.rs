@@ -117,14 +117,14 @@ pub fn replay(request: ReplayRequest<'_>) -> Result<Replayed, Failure> {
 }
 
 /// A policy to estimate, with its limits.
-type Planned = (Box<dyn Policy>, Budgets);
+type PlannedEstimate = (Box<dyn Policy>, Budgets);
 
 /// The estimates to make: each policy with each limit on memory.
 fn plans(
     mut asked: Vec<Box<dyn Policy>>,
     max_added: &[Allowance],
     header: &Header,
-) -> Result<Vec<Planned>, Failure> {
+) -> Result<Vec<PlannedEstimate>, Failure> {
     if asked.is_empty() && !max_added.is_empty() {
         asked.push(broadleaf_policy::parse(&header.policy).map_err(Failure::wrong)?);
     } else if asked.is_empty() {

@@ -15,7 +15,7 @@ Examples:
   broadleaf list
   broadleaf list policies
   broadleaf list metrics --format json")]
-pub(crate) struct List {
+pub(crate) struct ListArgs {
     /// The catalogue [default: all]
     pub(crate) what: Option<Catalogue>,
 

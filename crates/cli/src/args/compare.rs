@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::number::count;
-use super::{Bound, Memory, ResultFile};
+use super::{Bound, MemoryArgs, ResultFile};
 use crate::commands::offered;
 
 /// Replay a trace under several policies and show what each saves and costs
@@ -68,7 +68,7 @@ pub(crate) struct Compare {
     pub(crate) machine: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) memory: Memory,
+    pub(crate) memory: MemoryArgs,
 
     /// Plot the use of memory over time below the table, for each policy; needs --memory
     #[arg(long, requires = "sized")]

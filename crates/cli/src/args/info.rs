@@ -16,7 +16,7 @@ use super::{Bound, TableOrJson};
 Examples:
   broadleaf info gzip.bl
   broadleaf info gzip.bl --format json | jq .pages")]
-pub(crate) struct Info {
+pub(crate) struct InfoArgs {
     /// The trace: a file, or `-` for standard input
     pub(crate) trace: PathBuf,
 

@@ -14,7 +14,7 @@ use broadleaf_study::memory::{Amount, MemoryRequest, part, rate, swap};
     next_help_heading = "Memory",
     group = ArgGroup::new("sized").args(["memory", "pagetypeinfo"]).multiple(true)
 )]
-pub(crate) struct Memory {
+pub(crate) struct MemoryArgs {
     /// Model memory down to the frame: SIZE (512M, 2G), PERCENT% of the program's footprint, or
     /// `unlimited`
     ///
@@ -129,7 +129,7 @@ pub(crate) struct Memory {
     pub(crate) costs: Option<Costs>,
 }
 
-impl Memory {
+impl MemoryArgs {
     /// The request that a study takes.
     pub(crate) fn request(&self) -> MemoryRequest {
         MemoryRequest {

@@ -26,7 +26,7 @@ Examples:
   broadleaf paper romer1995
   broadleaf paper navarro2002 --full -o navarro        keeps tables and recordings
   broadleaf paper navarro2002 --cycles-per-access 3    on a slower processor")]
-pub(crate) struct Paper {
+pub(crate) struct PaperArgs {
     /// The paper: navarro2002, romer1995
     #[arg(value_name = "PAPER", value_parser = offered::papers(), hide_possible_values = true)]
     pub(crate) name: String,

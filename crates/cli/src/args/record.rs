@@ -24,7 +24,7 @@ Examples:
   broadleaf record -- gzip -9 -k big.txt               writes gzip.bl, or gzip.1.bl if that exists
   broadleaf record -o cc.bl --follow-children -- gcc -O2 -c big.c
   broadleaf record -o server.bl -- redis-server        end the server as usual")]
-pub(crate) struct Record {
+pub(crate) struct RecordArgs {
     /// Write the trace to FILE [default: PROGRAM.bl, with a number if that exists]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -76,7 +76,7 @@ pub(crate) enum ClockName {
     Wall,
 }
 
-impl Record {
+impl RecordArgs {
     /// The clock that the program sees.
     pub(crate) const fn clock(&self) -> Clock {
         match self.clock {

@@ -34,7 +34,7 @@ A file:
   policy = \"pop-461\"
 
 Programs of other users need CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.")]
-pub(crate) struct Service {
+pub(crate) struct ServiceArgs {
     /// The rules, a TOML file
     pub(crate) file: PathBuf,
 

@@ -5,10 +5,10 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::info::{InfoRequest, info};
 use broadleaf_study::output::{json, print};
 
-use crate::args::{Info, TableOrJson};
+use crate::args::{InfoArgs, TableOrJson};
 use crate::progress::Bars;
 
-pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
+pub(crate) fn run(options: &InfoArgs, view: View) -> Result<(), Failure> {
     let info = info(&InfoRequest {
         trace: &options.trace,
         keep_going: options.keep_going,

@@ -7,9 +7,9 @@ use broadleaf_study::output::{json, print};
 use clap::ValueEnum;
 use serde_json::Value;
 
-use crate::args::{Catalogue, List, TableOrJson};
+use crate::args::{Catalogue, ListArgs, TableOrJson};
 
-pub(crate) fn run(options: &List, view: View) -> Result<(), Failure> {
+pub(crate) fn run(options: &ListArgs, view: View) -> Result<(), Failure> {
     let text = match (options.what, options.format) {
         (Some(what), TableOrJson::Table) => table(what, view)?,
         (Some(what), TableOrJson::Json) => json(&array(what)?)?,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use crate::args::Paper as Arguments;
+use crate::args::PaperArgs;
 use crate::commands::record::record;
 use crate::progress::Bars;
 use broadleaf_study::failure::{Failure, reason};
@@ -11,7 +11,7 @@ use broadleaf_study::names;
 use broadleaf_study::output::{Access, Output, print, shown};
 use broadleaf_study::papers::{Claim, PAPERS, Paper, Scale, Setting, csv};
 
-pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(options: &PaperArgs) -> Result<(), Failure> {
     let paper = find(&options.name)?;
     let scale = match (options.tiny, options.full) {
         (true, _) => Scale::Tiny,

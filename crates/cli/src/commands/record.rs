@@ -13,15 +13,15 @@ use broadleaf_report::signal;
 use broadleaf_trace::{DEFAULT_LEVEL, WriteError};
 use signal_hook::consts::SIGSEGV;
 
-use crate::args::{Engine, Record};
+use crate::args::{Engine, RecordArgs};
 use crate::interrupt::LeftToChild;
-use crate::progress::Progress;
+use crate::progress::TaskBar;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Direct, Refused, Replace, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
 use broadleaf_study::recording::explain;
 
-pub(crate) fn run(options: &Record) -> Result<(), Failure> {
+pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     if options
         .output
         .as_deref()
@@ -101,7 +101,7 @@ pub(crate) fn record_to(
 ) -> Result<Finished<()>, Failure> {
     output.sync_now_and_then();
     let kept = output.kept();
-    let bar = Progress::of_recording("recording", bar);
+    let bar = TaskBar::of_recording("recording", bar);
     let left = LeftToChild::starting();
     let mut show = |state: valgrind::Progress| {
         left.begun(None);

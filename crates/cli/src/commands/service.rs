@@ -1,18 +1,18 @@
 //! `service`: processes that rules pick, each under its policy.
 
-use broadleaf_live::service::{LiveService, Purpose};
+use broadleaf_live::service::{LiveService, ServicePurpose};
 use broadleaf_report::View;
 
-use crate::args::Service;
+use crate::args::ServiceArgs;
 use crate::interrupt::ServiceSignals;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::print;
 
-pub(crate) fn run(options: &Service, view: View) -> Result<(), Failure> {
+pub(crate) fn run(options: &ServiceArgs, view: View) -> Result<(), Failure> {
     let purpose = match (options.once, options.dry_run) {
-        (true, _) => Purpose::List,
-        (_, true) => Purpose::DryRun,
-        _ => Purpose::Govern,
+        (true, _) => ServicePurpose::List,
+        (_, true) => ServicePurpose::DryRun,
+        _ => ServicePurpose::Govern,
     };
     let service = LiveService::open(&options.file, purpose)?;
     if options.once {

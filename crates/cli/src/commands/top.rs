@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, stdin, stdout};
 
 use broadleaf_live::survey::deciding_policy;
-use broadleaf_live::top::{ScreenStyle, Top as LiveTop};
+use broadleaf_live::top::{ScreenStyle, TopScreen};
 use broadleaf_report::View;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event};
@@ -29,7 +29,7 @@ pub(crate) fn run(options: &Top, view: View) -> Result<(), Failure> {
     // The terminal is restored however the command ends: here, after a panic, or by a signal.
     let at_end = AtEnd::new(leave);
     let shown = try_init().and_then(|terminal| {
-        let top = LiveTop::new(policy, options.interval, style);
+        let top = TopScreen::new(policy, options.interval, style);
         show(terminal, top)
     });
     drop(at_end);
@@ -45,7 +45,7 @@ fn leave() {
     let _ = execute!(stdout(), Show);
 }
 
-fn show(mut terminal: DefaultTerminal, mut top: LiveTop) -> io::Result<()> {
+fn show(mut terminal: DefaultTerminal, mut top: TopScreen) -> io::Result<()> {
     loop {
         top.refresh_if_due();
         terminal.draw(|frame| top.draw(frame))?;

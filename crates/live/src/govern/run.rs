@@ -147,3 +147,67 @@ fn note_living(governor: &mut Governor<Linux>) {
         in them now. To continue: broadleaf attach {pids}"
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::govern::{HandedOver, governed_text, live_policy};
+    use broadleaf_governor::Budgets;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// Counts the programs that were started, and of those the ones that ended.
+    static STARTED: AtomicU32 = AtomicU32::new(0);
+    static ENDED: AtomicU32 = AtomicU32::new(0);
+
+    struct Counted;
+
+    impl ProgramSignals for Counted {
+        fn hand_over(&self) -> Box<dyn HandedOver> {
+            Box::new(Self)
+        }
+
+        fn program_stopped(&self) {}
+    }
+
+    impl HandedOver for Counted {
+        fn started(&self, _: u32) {
+            STARTED.fetch_add(1, Ordering::SeqCst);
+        }
+
+        fn ended(self: Box<Self>) {
+            ENDED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_library_runs_a_program_and_gets_its_status_and_a_report() {
+        let request = GovernRequest {
+            policy: live_policy("pop-64").expect("it can decide on live processes"),
+            budgets: Budgets::DEFAULT,
+            dry_run: true,
+            journal: None,
+            with_processes: false,
+            configuration: String::new(),
+        };
+        let command = ["sh", "-c", "exit 7"].map(OsString::from);
+        let end = run(&request, &command, &Counted).expect("sh is there");
+        assert_eq!(end.status.code(), Some(7));
+        let governed = end.report.governed.as_ref().expect("a governor's report");
+        assert_eq!(governed.exit_status, Some(7));
+        assert_eq!(governed.policy, "pop-64");
+        let text = governed_text(&end.report, "10%");
+        assert!(text.contains("ended with exit status 7"), "{text}");
+        let programs = [&STARTED, &ENDED].map(|count| count.load(Ordering::SeqCst));
+        assert_eq!(programs, [1, 1]);
+    }
+
+    #[test]
+    fn policies_that_need_what_live_processes_do_not_show_are_refused() {
+        let refused = live_policy("foresight")
+            .err()
+            .map(|error| error.to_string());
+        let refused = refused.expect("the future of a live process is not known");
+        assert!(refused.contains("can be run"), "{refused}");
+        assert!(live_policy("nosuch").is_err());
+    }
+}

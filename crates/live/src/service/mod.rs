@@ -25,7 +25,7 @@ use wards::Wards;
 
 /// What a service is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum ServicePurpose {
     /// Govern processes.
     Govern,
     /// Look at processes, and change nothing.
@@ -48,7 +48,7 @@ pub enum ServiceSignal {
 pub struct LiveService {
     file: PathBuf,
     rules: RuleSet,
-    purpose: Purpose,
+    purpose: ServicePurpose,
 }
 
 /// A service that ended.
@@ -63,10 +63,10 @@ impl LiveService {
     /// # Errors
     /// If the file is wrong, with line and column. If an obstacle keeps the service from its
     /// purpose; a list can be made anywhere.
-    pub fn open(file: &Path, purpose: Purpose) -> Result<Self, Failure> {
+    pub fn open(file: &Path, purpose: ServicePurpose) -> Result<Self, Failure> {
         let rules = rules::read(file)?;
-        for obstacle in obstacles(true, purpose != Purpose::Govern) {
-            if obstacle.is_fatal() && purpose != Purpose::List {
+        for obstacle in obstacles(true, purpose != ServicePurpose::Govern) {
+            if obstacle.is_fatal() && purpose != ServicePurpose::List {
                 return Err(Failure::failed(obstacle));
             }
             log::warn!("{obstacle}");
@@ -98,7 +98,7 @@ impl LiveService {
         wait: &mut dyn FnMut(Duration) -> Option<ServiceSignal>,
     ) -> Result<ServiceDone, Failure> {
         let metrics = metrics.map(Metrics::at).transpose()?;
-        let dry = self.purpose != Purpose::Govern;
+        let dry = self.purpose != ServicePurpose::Govern;
         let mut service = ServiceLoop::new(self.rules, dry, metrics);
         service.run(wait, || rules::read_again(&self.file))?;
         let wards = service.into_wards();

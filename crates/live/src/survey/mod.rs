@@ -25,7 +25,7 @@ pub enum Scope<'a> {
 
 /// Processes that were looked at.
 #[derive(Debug)]
-pub struct Survey {
+pub struct ProcessSurvey {
     /// The processes, with what each policy would do to them.
     pub report: LiveReport,
     /// The memory of each process, if the survey named its processes.
@@ -37,7 +37,7 @@ pub struct Survey {
 ///
 /// # Errors
 /// If a policy is unknown or cannot decide on live processes, or a process does not exist.
-pub fn survey(scope: Scope<'_>, policies: &[String]) -> Result<Survey, Failure> {
+pub fn survey(scope: Scope<'_>, policies: &[String]) -> Result<ProcessSurvey, Failure> {
     let policies = deciding_policies(policies)?;
     let mut linux = Linux::new();
     let processes = match scope {
@@ -96,7 +96,12 @@ fn named(linux: &mut Linux, pids: &[u32]) -> Result<Vec<ProcessId>, Failure> {
 }
 
 /// Looks at processes, and asks the policies what they would do.
-fn look(linux: &mut Linux, processes: Vec<ProcessId>, policies: &[String], all: bool) -> Survey {
+fn look(
+    linux: &mut Linux,
+    processes: Vec<ProcessId>,
+    policies: &[String],
+    all: bool,
+) -> ProcessSurvey {
     let machine = linux.machine();
     let mut report = LiveReport {
         schema: REPORT_SCHEMA.to_owned(),
@@ -144,7 +149,7 @@ fn look(linux: &mut Linux, processes: Vec<ProcessId>, policies: &[String], all: 
     if all {
         put_in_order(&mut report);
     }
-    Survey { report, maps }
+    ProcessSurvey { report, maps }
 }
 
 /// The state of a process. On failure, what is known of it, and why there is no more.
@@ -158,7 +163,7 @@ fn seen(linux: &mut Linux, process: ProcessId) -> Result<(Vitals, Pages), (Vital
     }
 }
 
-impl Survey {
+impl ProcessSurvey {
     /// Checks that at least one process could be looked at.
     ///
     /// # Errors

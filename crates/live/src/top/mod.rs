@@ -20,7 +20,7 @@ const FIRST: Duration = Duration::from_millis(300);
 
 /// The processes of the machine, and the screen that shows them. The caller owns the terminal.
 #[derive(Debug)]
-pub struct Top {
+pub struct TopScreen {
     processes: WatchedProcesses,
     screen: Screen,
     style: ScreenStyle,
@@ -31,7 +31,7 @@ pub struct Top {
     for_at_most: Duration,
 }
 
-impl Top {
+impl TopScreen {
     /// Watches what `policy` would do, with a refresh every `interval`. The policy is one that can
     /// decide on live processes.
     pub fn new(policy: String, interval: Duration, style: ScreenStyle) -> Self {

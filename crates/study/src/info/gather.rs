@@ -24,7 +24,7 @@ pub(super) struct TraceContents {
     pub(super) processes: Vec<ProcessInfo>,
     /// The first page whose addresses no processor translates.
     pub(super) untranslatable: Option<u64>,
-    pages: PageSet,
+    pages: ReferencedPages,
     page_shift: u8,
     space: SpaceId,
     /// The index in `processes` of each space.
@@ -60,7 +60,7 @@ impl TraceContents {
             misplaced: Vec::new(),
             processes: Vec::new(),
             untranslatable: None,
-            pages: PageSet::default(),
+            pages: ReferencedPages::default(),
             page_shift: Grain::Page.shift() - grain.shift(),
             space: SpaceId::default(),
             places: BTreeMap::new(),
@@ -152,14 +152,14 @@ impl TraceContents {
 
 /// The set of pages that were referenced. A small table in front of it answers for recent pages.
 #[derive(Debug)]
-struct PageSet {
+struct ReferencedPages {
     seen: HashSet<(SpaceId, u64)>,
     recent: Vec<Option<(SpaceId, u64)>>,
 }
 
 const RECENT: usize = 1 << 14;
 
-impl Default for PageSet {
+impl Default for ReferencedPages {
     fn default() -> Self {
         Self {
             seen: HashSet::new(),
@@ -168,7 +168,7 @@ impl Default for PageSet {
     }
 }
 
-impl PageSet {
+impl ReferencedPages {
     /// Adds a page. Returns true if the page is new.
     fn add(&mut self, space: SpaceId, page: u64) -> bool {
         let recent = &mut self.recent[page as usize % RECENT];

@@ -149,8 +149,8 @@ fn render(snapshot: &Snapshot<'_>) -> String {
             }
         }
     }
-    type Value = fn(&WardFigures<'_>) -> u64;
-    let gauges: [(&str, &str, Value); 3] = [
+    type GaugeValue = fn(&WardFigures<'_>) -> u64;
+    let gauges: [(&str, &str, GaugeValue); 3] = [
         (
             "added_bytes",
             "Bytes that superpages which stand added, by what their blocks held before.",
