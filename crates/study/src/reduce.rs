@@ -5,10 +5,10 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use broadleaf_engine::{Error, Piece};
+use broadleaf_model::{Error, Piece};
+use broadleaf_tlb::Tlb;
 use broadleaf_trace::WriteError;
 use broadleaf_trace::reduced::{Kept, ReducedHeader, ReducedWriter};
-use broadleaf_translation::Tlb;
 use broadleaf_units::PageNumber;
 
 use crate::compare::{available_threads, failure, not_canonical, refuse_empty};
@@ -95,7 +95,7 @@ pub fn reduce(request: &ReduceRequest<'_>) -> Result<ReducedTrace, Failure> {
     let mut failed = None;
     let mut untranslatable = None;
     let mut accesses = 0;
-    let reduced = broadleaf_engine::reduce(
+    let reduced = broadleaf_accel::reduce(
         &mut trace,
         &machines,
         threads,

@@ -1,13 +1,9 @@
 //! Names of the catalogues, for shells that complete an argument.
 
-use broadleaf_metrics::all_metrics;
-use broadleaf_policy::{Refusal, catalogue};
-use broadleaf_report::{HEADINGS, LIVE_HEADINGS, RANGE_HEADINGS};
-use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-
-use broadleaf_study::catalogues::{ADVICE_FORMATS, FORMATS};
+use broadleaf_machine::machine_names;
+use broadleaf_study::catalogues::{explained_names, policy_names};
 use broadleaf_study::papers::PAPERS;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 /// A parser that takes any text, and offers names to shells. There are more names than can be
 /// listed, such as `pop-77` or a machine's file. The command itself refuses names that are wrong.
@@ -31,35 +27,7 @@ pub(crate) fn papers() -> Offered {
 
 /// Names of everything that can be explained.
 pub(crate) fn everything() -> Offered {
-    let mut names: Vec<&str> = policy_names()
-        .chain(machine_names())
-        .chain(all_metrics().map(|metric| metric.name))
-        .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
-        .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
-        .chain(
-            FORMATS
-                .iter()
-                .chain(ADVICE_FORMATS)
-                .map(|format| format.name),
-        )
-        .collect();
-    // Scripts for shells write a blank inside a name in different ways.
-    for heading in (HEADINGS.iter())
-        .chain(RANGE_HEADINGS)
-        .chain(LIVE_HEADINGS)
-        .filter(|heading| !heading.name.contains(' '))
-    {
-        if !names.contains(&heading.name) {
-            names.push(heading.name);
-        }
-    }
-    Offered(names)
-}
-
-fn policy_names() -> impl Iterator<Item = &'static str> {
-    let names = catalogue().iter().flat_map(|entry| entry.examples).copied();
-    // Brackets mean something else to shells, and not all scripts quote them.
-    names.filter(|name| !name.contains('('))
+    Offered(explained_names())
 }
 
 impl TypedValueParser for Offered {

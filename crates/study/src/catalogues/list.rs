@@ -1,9 +1,10 @@
 //! `list`: the entries of the catalogues.
 
+use broadleaf_machine::{PAGE_TABLES, machine, machine_names};
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{FORM, Kind, Parameter, Refusal};
 use broadleaf_report::{Align, Grid};
-use broadleaf_translation::{PAGE_TABLES, TLBS, machine, machine_names};
+use broadleaf_tlb::TLBS;
 use serde_json::{Value, json};
 
 use super::formats::FORMATS;
@@ -124,7 +125,7 @@ fn machines() -> Result<CatalogueEntries, Failure> {
     Ok(CatalogueEntries { grid, json })
 }
 
-fn described(kind: &str, entries: &[broadleaf_translation::Described]) -> CatalogueEntries {
+fn described(kind: &str, entries: &[broadleaf_tlb::Described]) -> CatalogueEntries {
     let mut grid = Grid::new()
         .column(kind, Align::Left)
         .column("what it is", Align::Left);
