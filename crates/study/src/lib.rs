@@ -13,6 +13,7 @@ pub mod advise;
 pub mod catalogues;
 pub mod compare;
 pub mod costs;
+pub mod demo;
 pub mod failure;
 pub mod in_file;
 pub mod info;

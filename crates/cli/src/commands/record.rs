@@ -1,25 +1,22 @@
 //! `record`: runs a program and records its memory references.
 
-use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stdout};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::path::Path;
+use std::process::Command;
 
 use broadleaf_governor::{MayLack, inherit_closed_streams, inherit_signals};
 use broadleaf_record::valgrind::{self, Finished, Options};
-use broadleaf_report::number::{grouped, size};
-use broadleaf_report::signal;
-use broadleaf_trace::{DEFAULT_LEVEL, WriteError};
+use broadleaf_trace::DEFAULT_LEVEL;
 use signal_hook::consts::SIGSEGV;
 
 use crate::args::{Engine, RecordArgs};
 use crate::interrupt::LeftToChild;
 use crate::progress::TaskBar;
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::{Access, Direct, Refused, Replace, refuse_input, shown};
+use broadleaf_study::output::{Direct, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
-use broadleaf_study::recording::explain;
+use broadleaf_study::recording::{claim, claim_free_name, finish, size_and_end};
 
 pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     if options
@@ -84,14 +81,6 @@ pub(crate) fn record(
     record_to(claim(path, force)?, what, path, bar)
 }
 
-/// Claims the name of a recording before anything is done.
-///
-/// # Errors
-/// If the name is taken and `force` is not set, or if no file can be written there.
-pub(crate) fn claim(path: &Path, force: bool) -> Result<Direct, Refused> {
-    Direct::claim(path, force, Access::Owner, Replace::WhenWhole)
-}
-
 /// Records to an output, and shows a progress bar if `bar` is set.
 pub(crate) fn record_to(
     mut output: Direct,
@@ -109,87 +98,10 @@ pub(crate) fn record_to(
     };
     let outcome = valgrind::record(what, output, &mut show);
     drop((left, bar));
-    let finished = outcome.map_err(|error| explain(error, path, &kept))?;
-    let (output, finished) = finished.take_output();
-    output.finish().map_err(|error| {
-        let error = WriteError::Io(error);
-        explain(error.into(), path, &kept)
-    })?;
-    Ok(finished)
+    finish(outcome, path, &kept)
 }
 
 /// The recording's path and size, and the program's end.
 fn summary(finished: &Finished<()>, path: &Path) -> String {
     format!("{}: {}", shown(path), size_and_end(finished, path))
-}
-
-/// The size of a recording, and the program's end.
-pub(crate) fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
-    let bytes = path.metadata().map_or(0, |metadata| metadata.len());
-    let accesses = finished.totals.accesses();
-    let processes = processes(finished.processes, finished.spaces);
-    format!(
-        "{} accesses{processes}, a trace of {} ({:.3} bytes an access), in {:.1} s; the program {}",
-        grouped(accesses),
-        size(bytes),
-        bytes as f64 / accesses.max(1) as f64,
-        finished.elapsed.as_secs_f64(),
-        ending(finished.status),
-    )
-}
-
-fn ending(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with exit status {code}"),
-        (None, Some(number)) => format!("was ended by {}", signal(number)),
-        (None, None) => "ended".to_owned(),
-    }
-}
-
-/// Claims `PROGRAM.bl` in this folder, or the first free name of `PROGRAM.1.bl`, `PROGRAM.2.bl` and
-/// so on.
-fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
-    let program = Path::new(program).file_name().unwrap_or(program);
-    let named = |number: u32| {
-        let mut name = OsString::from(program);
-        name.push(if number == 0 {
-            ".bl".to_owned()
-        } else {
-            format!(".{number}.bl")
-        });
-        PathBuf::from(name)
-    };
-    for path in (0..u32::MAX).map(named) {
-        match claim(&path, false) {
-            Err(Refused::Taken(_)) => {}
-            claimed => return Ok((path, claimed?)),
-        }
-    }
-    Err(Failure::wrong(
-        "no name is free for the trace: give one with -o",
-    ))
-}
-
-/// Describes the processes and programs of a recording, if it holds more than one of either.
-fn processes(processes: u32, programs: u32) -> String {
-    let executed = format!("that executed {programs} programs");
-    match (processes, programs) {
-        (1, 1) => String::new(),
-        (1, _) => format!(" of a process {executed}"),
-        (count, programs) if programs > count => format!(" of {count} processes {executed}"),
-        (count, _) => format!(" of {count} processes"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_that_executes_another_program_is_one_process() {
-        assert_eq!(processes(1, 1), "");
-        assert_eq!(processes(1, 7), " of a process that executed 7 programs");
-        assert_eq!(processes(3, 5), " of 3 processes that executed 5 programs");
-        assert_eq!(processes(3, 3), " of 3 processes");
-    }
 }
