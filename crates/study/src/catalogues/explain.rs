@@ -161,7 +161,12 @@ fn find(name: &str) -> Result<Explanation, Failure> {
                 .map(|heading| heading.name),
         )
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
-        .chain(parts().into_iter().flat_map(|(_, entries)| entries).map(|entry| entry.name))
+        .chain(
+            parts()
+                .into_iter()
+                .flat_map(|(_, entries)| entries)
+                .map(|entry| entry.name),
+        )
         .chain(
             FORMATS
                 .iter()

@@ -134,7 +134,10 @@ fn machines() -> Result<CatalogueEntries, Failure> {
 fn part(kind: &str) -> CatalogueEntries {
     let mut all = parts().into_iter();
     let entries = all.find(|(of, _)| *of == kind);
-    described(kind, &entries.map(|(_, entries)| entries).unwrap_or_default())
+    described(
+        kind,
+        &entries.map(|(_, entries)| entries).unwrap_or_default(),
+    )
 }
 
 fn described(kind: &str, entries: &[broadleaf_units::Described]) -> CatalogueEntries {

@@ -21,7 +21,12 @@ pub fn explained_names() -> Vec<&'static str> {
         .chain(machine_names())
         .chain(all_metrics().map(|metric| metric.name))
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
-        .chain(parts().into_iter().flat_map(|(_, entries)| entries).map(|entry| entry.name))
+        .chain(
+            parts()
+                .into_iter()
+                .flat_map(|(_, entries)| entries)
+                .map(|entry| entry.name),
+        )
         .chain(
             FORMATS
                 .iter()
