@@ -1,4 +1,4 @@
-//! TaskBar of long work: a bar on a terminal, nothing on a pipe.
+//! Progress of long work: a bar on a terminal, nothing on a pipe.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

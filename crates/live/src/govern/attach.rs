@@ -87,8 +87,8 @@ fn root(kernel: &mut Linux, pid: u32) -> Result<ProcessId, Failure> {
         Err(No::Gone) => return Err(Failure::Wrong(format!("process {pid} has just ended"))),
         Err(No::NotAllowed) => {
             return Err(Failure::Failed(format!(
-                "process {pid} cannot be looked at: {}. It takes the same user, or CAP_SYS_PTRACE \
-                and CAP_DAC_READ_SEARCH",
+                "process {pid} cannot be looked at: {}. Looking at it needs the same user, or \
+                CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
                 No::NotAllowed
             )));
         }

@@ -77,7 +77,7 @@ pub fn governed_text(report: &LiveReport, max_added: &str) -> String {
     }
     if report.unseen.len() > NAMED {
         let more = report.unseen.len() - NAMED;
-        text.push_str(&format!("broadleaf: and so were {more} more\n"));
+        text.push_str(&format!("broadleaf: {more} more processes were left out\n"));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! GovernorCounts of what governors did. They keep the counts of processes that have ended.
+//! Counts of what governors did. They keep the counts of processes that have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -56,7 +56,7 @@ const MOST_NAMES: usize = 256;
 /// The name for all further programs.
 const OTHER: &str = "other";
 
-/// GovernorCounts by program and policy, of live processes and of processes that have ended.
+/// Counts by program and policy, of live processes and of processes that have ended.
 #[derive(Debug, Default)]
 pub(super) struct ProgramTotals(BTreeMap<(String, String), GovernorCounts>);
 

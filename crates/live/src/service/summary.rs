@@ -32,16 +32,16 @@ pub(super) fn summary(wards: &Wards, dry: bool, view: View) -> String {
                 format!("{:.2} s", (counts.looking + counts.acting).as_secs_f64()),
             ]);
         };
-    for tended in &wards.tended {
-        let names = [tended.command.as_str(), tended.care.policy.as_str()];
-        let counts = tended.counts();
+    for governed in &wards.governed {
+        let names = [governed.command.as_str(), governed.care.policy.as_str()];
+        let counts = governed.counts();
         let made = if dry {
-            tended.governor.most_planned().promotions
+            governed.governor.most_planned().promotions
         } else {
             counts.promotions
         };
-        let added = tended.governor.ward().added_bytes();
-        row(tended.id.to_string(), names, counts, made, added);
+        let added = governed.governor.ward().added_bytes();
+        row(governed.id.to_string(), names, counts, made, added);
     }
     for (command, policy, counts) in wards.ended.iter() {
         row(
@@ -52,8 +52,8 @@ pub(super) fn summary(wards: &Wards, dry: bool, view: View) -> String {
             0,
         );
     }
-    if wards.tended.is_empty() && wards.ended.iter().next().is_none() {
-        return "broadleaf: no process was looked after\n".to_owned();
+    if wards.governed.is_empty() && wards.ended.iter().next().is_none() {
+        return "broadleaf: no process was governed\n".to_owned();
     }
     grid.render(view)
 }

@@ -38,10 +38,10 @@ pub(super) struct GovernedProcess {
 
 /// All governed processes.
 pub(super) struct Wards {
-    pub(super) tended: Vec<GovernedProcess>,
-    /// GovernorCounts of governed processes and of those that are no longer governed.
+    pub(super) governed: Vec<GovernedProcess>,
+    /// Counts of governed processes and of those that are no longer governed.
     pub(super) totals: ProgramTotals,
-    /// GovernorCounts of processes that are no longer governed.
+    /// Counts of processes that are no longer governed.
     pub(super) ended: ProgramTotals,
     kernel: Linux,
     dry: bool,
@@ -74,7 +74,7 @@ pub(super) fn apart(found: &[PickedProcess]) -> Arc<BTreeSet<ProcessId>> {
 impl Wards {
     pub(super) fn new(dry: bool) -> Self {
         Self {
-            tended: Vec::new(),
+            governed: Vec::new(),
             totals: ProgramTotals::default(),
             ended: ProgramTotals::default(),
             kernel: Linux::new(),
@@ -88,14 +88,14 @@ impl Wards {
         let apart = apart(found);
         // A process that has ended may have left children. The next look finds them.
         let kernel = &mut self.kernel;
-        let ended = self.tended.extract_if(.., |tended| {
-            match found.binary_search_by_key(&tended.id, |found| found.id) {
+        let ended = self.governed.extract_if(.., |governed| {
+            match found.binary_search_by_key(&governed.id, |found| found.id) {
                 Ok(at) => !matches!(found[at].fate, Fate::Governed(_)),
-                Err(_) => kernel.vitals(tended.id).is_ok(),
+                Err(_) => kernel.vitals(governed.id).is_ok(),
             }
         });
-        for tended in ended {
-            tended.note_end(&mut self.ended);
+        for governed in ended {
+            governed.note_end(&mut self.ended);
         }
         for found in found {
             match &found.fate {
@@ -104,8 +104,8 @@ impl Wards {
                 Fate::Forbidden => self.note_forbidden(found),
             }
         }
-        for tended in &mut self.tended {
-            tended.governor.leave_out(Arc::clone(&apart));
+        for governed in &mut self.governed {
+            governed.governor.leave_out(Arc::clone(&apart));
         }
         Ok(())
     }
@@ -117,20 +117,20 @@ impl Wards {
         apart: &Arc<BTreeSet<ProcessId>>,
         now: Instant,
     ) -> Result<(), Failure> {
-        let known = (self.tended.iter_mut()).find(|tended| tended.id == found.id);
-        if let Some(tended) = known {
-            tended.command = broadleaf_report::printable(&found.command);
-            if tended.care != *care {
+        let known = (self.governed.iter_mut()).find(|governed| governed.id == found.id);
+        if let Some(governed) = known {
+            governed.command = broadleaf_report::printable(&found.command);
+            if governed.care != *care {
                 let policy = parse(&care.policy).map_err(Failure::failed)?;
-                tended.governor.put_under(policy, care.budgets);
-                tended.care = care.clone();
-                tended.due = now;
+                governed.governor.put_under(policy, care.budgets);
+                governed.care = care.clone();
+                governed.due = now;
             }
             return Ok(());
         }
         let mut governor = governor(&self.kernel, found.id, care, apart, self.dry)?;
         governor.rest_for_at_most(REST);
-        self.tended.push(GovernedProcess {
+        self.governed.push(GovernedProcess {
             id: found.id,
             command: broadleaf_report::printable(&found.command),
             care: care.clone(),
@@ -161,10 +161,14 @@ impl Wards {
             let at = living.binary_search_by_key(&id, |(id, _)| *id);
             at.map_or(true, |at| living[at].1 != *before)
         };
-        for tended in self.tended.iter_mut().filter(|tended| tended.due > now) {
-            let mut processes = tended.governor.ward().processes();
+        for governed in self
+            .governed
+            .iter_mut()
+            .filter(|governed| governed.due > now)
+        {
+            let mut processes = governed.governor.ward().processes();
             if processes.any(|(id, before, _)| has_changed(id, before)) {
-                tended.due = now;
+                governed.due = now;
             }
         }
     }
@@ -172,11 +176,15 @@ impl Wards {
     /// Makes processes due whose superpages added memory, if memory is short.
     pub(super) fn wake_if_short(&mut self, now: Instant) {
         let machine = self.machine();
-        for tended in self.tended.iter_mut().filter(|tended| tended.due > now) {
-            let ward = tended.governor.ward();
+        for governed in self
+            .governed
+            .iter_mut()
+            .filter(|governed| governed.due > now)
+        {
+            let ward = governed.governor.ward();
             let shortage = ward.budgets().shortage(&machine, std::iter::empty());
             if shortage.is_any() && ward.added_bytes() > 0 {
-                tended.due = now;
+                governed.due = now;
             }
         }
     }
@@ -188,27 +196,27 @@ impl Wards {
 
     /// The process that is due first, as time and index.
     pub(super) fn next(&self) -> Option<(Instant, usize)> {
-        let due = self.tended.iter().enumerate();
-        due.map(|(at, tended)| (tended.due, at)).min()
+        let due = self.governed.iter().enumerate();
+        due.map(|(at, governed)| (governed.due, at)).min()
     }
 
     /// Looks at the process at index `at`. Returns the processor time that the look took.
     pub(super) fn tick(&mut self, at: usize) -> Duration {
-        let tended = &mut self.tended[at];
-        let ticked = tended.governor.tick();
-        tended.due = Instant::now() + ticked.wait;
-        tended.answer(&ticked);
-        let counts = GovernorCounts::of(&tended.governor);
-        let looking = counts.looking.saturating_sub(tended.counted.looking);
+        let governed = &mut self.governed[at];
+        let ticked = governed.governor.tick();
+        governed.due = Instant::now() + ticked.wait;
+        governed.answer(&ticked);
+        let counts = GovernorCounts::of(&governed.governor);
+        let looking = counts.looking.saturating_sub(governed.counted.looking);
         (self.totals).note(
-            &tended.command,
-            &tended.care.policy,
+            &governed.command,
+            &governed.care.policy,
             &counts,
-            &tended.counted,
+            &governed.counted,
         );
-        tended.counted = counts;
+        governed.counted = counts;
         if !ticked.alive {
-            let ended = self.tended.swap_remove(at);
+            let ended = self.governed.swap_remove(at);
             ended.note_end(&mut self.ended);
         }
         looking

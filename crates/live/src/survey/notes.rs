@@ -12,8 +12,8 @@ pub(super) fn reason(no: No, uid: Option<u32>) -> String {
     let own = rustix::process::geteuid().as_raw();
     match (no, uid) {
         (No::NotAllowed, Some(uid)) if uid != own => format!(
-            "it belongs to another user (number {uid}): it takes that user, or root, to look at \
-            it ({PRIVILEGES})"
+            "the process belongs to another user (number {uid}): only that user or root can look \
+            at it ({PRIVILEGES})"
         ),
         (No::NotAllowed, _) => {
             format!(
@@ -86,8 +86,8 @@ pub(super) fn all(
     }
     if machine.free_blocks < promotions {
         notes.push(format!(
-            "free memory holds {} extents of 2 MiB just now: more superpages than these take \
-            several steps, between which the kernel has to make room",
+            "free memory holds {} extents of 2 MiB now: before more superpages than these, the \
+            kernel must make room",
             grouped(machine.free_blocks)
         ));
     }

@@ -35,7 +35,7 @@ pub(super) fn parents_first(processes: Vec<ProcessInfo>) -> Vec<ProcessInfo> {
             waiting.extend(started.into_iter().rev());
         }
     }
-    // ProcessInfo numbers that are used again can make a cycle, which has no first process.
+    // Process numbers that are used again can make a cycle, which has no first process.
     order.extend(
         (0..processes.len())
             .filter(|at| !order.contains(at))

@@ -58,20 +58,20 @@ struct WardFigures<'a> {
 
 impl<'a> Snapshot<'a> {
     fn of(wards: &'a Wards, machine: &MachineSeen, finding: Duration) -> Self {
-        let tended = wards.tended.iter().map(|tended| {
-            let ward = tended.governor.ward();
+        let governed = wards.governed.iter().map(|governed| {
+            let ward = governed.governor.ward();
             WardFigures {
-                pid: tended.id.to_string(),
-                command: &tended.command,
-                policy: &tended.care.policy,
-                counts: tended.counts(),
+                pid: governed.id.to_string(),
+                command: &governed.command,
+                policy: &governed.care.policy,
+                counts: governed.counts(),
                 added_bytes: ward.added_bytes(),
                 huge_bytes: ward.huge_bytes(),
                 rss_bytes: ward.rss_bytes(),
             }
         });
         Self {
-            wards: tended.collect(),
+            wards: governed.collect(),
             totals: wards.totals.iter().collect(),
             machine: *machine,
             finding,
@@ -95,7 +95,7 @@ const COUNTERS: [(&str, &str, Samples); 5] = [
     ),
     (
         "refusals_total",
-        "Blocks that stayed as they were, by reason, each block once for a reason.",
+        "Blocks that were refused a superpage, by reason, each block once for a reason.",
         |counts| {
             let refusals = counts.refusals.iter();
             refusals
@@ -127,7 +127,7 @@ fn render(snapshot: &Snapshot<'_>) -> String {
         text.family(
             name,
             FamilyKind::Counter,
-            &format!("{help} For each process that is looked after, with what it started."),
+            &format!("{help} For each governed process, with the processes that it started."),
         );
         for ward in &snapshot.wards {
             for (label, value) in samples(ward.counts) {
@@ -153,12 +153,12 @@ fn render(snapshot: &Snapshot<'_>) -> String {
     let gauges: [(&str, &str, GaugeValue); 3] = [
         (
             "added_bytes",
-            "Bytes that superpages which stand added, by what their blocks held before.",
+            "Bytes that existing superpages added to what their blocks held before.",
             |ward| ward.added_bytes,
         ),
         (
             "huge_bytes",
-            "Bytes in superpages, whoever made them, when last looked at.",
+            "Bytes in superpages of any origin, at the last look.",
             |ward| ward.huge_bytes,
         ),
         ("rss_bytes", "Bytes that are resident.", |ward| {
@@ -189,13 +189,13 @@ fn of_service(text: &mut Exposition, snapshot: &Snapshot<'_>) {
         (
             "processes",
             FamilyKind::Gauge,
-            "Processes that are looked after, each with what it started.",
+            "Governed processes, each with the processes that it started.",
             Some(snapshot.wards.len() as f64),
         ),
         (
             "available_bytes",
             FamilyKind::Gauge,
-            "Bytes that could be had on the machine without swapping.",
+            "Bytes available on the machine without swapping.",
             known(machine.available_bytes),
         ),
         (

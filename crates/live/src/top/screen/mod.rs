@@ -75,7 +75,7 @@ pub(super) enum ScreenPage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyEffect {
     Draw,
-    /// ScreenStyle at a process for its picture, and draw.
+    /// Look at a process for its picture, and draw.
     Picture(ProcessId),
     Quit,
 }
