@@ -167,9 +167,9 @@ fn described(catalogue: &str) -> String {
 fn metrics() -> String {
     let mut out = page(
         "Metrics",
-        "The figures of a comparison, in the order of the fields of its JSON. What each counts exactly, and at which moment, is in \
-         `docs/decisions/0001-what-the-model-decides.md`; of those that say `With --memory`, and of the samples at the end, in \
-         `docs/decisions/0002-what-limited-memory-decides.md`.\n\n| field | unit | less is better | what it counts |\n|---|---|---|---|",
+        "The figures of a comparison, in the order of the fields of its JSON. `docs/spec/model.md` says exactly what each\n\
+         figure counts, and when. `docs/spec/memory.md` does so for figures that begin with `With --memory`, and for the\n\
+         samples at the end.\n\n| field | unit | less is better | what it counts |\n|---|---|---|---|",
     );
     for metric in list("metrics") {
         let better = match metric["less_is_better"].as_bool() {
