@@ -11,6 +11,6 @@ mod page;
 mod size;
 
 pub use geometry::Geometry;
-pub use ids::{FileId, SpaceId, ThreadId};
+pub use ids::{FileId, SpaceId, SpaceTag, ThreadId};
 pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};
 pub use size::{lacks_unit, size};

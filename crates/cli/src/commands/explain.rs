@@ -1,12 +1,13 @@
 //! `explain`: one thing of the catalogues, in full.
 
+use broadleaf_machine::{Machine, PAGE_TABLES, machine, machine_names};
 use broadleaf_metrics::{Metric, all_metrics, metric};
 use broadleaf_policy::{Entry, Expression, FORM, Parameter, ParseError, Refusal};
 use broadleaf_report::{
     HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, Style, View, heading_named,
     live_heading_named, range_heading_named, wrap,
 };
-use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
+use broadleaf_tlb::TLBS;
 
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};

@@ -1,9 +1,10 @@
 //! `list`: what the catalogues hold.
 
+use broadleaf_machine::{PAGE_TABLES, machine, machine_names};
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{FORM, Kind, Parameter, Refusal};
 use broadleaf_report::{Align, Grid, View};
-use broadleaf_translation::{PAGE_TABLES, TLBS, machine, machine_names};
+use broadleaf_tlb::TLBS;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -120,7 +121,7 @@ fn machines() -> Result<Listed, Failure> {
     Ok(Listed { grid, json })
 }
 
-fn described(kind: &str, entries: &[broadleaf_translation::Described]) -> Listed {
+fn described(kind: &str, entries: &[broadleaf_tlb::Described]) -> Listed {
     let mut grid = Grid::new()
         .column(kind, Align::Left)
         .column("what it is", Align::Left);

@@ -1,9 +1,10 @@
 //! Names of the catalogues, offered to shells that complete an argument.
 
+use broadleaf_machine::{PAGE_TABLES, machine_names};
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{Refusal, catalogue};
 use broadleaf_report::{HEADINGS, LIVE_HEADINGS, RANGE_HEADINGS};
-use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
+use broadleaf_tlb::TLBS;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use super::formats::{ADVICE_FORMATS, FORMATS};
