@@ -40,6 +40,8 @@ pub struct Plan {
     most_bytes: Option<u64>,
     interim: Vec<u64>,
     frames: bool,
+    /// Replays all visits in the frame-level model, for tests of its filter.
+    all_visits: bool,
 }
 
 /// Why a plan cannot be carried out.
@@ -174,6 +176,18 @@ impl Plan {
         self
     }
 
+    /// Replays all visits in the frame-level model, without the filter. Results are the same; tests
+    /// compare them.
+    #[doc(hidden)]
+    pub fn with_all_visits(mut self) -> Self {
+        self.all_visits = true;
+        self
+    }
+
+    pub(crate) const fn replays_all_visits(&self) -> bool {
+        self.all_visits
+    }
+
     pub(crate) const fn wants_frames(&self) -> bool {
         self.frames
     }
@@ -209,6 +223,7 @@ impl Plan {
             most_bytes: None,
             interim: Vec::new(),
             frames: false,
+            all_visits: false,
         })
     }
 

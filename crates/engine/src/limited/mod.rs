@@ -1,14 +1,14 @@
-//! Replaying in memory that runs short: every policy on every machine has a memory of its own, down to the frame.
+//! The frame-level model: each policy has a memory of its own, down to the frame.
 //!
-//! Nothing is left out of the trace here. What a page's last use was decides what leaves memory, so a visit that hits a TLB changes
-//! something; and what one policy has in memory another has not, so little can be shared. It takes some tens of nanoseconds for each visit,
-//! policy and machine.
+//! Machines of equal page sizes observe one memory per policy. A filter leaves out the visits that
+//! change neither memory nor TLBs (`filter.rs`).
 
 mod cast;
 mod cell;
 mod charged;
 mod choices;
 mod earlier;
+mod filter;
 mod follow;
 mod limits;
 mod mmu;

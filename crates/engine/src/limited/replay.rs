@@ -4,7 +4,7 @@ use super::Limits;
 use super::cast::Cast;
 use super::earlier::Names;
 use super::result;
-use super::steps::Steps;
+use super::filter::{BatchPart, SharedFilter, VisitSlice};
 use crate::events::tells_a_mapping;
 use crate::passes::refused;
 use crate::pool::Pool;
@@ -14,13 +14,22 @@ use crate::{Error, Part, Piece, Plan, Progress, Source};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::reduced::Sums;
-use broadleaf_trace::{Advice, Event, KernelTouch, Range, Visit};
+use broadleaf_trace::{Advice, Event, KernelTouch, Range};
 use broadleaf_units::{PageNumber, SpaceId};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// How many visits are replayed at a time.
+/// How many visits a batch has. Cells sample memory after each batch.
 const BATCH: usize = 1 << 14;
+
+/// The visits since cells last sampled memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenBatch {
+    space: SpaceId,
+    visits: usize,
+    /// When the last of them began.
+    last: u64,
+}
 
 /// What there is when all traces were read.
 pub(super) struct Replayed<'a> {
@@ -67,7 +76,11 @@ pub(super) struct Replay<'a, 'p> {
     names: Names,
     /// Accesses before the trace that is being read.
     begun: u64,
-    steps: Steps,
+    batch: OpenBatch,
+    /// The filter that cells share; `None` if no cell uses it.
+    filter: Option<SharedFilter>,
+    /// Whether the vocabulary at this address and of this length has fetches.
+    fetches: Option<(usize, usize, bool)>,
     pool: &'p Pool,
     /// How many low bits of a unit lie inside a base page.
     shift: u32,
@@ -89,12 +102,23 @@ impl<'a, 'p> Replay<'a, 'p> {
         limits: &Limits,
         pool: &'p Pool,
     ) -> Self {
+        let mut cast = cast;
+        let filter = (!limits.code && !plan.replays_all_visits())
+            .then(|| SharedFilter::new(plan.machines().iter().map(|machine| &machine.design)));
+        let mut filter = filter;
+        if let Some(shared) = &filter
+            && !cast.filter(shared)
+        {
+            filter = None;
+        }
         Self {
             cast,
             stream,
             names: Names::default(),
             begun: 0,
-            steps: Steps::default(),
+            batch: OpenBatch::default(),
+            filter,
+            fetches: None,
             pool,
             shift: 0,
             code: limits.code,
@@ -111,7 +135,7 @@ impl<'a, 'p> Replay<'a, 'p> {
 
     /// All traces were read.
     pub(super) fn finish(mut self) -> Replayed<'a> {
-        self.flush();
+        self.end_batch();
         self.cast.pass(&self.stream);
         Replayed {
             cast: self.cast,
@@ -147,13 +171,14 @@ impl<'a, 'p> Replay<'a, 'p> {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Ended, Error<S::Error>> {
         while let Some(mut part) = source.next_part().map_err(Error::Source)? {
+            self.begin_trace_part();
             while let Some(piece) = part.next().map_err(Error::Source)? {
                 match piece {
                     Piece::Visits(visits) => self
-                        .visits(visits.iter().copied())
+                        .visits(VisitSlice::Each(visits))
                         .map_err(|why| refused(why, self.cast.cells.len()))?,
                     Piece::Phrased(phrased) => self
-                        .visits(phrased.visits())
+                        .visits(VisitSlice::Named(phrased))
                         .map_err(|why| refused(why, self.cast.cells.len()))?,
                     Piece::Reduced(..) => {
                         let why = "a reduced form leaves out what limited memory notices";
@@ -183,31 +208,124 @@ impl<'a, 'p> Replay<'a, 'p> {
         Ok(Ended::AtItsEnd)
     }
 
-    fn visits(&mut self, visits: impl IntoIterator<Item = Visit>) -> Result<(), Refused> {
-        for visit in visits {
-            let mut sums = Sums {
-                instructions: visit.instructions.into(),
-                ..Sums::default()
-            };
-            if !visit.fetch || self.code {
-                if self.stream.is_ending() {
-                    self.end_spaces();
-                }
-                self.look_at_results();
-                if self.steps.space != self.stream.running || self.steps.steps.len() >= BATCH {
-                    self.flush();
-                    self.refuse_more_than_may_be()?;
-                }
-                let page = PageNumber(visit.unit >> self.shift);
-                self.stream.notice(page)?;
-                self.steps.space = self.stream.running;
-                let before = self.stream.summary.instructions;
-                self.steps.add(&visit, page, self.stream.now(), before);
-                sums.loads = visit.loads.into();
-                sums.stores = visit.stores.into();
-            }
-            self.stream.pass(&sums);
+    fn begin_trace_part(&mut self) {
+        self.fetches = None;
+        if let Some(filter) = &mut self.filter {
+            filter.begin_trace_part();
         }
+    }
+
+    /// Replays visits with no event between them.
+    fn visits(&mut self, visits: VisitSlice<'_>) -> Result<(), Refused> {
+        let mut at = 0;
+        while at < visits.len() {
+            let first = visits.visit(at);
+            if first.fetch && !self.code {
+                self.stream.pass(&Sums {
+                    instructions: first.instructions.into(),
+                    ..Sums::default()
+                });
+                at += 1;
+                continue;
+            }
+            if self.stream.is_ending() {
+                self.end_spaces();
+            }
+            self.look_at_results();
+            if self.batch.space != self.stream.running || self.batch.visits >= BATCH {
+                self.end_batch();
+                self.refuse_more_than_may_be()?;
+            }
+            let (to, counted) = self.end_of_part(&visits, at);
+            self.batch.visits += counted;
+            self.replay_part(visits.range(at, to))?;
+            at = to;
+        }
+        Ok(())
+    }
+
+    /// The number of the first visit after `from` before which something else happens: the batch
+    /// ends, or results are due. Returns also how many visits before it count for the batch.
+    fn end_of_part(&mut self, visits: &VisitSlice<'_>, from: usize) -> (usize, usize) {
+        let room = BATCH - self.batch.visits;
+        let due = self.next_results().unwrap_or(u64::MAX);
+        if due == u64::MAX && !self.has_fetches(visits) {
+            let to = visits.len().min(from + room);
+            return (to, to - from);
+        }
+        let (mut counted, mut accesses) = (0, self.stream.summary.accesses);
+        for at in from..visits.len() {
+            let visit = visits.visit(at);
+            if !visit.fetch || self.code {
+                if counted == room || accesses >= due {
+                    return (at, counted);
+                }
+                counted += 1;
+                accesses = accesses.saturating_add(visit.accesses());
+            }
+        }
+        (visits.len(), counted)
+    }
+
+    /// Returns true if some of the visits may fetch instructions.
+    fn has_fetches(&mut self, visits: &VisitSlice<'_>) -> bool {
+        let phrased = match visits {
+            VisitSlice::Each(visits) => return visits.iter().any(|visit| visit.fetch),
+            VisitSlice::Named(phrased) => phrased,
+        };
+        let address = phrased.vocabulary.as_ptr().addr();
+        let length = phrased.vocabulary.len();
+        match self.fetches {
+            Some((known, as_long, fetches)) if (known, as_long) == (address, length) => fetches,
+            _ => {
+                let fetches = phrased.vocabulary.iter().any(|visit| visit.fetch);
+                self.fetches = Some((address, length, fetches));
+                fetches
+            }
+        }
+    }
+
+    /// Lets all cells replay visits of the running space between which nothing else happens.
+    fn replay_part(&mut self, visits: VisitSlice<'_>) -> Result<(), Refused> {
+        let begin = self.stream.now();
+        let instructions = self.stream.summary.instructions;
+        let mut part = BatchPart {
+            space: self.stream.running,
+            visits,
+            shift: self.shift,
+            begin,
+            instructions,
+            code: self.code,
+            filtered: None,
+        };
+        let sums = match &mut self.filter {
+            Some(filter) => {
+                let sums = filter.filter(&visits, self.shift);
+                part.filtered = Some(filter.filtered());
+                sums
+            }
+            None => part.sums(),
+        };
+        match part.filtered {
+            Some(filtered) => {
+                for kept in filtered.kept() {
+                    self.stream.notice(PageNumber(kept.page))?;
+                }
+            }
+            None => {
+                let all = (0..visits.len()).map(|at| visits.visit(at));
+                for visit in all.filter(|visit| part.references(visit)) {
+                    self.stream.notice(PageNumber(visit.unit >> self.shift))?;
+                }
+            }
+        }
+        self.batch.space = part.space;
+        self.batch.last = part.last_time(&sums);
+        let stream = &self.stream;
+        let cells = self.cast.cells.iter_mut();
+        self.pool
+            .run(cells.map(|cell| move || cell.replay(&part, stream)));
+        self.stream.pass(&sums);
         Ok(())
     }
 
@@ -234,12 +352,19 @@ impl<'a, 'p> Replay<'a, 'p> {
         })
     }
 
-    /// Keeps what cells come to where the plan asks for that before what comes now.
+    /// The accesses of the trace after which the plan asks for results next.
+    fn next_results(&self) -> Option<u64> {
+        let after = self.plan.interim().get(self.interim.len()).copied();
+        after.filter(|_| !self.names.are_earlier())
+    }
+
+    /// Keeps the results of all cells if the plan asks for results before the next visit.
     fn look_at_results(&mut self) {
-        while (self.plan.interim().get(self.interim.len())).is_some_and(|after| {
-            !self.names.are_earlier() && *after <= self.stream.summary.accesses
-        }) {
-            self.flush();
+        while self
+            .next_results()
+            .is_some_and(|after| after <= self.stream.summary.accesses)
+        {
+            self.end_batch();
             self.cast.pass(&self.stream);
             let results = result::results(&self.cast, &self.stream, self.plan);
             self.interim.push(results);
@@ -248,7 +373,7 @@ impl<'a, 'p> Replay<'a, 'p> {
 
     /// Something comes after the end of a space: it is gone.
     fn end_spaces(&mut self) {
-        self.flush();
+        self.end_batch();
         self.cast.pass(&self.stream);
         for change in &self.stream.end_spaces() {
             self.cast
@@ -258,24 +383,19 @@ impl<'a, 'p> Replay<'a, 'p> {
         }
     }
 
-    /// Lets all cells replay what has come together.
-    fn flush(&mut self) {
-        if self.steps.steps.is_empty() {
-            return;
+    /// Lets all cells sample memory after the visits of a batch.
+    fn end_batch(&mut self) {
+        if self.batch.visits > 0 {
+            let last = self.batch.last;
+            let cells = self.cast.cells.iter_mut();
+            cells.for_each(|cell| cell.end_batch(last));
+            self.batch.visits = 0;
         }
-        let (steps, stream) = (&self.steps, &self.stream);
-        let replays = self
-            .cast
-            .cells
-            .iter_mut()
-            .map(|cell| move || cell.replay(steps, stream));
-        self.pool.run(replays);
-        self.steps.steps.clear();
     }
 
     /// The kernel makes pages resident, without a reference of the program.
     fn populate(&mut self, range: Range, touch: KernelTouch) -> Result<(), Refused> {
-        self.flush();
+        self.end_batch();
         self.cast.pass(&self.stream);
         let space = self.stream.running;
         let parts = parts(&self.stream.spaces, space, range, touch);
@@ -302,7 +422,7 @@ impl<'a, 'p> Replay<'a, 'p> {
         if crate::events::is_seen_by_no_policy(event) && !forks {
             return self.stream.event(event).map(|_| ());
         }
-        self.flush();
+        self.end_batch();
         self.cast.pass(&self.stream);
         let running = self.stream.running;
         let changes = self.stream.event(event)?;

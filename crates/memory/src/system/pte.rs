@@ -109,6 +109,13 @@ impl Pte {
         self.0 & (Self::OF_FILE | Self::PROTECTED) == Self::OF_FILE
     }
 
+    /// Returns true if a reference that leaves the other entry as it is leaves this one, too.
+    pub(crate) const fn is_settled_as(self, other: Self) -> bool {
+        let load = self.is_settled(false) | !other.is_settled(false);
+        let store = self.is_settled(true) | !other.is_settled(true);
+        load & store
+    }
+
     /// Whether a reference changes nothing.
     #[inline]
     pub(crate) const fn is_settled(self, store: bool) -> bool {

@@ -13,6 +13,12 @@ impl System<'_> {
         pte.is_settled(store).then(|| pte.level())
     }
 
+    /// A number that changes whenever [`System::look`] stops to find a page settled that it found
+    /// settled before.
+    pub const fn unsettled(&self) -> u64 {
+        self.tables.unsettled()
+    }
+
     /// A page is referenced, which faults where it is not resident. Answers the level of the page that maps it then.
     ///
     /// # Errors

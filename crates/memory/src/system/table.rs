@@ -98,6 +98,8 @@ pub(crate) struct Tables {
     recent: Vec<Recent>,
     /// Pages of all chunks that are in a frame and were not referenced.
     unused: u64,
+    /// How often an entry or a chunk of entries became unsettled.
+    unsettled: u64,
     /// Bytes of memory that the entries of all chunks take.
     entry_bytes: usize,
 }
@@ -110,6 +112,7 @@ impl Tables {
             free: Vec::new(),
             recent: vec![NOTHING; RECENT],
             unused: 0,
+            unsettled: 0,
             entry_bytes: 0,
         }
     }
@@ -117,6 +120,12 @@ impl Tables {
     /// The number of resident pages that were not referenced since they became resident.
     pub(crate) const fn unused(&self) -> u64 {
         self.unused
+    }
+
+    /// A number that changes whenever references begin to change a page again that they left as it
+    /// was.
+    pub(crate) const fn unsettled(&self) -> u64 {
+        self.unsettled
     }
 
     /// Bytes of memory that the tables take.
@@ -180,6 +189,7 @@ impl Tables {
         let chunk = &mut self.chunks[chunk];
         let (old, bytes) = chunk.ptes.set(at.page as usize, pte);
         self.entry_bytes += bytes;
+        self.unsettled += u64::from(!pte.is_settled_as(old));
         let (old, new) = (Counts::of(old), Counts::of(pte));
         self.unused = self.unused + u64::from(new.unused) - u64::from(old.unused);
         chunk.counts.subtract(&old);
@@ -260,6 +270,7 @@ impl Tables {
         let chunk = &mut self.chunks[*chunk as usize];
         chunk.average = (chunk.average + 16 * chunk.counts.referenced) / 2;
         chunk.ptes.update(|pte| pte.without(Pte::REFERENCED));
+        self.unsettled += u64::from(chunk.counts.referenced > 0);
         chunk.counts.referenced = 0;
         u64::from(chunk.counts.present)
     }

@@ -2,12 +2,14 @@
 
 mod changes;
 mod charging;
+mod filtering;
 mod samples;
 mod shootdown;
 
 use super::charged::Charged;
 use super::mmu::Mmu;
-use super::steps::{Step, Steps};
+use super::filter::BatchPart;
+use super::steps::Step;
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
 use crate::stream::Stream;
@@ -18,6 +20,7 @@ use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
 use broadleaf_translation::Machine;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use filtering::CellFilter;
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
 
@@ -38,7 +41,10 @@ pub(crate) struct Cell<'a> {
     /// References that the observers have not translated: the page, and the level of the page that
     /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
     waiting: Vec<(PageNumber, usize)>,
-    /// Up to the end of the last visit, those before the trace left out.
+    /// The filter of the cell; `None` if the cell replays every visit.
+    filter: Option<Box<CellFilter>>,
+    /// The instructions of the trace up to the last visit that was replayed. A filter keeps them up
+    /// to date only if memory is used up.
     pub(crate) instructions: u64,
     /// What writes down what happens, where superpages are to be chosen. No TLB is looked at then.
     recorder: Option<Box<Recorder>>,
@@ -62,6 +68,12 @@ pub(crate) struct Cell<'a> {
     pub(crate) peak: Sample,
     /// How much was used when the peak was last looked at.
     highest: u64,
+}
+
+/// What a reference is replayed among.
+struct Scene<'s> {
+    stream: &'s Stream,
+    part: &'s BatchPart<'s>,
 }
 
 impl<'a> Cell<'a> {
@@ -95,6 +107,7 @@ impl<'a> Cell<'a> {
             mmu,
             observers: Vec::new(),
             waiting: Vec::new(),
+            filter: None,
             instructions: 0,
             recorder: None,
             imposed: Vec::new(),
@@ -159,26 +172,46 @@ impl<'a> Cell<'a> {
         self.highest = 0;
     }
 
-    /// Replays visits, of one address space.
-    pub(crate) fn replay(&mut self, steps: &Steps, stream: &Stream) {
+    /// Replays visits of one address space with no event between them.
+    pub(crate) fn replay(&mut self, part: &BatchPart<'_>, stream: &Stream) {
         if self.ended.is_some() {
             return;
         }
-        self.switch(steps.space);
-        if self.system.is_inheriting(steps.space) {
-            self.system.visited(steps.space);
+        self.switch(part.space);
+        if self.system.is_inheriting(part.space) {
+            self.system.visited(part.space);
         }
-        for step in &steps.steps {
-            self.instructions = step.instructions;
-            if self.visit(step, stream).is_none() {
-                self.translate_waiting();
-                return;
-            }
-        }
-        if let Some(last) = steps.steps.last() {
-            self.look_around(last.time);
+        if self.filter.is_none() || part.filtered.is_none() {
+            self.replay_all(part, stream);
+        } else {
+            self.replay_filtered(part, stream);
         }
         self.translate_waiting();
+    }
+
+    /// Replays every visit.
+    fn replay_all(&mut self, part: &BatchPart<'_>, stream: &Stream) {
+        let scene = Scene { stream, part };
+        let (mut time, mut instructions) = (part.begin, part.instructions);
+        for at in 0..part.visits.len() {
+            let visit = part.visits.visit(at);
+            instructions = instructions.saturating_add(visit.instructions.into());
+            if part.references(&visit) {
+                self.instructions = instructions;
+                let step = Step::of(&visit, part.shift, time);
+                if self.visit(&step, &scene).is_none() {
+                    return;
+                }
+                time = time.saturating_add(visit.accesses());
+            }
+        }
+    }
+
+    /// Samples memory at the end of a batch, whose last visit began at `time`.
+    pub(crate) fn end_batch(&mut self, time: u64) {
+        if self.ended.is_none() {
+            self.look_around(time);
+        }
     }
 
     /// The kernel touches pages: memory sees references, and the TLB sees none.
@@ -218,9 +251,9 @@ impl<'a> Cell<'a> {
     }
 
     /// Replays one visit; `None` where memory is used up.
-    fn visit(&mut self, step: &Step, stream: &Stream) -> Option<()> {
+    fn visit(&mut self, step: &Step, scene: &Scene<'_>) -> Option<()> {
         if step.fetches {
-            return self.fetch(step.page, step.time, stream);
+            return self.fetch(step.page, step.time, scene);
         }
         if step.leads {
             // Its access was the last one before.
@@ -228,16 +261,16 @@ impl<'a> Cell<'a> {
                 step.page,
                 step.time.saturating_sub(1),
                 step.leads_with_store,
-                stream,
+                scene,
             )?;
         }
         if !step.accesses {
             return Some(());
         }
         let loads = u64::from(step.loads_before_store);
-        self.refer(step.page, step.time, step.stores && loads == 0, stream)?;
+        self.refer(step.page, step.time, step.stores && loads == 0, scene)?;
         if step.stores && loads > 0 {
-            self.refer(step.page, step.time.saturating_add(loads), true, stream)?;
+            self.refer(step.page, step.time.saturating_add(loads), true, scene)?;
         }
         Some(())
     }
@@ -245,8 +278,14 @@ impl<'a> Cell<'a> {
     /// One reference: memory first, then what TLBs have to forget, then the lookup. All other references of a visit hit what the first
     /// brought, and change nothing.
     #[inline]
-    fn refer(&mut self, page: PageNumber, time: u64, store: bool, stream: &Stream) -> Option<()> {
-        let level = self.touch(page, time, store, stream)?;
+    fn refer(
+        &mut self,
+        page: PageNumber,
+        time: u64,
+        store: bool,
+        scene: &Scene<'_>,
+    ) -> Option<()> {
+        let level = self.touch(page, time, store, scene)?;
         if let Some(recorder) = &mut self.recorder {
             let page = self.system.base_page(page);
             let at = Place {
@@ -254,14 +293,21 @@ impl<'a> Cell<'a> {
                 page,
             };
             recorder.pass(self.moment);
-            recorder.look_for_a_chance(&self.system, &stream.spaces, at);
+            recorder.look_for_a_chance(&self.system, &scene.stream.spaces, at);
             recorder.refer(at);
             return Some(());
         }
         if self.charged.is_some() {
-            self.translate_charging(page, level, stream);
+            self.translate_charging(page, level, scene.stream);
             return Some(());
         }
+        self.translate(page, level);
+        Some(())
+    }
+
+    /// Translates a page of that level on all machines.
+    #[inline]
+    fn translate(&mut self, page: PageNumber, level: usize) {
         self.mmu.translate(page, level);
         if !self.observers.is_empty() {
             self.waiting.push((page, level));
@@ -269,7 +315,6 @@ impl<'a> Cell<'a> {
                 self.translate_waiting();
             }
         }
-        Some(())
     }
 
     /// Lets the observers translate the references that wait.
@@ -311,8 +356,8 @@ impl<'a> Cell<'a> {
     }
 
     /// Instructions are fetched from a page: it has to be in memory, and the TLB of data is not asked.
-    fn fetch(&mut self, page: PageNumber, time: u64, stream: &Stream) -> Option<()> {
-        self.touch(page, time, false, stream)?;
+    fn fetch(&mut self, page: PageNumber, time: u64, scene: &Scene<'_>) -> Option<()> {
+        self.touch(page, time, false, scene)?;
         if let Some(recorder) = &mut self.recorder {
             let (space, page) = (self.mmu.running.0, self.system.base_page(page));
             recorder.fetch(Place { space, page });
@@ -320,31 +365,33 @@ impl<'a> Cell<'a> {
         Some(())
     }
 
-    /// What a reference does to memory, and what TLBs then have to forget. Answers the level of the page that maps it; `None` where memory is
-    /// used up.
+    /// Applies a reference to memory, and drops translations that became stale. Returns the level of
+    /// the page that maps the reference; `None` if memory is used up.
     #[inline]
     fn touch(
         &mut self,
         page: PageNumber,
         time: u64,
         store: bool,
-        stream: &Stream,
+        scene: &Scene<'_>,
     ) -> Option<usize> {
         self.moment += 1;
-        if self.system.next_time() <= time {
+        let is_due = self.system.next_time() <= time;
+        if is_due {
             self.system.set_moment(self.moment);
-            self.system.pass(&stream.spaces, time);
+            self.system.pass(&scene.stream.spaces, time);
         }
         let at = Place {
             space: self.mmu.running.0,
             page: self.system.base_page(page),
         };
-        let level = match self.system.look(at, store) {
+        let settled = self.system.look(at, store);
+        let level = match settled {
             Some(level) => level,
-            None => self.change(at, time, store, stream)?,
+            None => self.change(at, time, store, scene.stream)?,
         };
-        if self.system.has_shootdowns() {
-            self.shoot_down();
+        if is_due || settled.is_none() {
+            self.follow_changes(scene.part);
         }
         Some(level)
     }

@@ -1,0 +1,330 @@
+//! Trace filtering: visits that change neither memory nor any TLB are left out.
+//!
+//! One [`Sieve`] filters each part of a batch for all cells. A visit is left out if
+//!
+//! - the part visited its page before, and stored to the page before if the visit stores, and
+//! - its lookup hits the first level of every TLB of the plan and changes no order, or an order
+//!   that a later lookup restores ([`broadleaf_translation::Recency`]).
+//!
+//! The first condition leaves memory as it is: the earlier visit left the page resident, used,
+//! referenced and, if it stored, dirty. [`System::look`] finds such a page settled. A reference to
+//! a settled page changes nothing: the lists of the page daemon hold no time of last use, only the
+//! reference bit counts. The number of references so far and the instructions so far do change, so
+//! [`covers`] declines cells that read these numbers.
+//!
+//! Both conditions hold until the cell's memory *unsettles* a page or drops a translation: the page
+//! daemon clears a reference bit, a page leaves memory, a superpage is demoted. Each cell watches
+//! for this ([`System::unsettled`], [`System::has_shootdowns`]). The cell then catches up with the
+//! lookups that were left out so far, before the translation is dropped, and goes on with a filter
+//! of its own that knows nothing yet ([`super::cell`]). At the next part all cells begin with the
+//! shared filter again.
+//!
+//! A daemon of a policy runs before the first reference at or after its time. The filter may have
+//! left this reference out, so a cell looks for the reference among all visits of the part.
+//!
+//! [`System::look`]: broadleaf_memory::system::System::look
+//! [`System::unsettled`]: broadleaf_memory::system::System::unsettled
+//! [`System::has_shootdowns`]: broadleaf_memory::system::System::has_shootdowns
+
+use crate::sieve::Sieve;
+use crate::sifted::Sifted;
+use broadleaf_trace::reduced::{Kept, Sums};
+use broadleaf_trace::{Phrased, Visit};
+use broadleaf_translation::{Design, Recency};
+use broadleaf_units::SpaceId;
+
+/// The reason why a cell replays every visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfiltered {
+    /// The cell records the course of all references, to choose superpages from it.
+    Recorded,
+    /// References are numbered: a schedule names moments, or changes are logged with their moments.
+    Numbered,
+    /// Misses are charged to candidates. Some charges count hits, and each is compared with the
+    /// instructions so far.
+    Charged,
+}
+
+/// What of a cell decides whether its visits can be filtered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CellNeeds {
+    /// The cell records references.
+    pub(crate) records: bool,
+    /// The cell reads the numbers of references.
+    pub(crate) numbers: bool,
+    /// The cell charges misses.
+    pub(crate) charges: bool,
+}
+
+/// Whether the filter leaves every figure of a cell as it is.
+///
+/// # Errors
+/// The reason why it does not.
+pub(crate) const fn covers(needs: CellNeeds) -> Result<(), Unfiltered> {
+    if needs.records {
+        return Err(Unfiltered::Recorded);
+    }
+    if needs.numbers {
+        return Err(Unfiltered::Numbered);
+    }
+    if needs.charges {
+        return Err(Unfiltered::Charged);
+    }
+    Ok(())
+}
+
+/// Visits in order, one by one or by the words of their part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum VisitSlice<'v> {
+    /// One by one.
+    Each(&'v [Visit]),
+    /// By their words.
+    Named(Phrased<'v>),
+}
+
+impl VisitSlice<'_> {
+    /// How many visits there are.
+    pub(crate) const fn len(&self) -> usize {
+        match self {
+            Self::Each(visits) => visits.len(),
+            Self::Named(phrased) => phrased.words.len(),
+        }
+    }
+
+    /// The visits from `from` up to `to`.
+    pub(crate) fn range(&self, from: usize, to: usize) -> Self {
+        match self {
+            Self::Each(visits) => Self::Each(&visits[from..to]),
+            Self::Named(phrased) => Self::Named(Phrased {
+                vocabulary: phrased.vocabulary,
+                words: &phrased.words[from..to],
+            }),
+        }
+    }
+
+    /// One of the visits.
+    #[inline]
+    pub(crate) fn visit(&self, at: usize) -> Visit {
+        match self {
+            Self::Each(visits) => visits[at],
+            Self::Named(phrased) => phrased.vocabulary[usize::from(phrased.words[at])],
+        }
+    }
+
+    fn sift(&self, sieve: &mut Sieve, shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
+        match self {
+            Self::Each(visits) => sieve.sift(visits, shift, sifted, sums),
+            Self::Named(phrased) => sieve.sift_phrased(phrased, shift, sifted, sums),
+        }
+    }
+}
+
+/// Visits of one address space with no event between them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchPart<'v> {
+    pub(crate) space: SpaceId,
+    pub(crate) visits: VisitSlice<'v>,
+    /// How many low bits of a unit lie inside a page.
+    pub(crate) shift: u32,
+    /// Accesses before the part.
+    pub(crate) begin: u64,
+    /// Instructions before the part.
+    pub(crate) instructions: u64,
+    /// True if fetches of instructions reference memory.
+    pub(crate) code: bool,
+    /// What the filter made of the visits; `None` if it is off.
+    pub(crate) filtered: Option<&'v Filtered>,
+}
+
+impl BatchPart<'_> {
+    /// True if a visit references memory. Fetches do so only if code lies in the memory.
+    pub(super) const fn references(&self, visit: &Visit) -> bool {
+        !visit.fetch || self.code
+    }
+
+    /// What the visits add up to.
+    pub(super) fn sums(&self) -> Sums {
+        let mut sums = Sums::default();
+        for at in 0..self.visits.len() {
+            let visit = self.visits.visit(at);
+            sums.instructions += u64::from(visit.instructions);
+            if self.references(&visit) {
+                sums.loads += u64::from(visit.loads);
+                sums.stores += u64::from(visit.stores);
+            }
+        }
+        sums
+    }
+
+    /// When the last visit that references memory begins, if all visits add up to `sums`.
+    pub(super) fn last_time(&self, sums: &Sums) -> u64 {
+        let all = (0..self.visits.len()).rev();
+        let last = all
+            .map(|at| self.visits.visit(at))
+            .find(|visit| self.references(visit));
+        let before = sums.accesses() - last.map_or(0, |last| last.accesses());
+        self.begin.saturating_add(before)
+    }
+}
+
+/// How many visits a mark of [`Filtered`] stands for.
+const MARKED: usize = 256;
+
+/// A part of a batch, filtered.
+#[derive(Debug, Default)]
+pub(crate) struct Filtered {
+    sifted: Sifted,
+    /// After each [`MARKED`] visits: how many visits were kept so far, and the accesses so far.
+    marks: Vec<(usize, u64)>,
+    /// The number of the part of the trace. All words of a part have one vocabulary.
+    trace_part: u64,
+}
+
+impl Filtered {
+    /// The visits that are kept, and the lookups that make up for others.
+    pub(crate) fn kept(&self) -> &[Kept] {
+        &self.sifted.kept
+    }
+}
+
+/// The filter that all cells share.
+#[derive(Debug)]
+pub(super) struct SharedFilter {
+    sieve: Sieve,
+    new: Sieve,
+    filtered: Filtered,
+}
+
+impl SharedFilter {
+    /// A filter for machines of these designs.
+    pub(super) fn new<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
+        let new = Sieve::new(Recency::new(designs));
+        Self {
+            sieve: new.clone(),
+            new,
+            filtered: Filtered::default(),
+        }
+    }
+
+    /// A filter for the same machines that knows nothing.
+    pub(super) fn fresh(&self) -> Sieve {
+        self.new.clone()
+    }
+
+    /// A part of the trace begins: words have another vocabulary.
+    pub(super) fn begin_trace_part(&mut self) {
+        self.sieve.renew(&self.new);
+        self.filtered.trace_part += 1;
+    }
+
+    /// Filters visits of one space with no event between them. Returns what all of them add up to.
+    pub(super) fn filter(&mut self, visits: &VisitSlice<'_>, shift: u32) -> Sums {
+        let Filtered { sifted, marks, .. } = &mut self.filtered;
+        sifted.clear();
+        marks.clear();
+        let mut sums = Sums::default();
+        for from in (0..visits.len()).step_by(MARKED) {
+            let some = visits.range(from, (from + MARKED).min(visits.len()));
+            some.sift(&mut self.sieve, shift, sifted, &mut sums);
+            marks.push((sifted.kept.len(), sums.accesses()));
+        }
+        self.sieve.catch_up(sifted, &sums);
+        // Each part begins with nothing known, so that a cell can leave the filter and come back.
+        self.sieve.forget();
+        sums
+    }
+
+    /// What the filter made of the last visits.
+    pub(super) const fn filtered(&self) -> &Filtered {
+        &self.filtered
+    }
+}
+
+/// Filters a part a second time, up to where a cell leaves the shared filter.
+#[derive(Debug)]
+pub(crate) struct FilterRerun {
+    sieve: Sieve,
+    new: Sieve,
+    trace_part: u64,
+    sifted: Sifted,
+}
+
+/// Where a cell leaves the shared filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeavingPoint {
+    /// After the visit that was kept under this number.
+    AfterKept(usize),
+    /// Before the first visit with a reference at this time or later, in accesses since the part
+    /// began.
+    AtTime(u64),
+}
+
+impl FilterRerun {
+    /// `new` is the shared filter as it begins.
+    pub(crate) fn new(new: Sieve) -> Self {
+        Self {
+            sieve: new.clone(),
+            new,
+            trace_part: u64::MAX,
+            sifted: Sifted::default(),
+        }
+    }
+
+    /// The number of the first visit from that point on, the sums of the visits before it, and the
+    /// lookups of these that were left out and still have to be made up for, in order.
+    pub(crate) fn up_to(
+        &mut self,
+        point: LeavingPoint,
+        part: &BatchPart<'_>,
+        filtered: &Filtered,
+    ) -> (usize, Sums, &[Kept]) {
+        if self.trace_part == filtered.trace_part {
+            self.sieve.forget();
+        } else {
+            self.sieve.renew(&self.new);
+            self.trace_part = filtered.trace_part;
+        }
+        let (visits, shift) = (&part.visits, part.shift);
+        let Self { sieve, sifted, .. } = self;
+        sifted.clear();
+        let mut sums = Sums::default();
+        let is_before = |(kept, accesses): &(usize, u64)| match point {
+            LeavingPoint::AfterKept(number) => *kept <= number,
+            // The last reference of a visit is earlier than the end of its accesses.
+            LeavingPoint::AtTime(time) => *accesses <= time,
+        };
+        let marks = filtered.marks.partition_point(is_before);
+        let mut at = (marks * MARKED).min(visits.len());
+        visits.range(0, at).sift(sieve, shift, sifted, &mut sums);
+        while at < visits.len() {
+            let is_there = match point {
+                LeavingPoint::AfterKept(kept) => sifted.kept.len() > kept,
+                LeavingPoint::AtTime(time) => {
+                    let last = last_reference(&visits.visit(at), sums.accesses());
+                    last.is_some_and(|last| last >= time)
+                }
+            };
+            if is_there {
+                break;
+            }
+            visits
+                .range(at, at + 1)
+                .sift(sieve, shift, sifted, &mut sums);
+            at += 1;
+        }
+        sifted.clear();
+        sieve.catch_up(sifted, &sums);
+        (at, sums, &sifted.kept)
+    }
+}
+
+/// The time of a visit's last reference that may change memory, if the visit begins at `time`.
+pub(crate) fn last_reference(visit: &Visit, time: u64) -> Option<u64> {
+    let stores_late = visit.stores > 0 && visit.loads_before_store > 0;
+    let late = u64::from(visit.loads_before_store.min(visit.loads));
+    match (visit.accesses() > 0, visit.lead == broadleaf_trace::Lead::None) {
+        (true, _) => Some(time.saturating_add(if stores_late { late } else { 0 })),
+        (false, false) => Some(time.saturating_sub(1)),
+        (false, true) => None,
+    }
+}
