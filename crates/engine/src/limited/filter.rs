@@ -132,6 +132,8 @@ pub(crate) struct BatchPart<'v> {
     pub(crate) instructions: u64,
     /// True if fetches of instructions reference memory.
     pub(crate) code: bool,
+    /// The number of the part of the trace. All words of a part have one vocabulary.
+    pub(crate) trace_part: u64,
     /// What the filter made of the visits; `None` if it is off.
     pub(crate) filtered: Option<&'v Filtered>,
 }
@@ -140,20 +142,6 @@ impl BatchPart<'_> {
     /// True if a visit references memory. Fetches do so only if code lies in the memory.
     pub(super) const fn references(&self, visit: &Visit) -> bool {
         !visit.fetch || self.code
-    }
-
-    /// What the visits add up to.
-    pub(super) fn sums(&self) -> Sums {
-        let mut sums = Sums::default();
-        for at in 0..self.visits.len() {
-            let visit = self.visits.visit(at);
-            sums.instructions += u64::from(visit.instructions);
-            if self.references(&visit) {
-                sums.loads += u64::from(visit.loads);
-                sums.stores += u64::from(visit.stores);
-            }
-        }
-        sums
     }
 
     /// When the last visit that references memory begins, if all visits add up to `sums`.
@@ -167,17 +155,25 @@ impl BatchPart<'_> {
     }
 }
 
-/// How many visits a mark of [`Filtered`] stands for.
+/// The most visits that a mark of [`Filtered`] stands for.
 const MARKED: usize = 256;
+
+/// How far the filter had come at some visit of a part.
+#[derive(Clone, Copy, Debug)]
+struct FilterMark {
+    /// Visits before.
+    visits: usize,
+    /// How many of them were kept, with the lookups that make up for others.
+    kept: usize,
+    /// Accesses before.
+    accesses: u64,
+}
 
 /// A part of a batch, filtered.
 #[derive(Debug, Default)]
 pub(crate) struct Filtered {
     sifted: Sifted,
-    /// After each [`MARKED`] visits: how many visits were kept so far, and the accesses so far.
-    marks: Vec<(usize, u64)>,
-    /// The number of the part of the trace. All words of a part have one vocabulary.
-    trace_part: u64,
+    marks: Vec<FilterMark>,
 }
 
 impl Filtered {
@@ -214,29 +210,42 @@ impl SharedFilter {
     /// A part of the trace begins: words have another vocabulary.
     pub(super) fn begin_trace_part(&mut self) {
         self.sieve.renew(&self.new);
-        self.filtered.trace_part += 1;
     }
 
-    /// Filters visits of one space with no event between them. Returns what all of them add up to.
-    pub(super) fn filter(&mut self, visits: &VisitSlice<'_>, shift: u32) -> Sums {
-        let Filtered { sifted, marks, .. } = &mut self.filtered;
-        sifted.clear();
-        marks.clear();
-        let mut sums = Sums::default();
+    /// Filters more visits of a part, and adds them to `sums`. Returns what it kept of them.
+    pub(super) fn filter(
+        &mut self,
+        visits: &VisitSlice<'_>,
+        shift: u32,
+        sums: &mut Sums,
+    ) -> &[Kept] {
+        let Filtered { sifted, marks } = &mut self.filtered;
+        let before = sifted.kept.len();
         for from in (0..visits.len()).step_by(MARKED) {
             let some = visits.range(from, (from + MARKED).min(visits.len()));
-            some.sift(&mut self.sieve, shift, sifted, &mut sums);
-            marks.push((sifted.kept.len(), sums.accesses()));
+            some.sift(&mut self.sieve, shift, sifted, sums);
+            marks.push(FilterMark {
+                visits: marks.last().map_or(0, |last| last.visits) + some.len(),
+                kept: sifted.kept.len(),
+                accesses: sums.accesses(),
+            });
         }
-        self.sieve.catch_up(sifted, &sums);
-        // Each part begins with nothing known, so that a cell can leave the filter and come back.
-        self.sieve.forget();
-        sums
+        &sifted.kept[before..]
     }
 
-    /// What the filter made of the last visits.
-    pub(super) const fn filtered(&self) -> &Filtered {
+    /// The part ends, whose visits add up to `sums`. Returns what the filter made of it.
+    ///
+    /// The next part begins with nothing known, so that a cell that left the filter can come back.
+    pub(super) fn end_part(&mut self, sums: &Sums) -> &Filtered {
+        self.sieve.catch_up(&mut self.filtered.sifted, sums);
+        self.sieve.forget();
         &self.filtered
+    }
+
+    /// Makes room for the next part.
+    pub(super) fn clear(&mut self) {
+        self.filtered.sifted.clear();
+        self.filtered.marks.clear();
     }
 }
 
@@ -278,23 +287,24 @@ impl FilterRerun {
         part: &BatchPart<'_>,
         filtered: &Filtered,
     ) -> (usize, Sums, &[Kept]) {
-        if self.trace_part == filtered.trace_part {
+        if self.trace_part == part.trace_part {
             self.sieve.forget();
         } else {
             self.sieve.renew(&self.new);
-            self.trace_part = filtered.trace_part;
+            self.trace_part = part.trace_part;
         }
         let (visits, shift) = (&part.visits, part.shift);
         let Self { sieve, sifted, .. } = self;
         sifted.clear();
         let mut sums = Sums::default();
-        let is_before = |(kept, accesses): &(usize, u64)| match point {
-            LeavingPoint::AfterKept(number) => *kept <= number,
+        let is_before = |mark: &FilterMark| match point {
+            LeavingPoint::AfterKept(number) => mark.kept <= number,
             // The last reference of a visit is earlier than the end of its accesses.
-            LeavingPoint::AtTime(time) => *accesses <= time,
+            LeavingPoint::AtTime(time) => mark.accesses <= time,
         };
         let marks = filtered.marks.partition_point(is_before);
-        let mut at = (marks * MARKED).min(visits.len());
+        let last = marks.checked_sub(1).map(|last| filtered.marks[last].visits);
+        let mut at = last.unwrap_or(0);
         visits.range(0, at).sift(sieve, shift, sifted, &mut sums);
         while at < visits.len() {
             let is_there = match point {

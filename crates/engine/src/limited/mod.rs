@@ -10,6 +10,7 @@ mod choices;
 mod earlier;
 mod filter;
 mod follow;
+mod gathered;
 mod limits;
 mod mmu;
 mod replay;

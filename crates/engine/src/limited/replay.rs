@@ -5,6 +5,7 @@ use super::cast::Cast;
 use super::earlier::Names;
 use super::result;
 use super::filter::{BatchPart, SharedFilter, VisitSlice};
+use super::gathered::GatheredVisits;
 use crate::events::tells_a_mapping;
 use crate::passes::refused;
 use crate::pool::Pool;
@@ -27,7 +28,7 @@ const BATCH: usize = 1 << 14;
 struct OpenBatch {
     space: SpaceId,
     visits: usize,
-    /// When the last of them began.
+    /// When the last visit began that cells have replayed.
     last: u64,
 }
 
@@ -77,6 +78,10 @@ pub(super) struct Replay<'a, 'p> {
     /// Accesses before the trace that is being read.
     begun: u64,
     batch: OpenBatch,
+    /// Visits of the batch that cells have not replayed yet.
+    gathered: GatheredVisits,
+    /// The number of the part of a trace that is read.
+    trace_part: u64,
     /// The filter that cells share; `None` if no cell uses it.
     filter: Option<SharedFilter>,
     /// Whether the vocabulary at this address and of this length has fetches.
@@ -117,6 +122,8 @@ impl<'a, 'p> Replay<'a, 'p> {
             names: Names::default(),
             begun: 0,
             batch: OpenBatch::default(),
+            gathered: GatheredVisits::default(),
+            trace_part: 0,
             filter,
             fetches: None,
             pool,
@@ -208,8 +215,11 @@ impl<'a, 'p> Replay<'a, 'p> {
         Ok(Ended::AtItsEnd)
     }
 
+    /// Forgets the words of the last part of a trace.
     fn begin_trace_part(&mut self) {
+        self.flush();
         self.fetches = None;
+        self.trace_part += 1;
         if let Some(filter) = &mut self.filter {
             filter.begin_trace_part();
         }
@@ -238,7 +248,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             }
             let (to, counted) = self.end_of_part(&visits, at);
             self.batch.visits += counted;
-            self.replay_part(visits.range(at, to))?;
+            self.gather(&visits.range(at, to))?;
             at = to;
         }
         Ok(())
@@ -285,48 +295,77 @@ impl<'a, 'p> Replay<'a, 'p> {
         }
     }
 
-    /// Lets all cells replay visits of the running space between which nothing else happens.
-    fn replay_part(&mut self, visits: VisitSlice<'_>) -> Result<(), Refused> {
-        let begin = self.stream.now();
-        let instructions = self.stream.summary.instructions;
-        let mut part = BatchPart {
-            space: self.stream.running,
-            visits,
-            shift: self.shift,
-            begin,
-            instructions,
-            code: self.code,
-            filtered: None,
-        };
-        let sums = match &mut self.filter {
+    /// Filters visits of the running space between which nothing else happens, and gathers them
+    /// for the cells.
+    fn gather(&mut self, visits: &VisitSlice<'_>) -> Result<(), Refused> {
+        if !self.gathered.can_take(visits, self.trace_part) {
+            self.flush();
+        }
+        let Self {
+            gathered, stream, ..
+        } = self;
+        if gathered.is_empty() {
+            gathered.begin = stream.now();
+            gathered.instructions = stream.summary.instructions;
+        }
+        self.batch.space = stream.running;
+        gathered.add(visits, self.trace_part);
+        let before = gathered.sums;
+        match &mut self.filter {
             Some(filter) => {
-                let sums = filter.filter(&visits, self.shift);
-                part.filtered = Some(filter.filtered());
-                sums
-            }
-            None => part.sums(),
-        };
-        match part.filtered {
-            Some(filtered) => {
-                for kept in filtered.kept() {
-                    self.stream.notice(PageNumber(kept.page))?;
+                let kept = filter.filter(visits, self.shift, &mut gathered.sums);
+                for kept in kept {
+                    stream.notice(PageNumber(kept.page))?;
                 }
             }
             None => {
-                let all = (0..visits.len()).map(|at| visits.visit(at));
-                for visit in all.filter(|visit| part.references(visit)) {
-                    self.stream.notice(PageNumber(visit.unit >> self.shift))?;
+                for visit in (0..visits.len()).map(|at| visits.visit(at)) {
+                    gathered.sums.instructions += u64::from(visit.instructions);
+                    if !visit.fetch || self.code {
+                        gathered.sums.loads += u64::from(visit.loads);
+                        gathered.sums.stores += u64::from(visit.stores);
+                        stream.notice(PageNumber(visit.unit >> self.shift))?;
+                    }
                 }
             }
         }
-        self.batch.space = part.space;
-        self.batch.last = part.last_time(&sums);
-        let stream = &self.stream;
+        stream.pass(&Sums {
+            loads: gathered.sums.loads - before.loads,
+            stores: gathered.sums.stores - before.stores,
+            instructions: gathered.sums.instructions - before.instructions,
+            data: gathered.sums.data,
+        });
+        Ok(())
+    }
+
+    /// Lets all cells replay the visits that were gathered.
+    fn flush(&mut self) {
+        if self.gathered.is_empty() {
+            return;
+        }
+        let Self {
+            gathered, stream, ..
+        } = self;
+        let filtered = (self.filter.as_mut()).map(|filter| filter.end_part(&gathered.sums));
+        let part = BatchPart {
+            space: self.batch.space,
+            visits: gathered.all(),
+            shift: self.shift,
+            begin: gathered.begin,
+            instructions: gathered.instructions,
+            code: self.code,
+            trace_part: self.trace_part,
+            filtered,
+        };
+        self.batch.last = part.last_time(&gathered.sums);
+        let stream = &*stream;
         let cells = self.cast.cells.iter_mut();
         self.pool
             .run(cells.map(|cell| move || cell.replay(&part, stream)));
-        self.stream.pass(&sums);
-        Ok(())
+        gathered.clear();
+        if let Some(filter) = &mut self.filter {
+            filter.clear();
+        }
     }
 
     /// Returns an error if the model takes more memory than it may. Called after each batch, since
@@ -383,8 +422,9 @@ impl<'a, 'p> Replay<'a, 'p> {
         }
     }
 
-    /// Lets all cells sample memory after the visits of a batch.
+    /// Lets all cells replay what is left of a batch, and then sample memory.
     fn end_batch(&mut self) {
+        self.flush();
         if self.batch.visits > 0 {
             let last = self.batch.last;
             let cells = self.cast.cells.iter_mut();
