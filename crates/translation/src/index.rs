@@ -86,6 +86,25 @@ impl IndexFunction {
         }
     }
 
+    /// An index whose sets each hold whole sets of this index, and of the other: the bits that both
+    /// use. `None` if one of them combines fields, and they differ.
+    pub(crate) fn common(&self, other: &Self) -> Option<Self> {
+        if self == other {
+            return Some(self.clone());
+        }
+        let fields = match (&self.fields[..], &other.fields[..]) {
+            ([], _) | (_, []) => Vec::new(),
+            ([one], [other]) => {
+                let high = one.high.min(other.high);
+                let low = one.low.max(other.low);
+                let common = (low <= high).then_some(BitField { high, low });
+                common.into_iter().collect()
+            }
+            _ => return None,
+        };
+        Some(Self { fields })
+    }
+
     /// How many sets it tells apart.
     pub fn sets(&self) -> u64 {
         match self.fields.first() {
@@ -180,6 +199,24 @@ mod tests {
             0x5a
         );
         assert_eq!(set("none", u64::MAX), 0);
+    }
+
+    #[test]
+    fn pages_of_one_set_are_in_one_common_set() {
+        let parse = |text| IndexFunction::parse(text).expect("an index");
+        let cases = [
+            ("va[15:12]", "va[15:12]", Some("va[15:12]")),
+            ("va[24:22]", "va[23:21]", Some("va[23:22]")),
+            ("va[15:12]", "va[13:12]", Some("va[13:12]")),
+            ("va[15:12]", "va[20:16]", Some("none")),
+            ("va[15:12]", "none", Some("none")),
+            ("va[15:12] ^ va[19:16]", "va[15:12]", None),
+        ];
+        for (one, other, common) in cases {
+            let found = parse(one).common(&parse(other));
+            assert_eq!(found, common.map(parse), "{one}, {other}");
+            assert_eq!(found, parse(other).common(&parse(one)));
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::cell::Cell;
 use super::choices::{Choices, cycles, few_of};
-use super::follow::{self, Follower};
 use super::filter::SharedFilter;
+use super::follow::{self, Follower};
 use super::limits::Limits;
 use super::mmu::Mmu;
 use crate::Plan;

@@ -332,7 +332,10 @@ impl FilterRerun {
 pub(crate) fn last_reference(visit: &Visit, time: u64) -> Option<u64> {
     let stores_late = visit.stores > 0 && visit.loads_before_store > 0;
     let late = u64::from(visit.loads_before_store.min(visit.loads));
-    match (visit.accesses() > 0, visit.lead == broadleaf_trace::Lead::None) {
+    match (
+        visit.accesses() > 0,
+        visit.lead == broadleaf_trace::Lead::None,
+    ) {
         (true, _) => Some(time.saturating_add(if stores_late { late } else { 0 })),
         (false, false) => Some(time.saturating_sub(1)),
         (false, true) => None,

@@ -3,9 +3,9 @@
 use super::Limits;
 use super::cast::Cast;
 use super::earlier::Names;
-use super::result;
 use super::filter::{BatchPart, SharedFilter, VisitSlice};
 use super::gathered::GatheredVisits;
+use super::result;
 use crate::events::tells_a_mapping;
 use crate::passes::refused;
 use crate::pool::Pool;

@@ -7,8 +7,8 @@ mod samples;
 mod shootdown;
 
 use super::charged::Charged;
-use super::mmu::Mmu;
 use super::filter::BatchPart;
+use super::mmu::Mmu;
 use super::steps::Step;
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
@@ -278,13 +278,7 @@ impl<'a> Cell<'a> {
     /// One reference: memory first, then what TLBs have to forget, then the lookup. All other references of a visit hit what the first
     /// brought, and change nothing.
     #[inline]
-    fn refer(
-        &mut self,
-        page: PageNumber,
-        time: u64,
-        store: bool,
-        scene: &Scene<'_>,
-    ) -> Option<()> {
+    fn refer(&mut self, page: PageNumber, time: u64, store: bool, scene: &Scene<'_>) -> Option<()> {
         let level = self.touch(page, time, store, scene)?;
         if let Some(recorder) = &mut self.recorder {
             let page = self.system.base_page(page);
