@@ -1,10 +1,14 @@
 //! Who uses which frame, and in which order frames were put on the lists of the page daemon.
 
+mod info;
+mod lists;
+
 use super::sparse::{ENTRIES, Entry, Sparse};
 use super::table::Place;
 use crate::MemoryId;
 use crate::frames::Frame;
-use broadleaf_units::{FileId, SpaceId};
+use broadleaf_units::FileId;
+use info::{Info, NO_FRAME};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -28,98 +32,6 @@ pub(crate) enum List {
     Active,
     /// Not referenced when the daemon last came by, or of a file that nobody maps.
     Inactive,
-}
-
-const NO_FRAME: u32 = u32::MAX;
-
-/// The page number that means no place: no address space has this many pages.
-const NO_PAGE: u64 = u64::MAX;
-
-/// What is known of a frame that is used.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Info {
-    /// The first place that maps it; of [`NO_PAGE`] where none does.
-    mapper: Packed,
-    newer: u32,
-    older: u32,
-    used: bool,
-    /// Its file has something else in that page: whoever stored to it does not map it any more.
-    unsaved: bool,
-    list: Option<List>,
-}
-
-/// A [`Place`] without padding.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Packed {
-    page: [u32; 2],
-    space: SpaceId,
-}
-
-impl Packed {
-    const NOWHERE: Self = Self {
-        page: [u32::MAX; 2],
-        space: SpaceId(0),
-    };
-
-    const fn of(Place { space, page }: Place) -> Self {
-        let page = [page as u32, (page >> 32) as u32];
-        Self { page, space }
-    }
-
-    const fn page(self) -> u64 {
-        self.page[0] as u64 | (self.page[1] as u64) << 32
-    }
-
-    fn place(self) -> Option<Place> {
-        let (space, page) = (self.space, self.page());
-        (page != NO_PAGE).then_some(Place { space, page })
-    }
-}
-
-/// The bound for each frame of a page that stands alone in its block, in groups of four.
-const _: () = assert!(size_of::<Info>() <= 24);
-
-impl Info {
-    fn mapper(&self) -> Option<Place> {
-        self.mapper.place()
-    }
-
-    fn set_mapper(&mut self, place: Option<Place>) {
-        self.mapper = place.map_or(Packed::NOWHERE, Packed::of);
-    }
-}
-
-impl Entry for Info {
-    const NONE: Self = Self {
-        mapper: Packed::NOWHERE,
-        newer: NO_FRAME,
-        older: NO_FRAME,
-        used: false,
-        unsaved: false,
-        list: None,
-    };
-
-    fn plus(self, entries: u64) -> Self {
-        let Some(Place { space, page }) = self.mapper() else {
-            return self;
-        };
-        let page = page + entries;
-        Self {
-            mapper: Packed::of(Place { space, page }),
-            ..self
-        }
-    }
-
-    fn minus(self, entries: u64) -> Option<Self> {
-        let Some(Place { space, page }) = self.mapper() else {
-            return Some(self);
-        };
-        let page = page.checked_sub(entries)?;
-        Some(Self {
-            mapper: Packed::of(Place { space, page }),
-            ..self
-        })
-    }
 }
 
 /// The ends of a list, and how many frames are on it.
@@ -360,75 +272,6 @@ impl FrameTable {
             self.change(frame, |info| info.unsaved = false);
             self.files.remove(&page);
         }
-    }
-
-    // ---- lists ----
-
-    pub(crate) const fn length(&self, list: List) -> u64 {
-        self.ends[list as usize].count
-    }
-
-    pub(crate) fn list(&self, frame: Frame) -> Option<List> {
-        self.info(frame).list
-    }
-
-    /// Puts a frame at the new end of a list, wherever it was before.
-    pub(crate) fn put(&mut self, frame: Frame, list: List) {
-        self.leave_list(frame);
-        let at = frame.0 as u32;
-        let ends = &mut self.ends[list as usize];
-        let newest = std::mem::replace(&mut ends.newest, at);
-        if newest == NO_FRAME {
-            ends.oldest = at;
-        }
-        ends.count += 1;
-        if newest != NO_FRAME {
-            self.change(Frame(newest.into()), |info| info.newer = at);
-        }
-        self.change(frame, |info| {
-            info.list = Some(list);
-            info.older = newest;
-            info.newer = NO_FRAME;
-        });
-    }
-
-    /// Takes a frame off its list.
-    pub(crate) fn leave_list(&mut self, frame: Frame) {
-        let Info {
-            list, newer, older, ..
-        } = self.info(frame);
-        let Some(list) = list else { return };
-        let ends = &mut self.ends[list as usize];
-        ends.count -= 1;
-        if newer == NO_FRAME {
-            ends.newest = older;
-        }
-        if older == NO_FRAME {
-            ends.oldest = newer;
-        }
-        if newer != NO_FRAME {
-            self.change(Frame(newer.into()), |info| info.older = older);
-        }
-        if older != NO_FRAME {
-            self.change(Frame(older.into()), |info| info.newer = newer);
-        }
-        self.change(frame, |info| {
-            info.list = None;
-            info.newer = NO_FRAME;
-            info.older = NO_FRAME;
-        });
-    }
-
-    /// The frame that has been longest on a list.
-    pub(crate) fn oldest(&self, list: List) -> Option<Frame> {
-        let oldest = self.ends[list as usize].oldest;
-        (oldest != NO_FRAME).then_some(Frame(oldest.into()))
-    }
-
-    /// The frame that came onto its list after this one.
-    pub(crate) fn newer(&self, frame: Frame) -> Option<Frame> {
-        let newer = self.info(frame).newer;
-        (newer != NO_FRAME).then_some(Frame(newer.into()))
     }
 
     /// Every frame that holds a page, in order.

@@ -22,6 +22,7 @@ mod promote;
 mod pte;
 mod reference;
 mod release;
+mod relocate;
 mod sample;
 mod scan;
 mod schedule;
@@ -29,6 +30,7 @@ mod sparse;
 mod spec;
 mod table;
 mod tables;
+mod unprotect;
 
 pub use appraise::Appraisal;
 pub use ask::Foreseen;
