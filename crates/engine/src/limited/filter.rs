@@ -144,14 +144,28 @@ impl BatchPart<'_> {
         !visit.fetch || self.code
     }
 
-    /// When the last visit that references memory begins, if all visits add up to `sums`.
+    /// When the last visit begins that counts for a batch, if all visits add up to `sums`.
     pub(super) fn last_time(&self, sums: &Sums) -> u64 {
-        let all = (0..self.visits.len()).rev();
-        let last = all
-            .map(|at| self.visits.visit(at))
-            .find(|visit| self.references(visit));
+        let last = self.last_of(|visit| self.references(visit));
         let before = sums.accesses() - last.map_or(0, |last| last.accesses());
         self.begin.saturating_add(before)
+    }
+
+    /// The time of the last reference, if all visits add up to `sums`.
+    fn last_reference(&self, sums: &Sums) -> Option<u64> {
+        let last = self.last_of(|visit| visit.lookups() > 0)?;
+        let before = sums.accesses() - last.accesses();
+        last_reference(&last, self.begin.saturating_add(before))
+    }
+
+    fn last_of(&self, wanted: impl Fn(&Visit) -> bool) -> Option<Visit> {
+        let all = (0..self.visits.len()).rev();
+        all.map(|at| self.visits.visit(at)).find(wanted)
+    }
+
+    /// True if a daemon that is due at this time runs at a reference of the part.
+    pub(super) fn reaches(&self, due: u64, sums: &Sums) -> bool {
+        self.last_reference(sums).is_some_and(|last| due <= last)
     }
 }
 
@@ -173,15 +187,25 @@ struct FilterMark {
 #[derive(Debug, Default)]
 pub(crate) struct Filtered {
     sifted: Sifted,
+    /// What all visits add up to.
+    sums: Sums,
     marks: Vec<FilterMark>,
 }
 
 impl Filtered {
+    /// What all visits add up to.
+    pub(crate) const fn sums(&self) -> &Sums {
+        &self.sums
+    }
+
     /// The visits that are kept, and the lookups that make up for others.
     pub(crate) fn kept(&self) -> &[Kept] {
         &self.sifted.kept
     }
 }
+
+/// How many parts the filter lets pass, after one of which it left out less than half.
+const RESTS_FOR: u32 = 15;
 
 /// The filter that all cells share.
 #[derive(Debug)]
@@ -189,6 +213,8 @@ pub(super) struct SharedFilter {
     sieve: Sieve,
     new: Sieve,
     filtered: Filtered,
+    /// For how many more parts the filter rests.
+    rests_for: u32,
 }
 
 impl SharedFilter {
@@ -199,7 +225,14 @@ impl SharedFilter {
             sieve: new.clone(),
             new,
             filtered: Filtered::default(),
+            rests_for: 0,
         }
+    }
+
+    /// True if the filter lets the current part pass unfiltered: it left out too little of a part
+    /// before to be worth its time.
+    pub(super) const fn rests(&self) -> bool {
+        self.rests_for > 0
     }
 
     /// A filter for the same machines that knows nothing.
@@ -219,7 +252,7 @@ impl SharedFilter {
         shift: u32,
         sums: &mut Sums,
     ) -> &[Kept] {
-        let Filtered { sifted, marks } = &mut self.filtered;
+        let Filtered { sifted, marks, .. } = &mut self.filtered;
         let before = sifted.kept.len();
         for from in (0..visits.len()).step_by(MARKED) {
             let some = visits.range(from, (from + MARKED).min(visits.len()));
@@ -237,13 +270,19 @@ impl SharedFilter {
     ///
     /// The next part begins with nothing known, so that a cell that left the filter can come back.
     pub(super) fn end_part(&mut self, sums: &Sums) -> &Filtered {
+        self.filtered.sums = *sums;
         self.sieve.catch_up(&mut self.filtered.sifted, sums);
         self.sieve.forget();
         &self.filtered
     }
 
-    /// Makes room for the next part.
-    pub(super) fn clear(&mut self) {
+    /// Makes room for the next part, after one of so many visits.
+    pub(super) fn clear(&mut self, visits: usize) {
+        if self.rests() {
+            self.rests_for -= 1;
+        } else if 2 * self.filtered.kept().len() > visits {
+            self.rests_for = RESTS_FOR;
+        }
         self.filtered.sifted.clear();
         self.filtered.marks.clear();
     }

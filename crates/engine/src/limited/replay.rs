@@ -15,13 +15,38 @@ use crate::{Error, Part, Piece, Plan, Progress, Source};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::reduced::Sums;
-use broadleaf_trace::{Advice, Event, KernelTouch, Range};
+use broadleaf_trace::{Advice, Event, KernelTouch, Range, Visit};
 use broadleaf_units::{PageNumber, SpaceId};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// How many visits a batch has. Cells sample memory after each batch.
 const BATCH: usize = 1 << 14;
+
+/// Visits that most traces do not have.
+#[derive(Clone, Copy, Debug, Default)]
+struct UnusualVisits {
+    /// Visits that fetch instructions.
+    fetches: bool,
+    /// Visits without a reference. They count as visits to their pages.
+    empty: bool,
+}
+
+impl UnusualVisits {
+    fn of(visits: &[Visit]) -> Self {
+        let mut found = Self::default();
+        for visit in visits {
+            found.fetches |= visit.fetch;
+            found.empty |= is_empty(visit);
+        }
+        found
+    }
+}
+
+/// True if a visit references nothing, and fetches no instructions.
+fn is_empty(visit: &Visit) -> bool {
+    visit.lookups() == 0 && !visit.fetch
+}
 
 /// The visits since cells last sampled memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,8 +109,8 @@ pub(super) struct Replay<'a, 'p> {
     trace_part: u64,
     /// The filter that cells share; `None` if no cell uses it.
     filter: Option<SharedFilter>,
-    /// Whether the vocabulary at this address and of this length has fetches.
-    fetches: Option<(usize, usize, bool)>,
+    /// What unusual visits the vocabulary at this address and of this length has.
+    unusual: Option<(usize, usize, UnusualVisits)>,
     pool: &'p Pool,
     /// How many low bits of a unit lie inside a base page.
     shift: u32,
@@ -125,7 +150,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             gathered: GatheredVisits::default(),
             trace_part: 0,
             filter,
-            fetches: None,
+            unusual: None,
             pool,
             shift: 0,
             code: limits.code,
@@ -218,7 +243,7 @@ impl<'a, 'p> Replay<'a, 'p> {
     /// Forgets the words of the last part of a trace.
     fn begin_trace_part(&mut self) {
         self.flush();
-        self.fetches = None;
+        self.unusual = None;
         self.trace_part += 1;
         if let Some(filter) = &mut self.filter {
             filter.begin_trace_part();
@@ -259,7 +284,7 @@ impl<'a, 'p> Replay<'a, 'p> {
     fn end_of_part(&mut self, visits: &VisitSlice<'_>, from: usize) -> (usize, usize) {
         let room = BATCH - self.batch.visits;
         let due = self.next_results().unwrap_or(u64::MAX);
-        if due == u64::MAX && !self.has_fetches(visits) {
+        if due == u64::MAX && !self.unusual(visits).fetches {
             let to = visits.len().min(from + room);
             return (to, to - from);
         }
@@ -277,20 +302,20 @@ impl<'a, 'p> Replay<'a, 'p> {
         (visits.len(), counted)
     }
 
-    /// Returns true if some of the visits may fetch instructions.
-    fn has_fetches(&mut self, visits: &VisitSlice<'_>) -> bool {
+    /// Returns which unusual visits there may be.
+    fn unusual(&mut self, visits: &VisitSlice<'_>) -> UnusualVisits {
         let phrased = match visits {
-            VisitSlice::Each(visits) => return visits.iter().any(|visit| visit.fetch),
+            VisitSlice::Each(visits) => return UnusualVisits::of(visits),
             VisitSlice::Named(phrased) => phrased,
         };
         let address = phrased.vocabulary.as_ptr().addr();
         let length = phrased.vocabulary.len();
-        match self.fetches {
-            Some((known, as_long, fetches)) if (known, as_long) == (address, length) => fetches,
+        match self.unusual {
+            Some((known, as_long, found)) if (known, as_long) == (address, length) => found,
             _ => {
-                let fetches = phrased.vocabulary.iter().any(|visit| visit.fetch);
-                self.fetches = Some((address, length, fetches));
-                fetches
+                let found = UnusualVisits::of(phrased.vocabulary);
+                self.unusual = Some((address, length, found));
+                found
             }
         }
     }
@@ -301,8 +326,12 @@ impl<'a, 'p> Replay<'a, 'p> {
         if !self.gathered.can_take(visits, self.trace_part) {
             self.flush();
         }
+        let has_empty = self.filter.is_some() && self.unusual(visits).empty;
         let Self {
-            gathered, stream, ..
+            gathered,
+            stream,
+            filter,
+            ..
         } = self;
         if gathered.is_empty() {
             gathered.begin = stream.now();
@@ -311,11 +340,17 @@ impl<'a, 'p> Replay<'a, 'p> {
         self.batch.space = stream.running;
         gathered.add(visits, self.trace_part);
         let before = gathered.sums;
-        match &mut self.filter {
+        match filter.as_mut().filter(|filter| !filter.rests()) {
             Some(filter) => {
                 let kept = filter.filter(visits, self.shift, &mut gathered.sums);
                 for kept in kept {
                     stream.notice(PageNumber(kept.page))?;
+                }
+                if has_empty {
+                    let all = (0..visits.len()).map(|at| visits.visit(at));
+                    for visit in all.filter(is_empty) {
+                        stream.notice(PageNumber(visit.unit >> self.shift))?;
+                    }
                 }
             }
             None => {
@@ -346,7 +381,8 @@ impl<'a, 'p> Replay<'a, 'p> {
         let Self {
             gathered, stream, ..
         } = self;
-        let filtered = (self.filter.as_mut()).map(|filter| filter.end_part(&gathered.sums));
+        let filter = self.filter.as_mut().filter(|filter| !filter.rests());
+        let filtered = filter.map(|filter| filter.end_part(&gathered.sums));
         let part = BatchPart {
             space: self.batch.space,
             visits: gathered.all(),
@@ -362,10 +398,10 @@ impl<'a, 'p> Replay<'a, 'p> {
         let cells = self.cast.cells.iter_mut();
         self.pool
             .run(cells.map(|cell| move || cell.replay(&part, stream)));
-        gathered.clear();
         if let Some(filter) = &mut self.filter {
-            filter.clear();
+            filter.clear(gathered.all().len());
         }
+        gathered.clear();
     }
 
     /// Returns an error if the model takes more memory than it may. Called after each batch, since

@@ -2,13 +2,14 @@
 
 use super::{Cell, Scene};
 use crate::limited::filter::{
-    self, BatchPart, CellNeeds, FilterRerun, LeavingPoint, SharedFilter, Unfiltered, last_reference,
+    self, BatchPart, CellNeeds, FilterRerun, Filtered, LeavingPoint, SharedFilter, Unfiltered,
+    last_reference,
 };
 use crate::limited::steps::Step;
 use crate::sieve::Sieve;
 use crate::sifted::Sifted;
 use crate::stream::Stream;
-use broadleaf_trace::reduced::{Kept, Sums};
+use broadleaf_trace::reduced::Sums;
 use broadleaf_units::PageNumber;
 
 /// The filter of a cell.
@@ -74,7 +75,7 @@ impl Cell<'_> {
         let begins_alone = std::mem::take(&mut filter.was_disturbed);
         filter.resume = (0, Sums::default());
         let scene = Scene { stream, part };
-        if begins_alone || self.replay_kept(filtered.kept(), &scene) {
+        if begins_alone || self.replay_kept(filtered, &scene) {
             self.replay_alone(&scene);
         }
         self.set_stage(FilterStage::Between);
@@ -87,14 +88,11 @@ impl Cell<'_> {
     }
 
     /// Replays what the shared filter kept. Returns true if the cell left the filter.
-    fn replay_kept(&mut self, kept: &[Kept], scene: &Scene<'_>) -> bool {
-        for (number, kept) in kept.iter().enumerate() {
+    fn replay_kept(&mut self, filtered: &Filtered, scene: &Scene<'_>) -> bool {
+        for (number, kept) in filtered.kept().iter().enumerate() {
             let step = Step::kept(kept, scene.part.begin);
-            let due = self.system.next_time();
-            if due <= step.first_time() {
-                // The reference at which the daemon runs may have been left out.
-                let time = due.saturating_sub(scene.part.begin);
-                self.leave(LeavingPoint::AtTime(time), scene.part);
+            if self.system.next_time() <= step.first_time() {
+                self.leave_for_daemon(scene.part);
                 return true;
             }
             self.set_stage(FilterStage::Shared(number));
@@ -110,7 +108,19 @@ impl Cell<'_> {
                 return true;
             }
         }
-        false
+        let due = self.system.next_time();
+        let runs = scene.part.reaches(due, filtered.sums());
+        if runs {
+            self.leave_for_daemon(scene.part);
+        }
+        runs
+    }
+
+    /// Leaves the shared filter before the reference at which a daemon runs. The filter may have
+    /// left this reference out.
+    fn leave_for_daemon(&mut self, part: &BatchPart<'_>) {
+        let time = self.system.next_time().saturating_sub(part.begin);
+        self.leave(LeavingPoint::AtTime(time), part);
     }
 
     /// Leaves the shared filter, and makes the lookups that it still left out.

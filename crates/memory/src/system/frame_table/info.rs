@@ -14,7 +14,7 @@ const NO_PAGE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Info {
     /// The first place that maps it; of [`NO_PAGE`] where none does.
-    pub(super) mapper: Packed,
+    mapper: Packed,
     pub(super) newer: u32,
     pub(super) older: u32,
     pub(super) used: bool,
