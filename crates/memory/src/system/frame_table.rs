@@ -1,4 +1,4 @@
-//! Who uses which frame, and in which order frames were put on the lists of the page daemon.
+//! The mappers of each frame, and the order of frames on the lists of the page daemon.
 
 mod info;
 mod lists;
@@ -12,8 +12,8 @@ use info::{Info, NO_FRAME};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What pages are of that several places may map. Memory that processes share is a file too, as it is to Linux: one without a name, which
-/// begins as zeroes and has the swap for a disk.
+/// The file of a page that several places may map. Shared memory counts as a file, as in Linux: one
+/// without a name that begins with zeroes and has the swap as its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum File {
     /// A file on the disk.
@@ -30,7 +30,7 @@ pub(crate) type FilePage = (File, u64);
 pub(crate) enum List {
     /// Referenced of late, as far as is known.
     Active,
-    /// Not referenced when the daemon last came by, or of a file that nobody maps.
+    /// Not referenced at the daemon's last check, or a page of a file that no place maps.
     Inactive,
 }
 
@@ -45,14 +45,14 @@ struct Ends {
 /// Frames of a table.
 const GROUP: usize = ENTRIES as usize;
 
-/// Who uses which frame.
+/// The table of all frames.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameTable {
     /// By frame, in groups that are there where one of them is used or was.
     groups: Vec<Option<Box<Sparse<Info>>>>,
     /// Places that map a frame beside the first.
     others: BTreeMap<Frame, Vec<Place>>,
-    /// Which page of a file a frame holds.
+    /// The page of a file that each frame holds.
     of_file: BTreeMap<Frame, FilePage>,
     /// The frame that holds a page of a file.
     files: BTreeMap<FilePage, Frame>,
@@ -150,7 +150,7 @@ impl FrameTable {
         all
     }
 
-    /// How many places map a frame.
+    /// The number of places that map a frame.
     pub(crate) fn mapped(&self, frame: Frame) -> usize {
         let others = self.others.get(&frame).map_or(0, Vec::len);
         usize::from(self.info(frame).mapper().is_some()) + others
@@ -215,7 +215,7 @@ impl FrameTable {
         self.of_file.get(&frame).copied()
     }
 
-    /// Whether any frame holds a page of a file on the disk.
+    /// Returns true if a frame holds a page of a file on the disk.
     pub(crate) fn holds_files(&self) -> bool {
         // They come before those of shared memory.
         let first = self.files.first_key_value();
@@ -227,7 +227,7 @@ impl FrameTable {
         self.files.get(&page).copied()
     }
 
-    /// Whether any page of a file in a range is in a frame.
+    /// Returns true if a page of a file in a range is in a frame.
     pub(crate) fn holds_any(&self, pages: Range<FilePage>) -> bool {
         self.files.range(pages).next().is_some()
     }
@@ -238,19 +238,21 @@ impl FrameTable {
         found.map(|(page, frame)| (*page, *frame)).collect()
     }
 
-    /// Whoever stored to the page of a file in this frame does not map it any more: it is to be written back when it leaves.
+    /// Marks the page of a file in this frame as unsaved: a place that stored to the page no longer
+    /// maps it. The page is written back when it leaves.
     pub(crate) fn leave_unsaved(&mut self, frame: Frame) {
         if self.of_file.contains_key(&frame) {
             self.change(frame, |info| info.unsaved = true);
         }
     }
 
-    /// Whether it is, whatever page tables say.
+    /// Returns true if the frame itself is marked unsaved. Page tables may say so, too.
     pub(crate) fn is_unsaved(&self, frame: Frame) -> bool {
         self.info(frame).unsaved
     }
 
-    /// What a frame holds is in another from now on, which nothing was in; nobody maps the old one, and it is used no more.
+    /// Moves the content of a frame that no place maps to an unused frame. The old frame becomes
+    /// unused.
     pub(crate) fn pass_on(&mut self, from: Frame, to: Frame) {
         let (list, page, unsaved) = (self.list(from), self.file_page(from), self.is_unsaved(from));
         self.end(from);

@@ -1,4 +1,4 @@
-//! What an event of the trace does: pages go, change their rights, move, or end with their address space.
+//! The effects of events: pages go, change their rights, move, or end with their address space.
 
 use super::frame_table::{File, List};
 use super::{Place, Pte, System};
@@ -44,12 +44,13 @@ impl System<'_> {
         }
     }
 
-    /// What an event costs, the program waits for.
+    /// Books the cycles of an event as fault cycles: the program waits for events.
     fn book(&mut self) {
         self.counters.fault_cycles += std::mem::take(&mut self.fault_cycles);
     }
 
-    /// A program no longer needs what stands in some pages (`MADV_FREE`): for a policy that wants to know, they are clean from now on.
+    /// Marks pages clean whose content the program no longer needs (`MADV_FREE`), if the policy
+    /// asks for that.
     pub fn freed(&mut self, spaces: &AddressSpaces, space: SpaceId, pages: Pages) {
         if !self.needs.asked_when_freed {
             return;
@@ -84,7 +85,7 @@ impl System<'_> {
     }
 
     pub(super) fn release(&mut self, space: SpaceId, pages: Pages) {
-        // What a child began with is told as mappings, and no page goes for that.
+        // The trace lists inherited mappings of a child as new mappings, and no page goes for that.
         if self.inheriting.contains(&space) {
             return;
         }
@@ -124,7 +125,8 @@ impl System<'_> {
         }
     }
 
-    /// A frame that was part of a superpage is on no list; it has to be on one as long as others map it.
+    /// A frame of a superpage is on no list. The frame must be on a list as long as other places
+    /// map it.
     fn put_on_list(&mut self, frame: Frame) {
         if self.frames.mapped(frame) > 1 && self.frames.list(frame).is_none() {
             self.frames.put(frame, List::Active);
@@ -139,8 +141,8 @@ impl System<'_> {
         self.counters.read_and_gone += u64::from(read);
     }
 
-    /// A place does not map a frame any more. If it was the last, the frame becomes free; but a page of a file stays in memory, on the list of
-    /// pages that nobody uses.
+    /// Unmaps a frame from a place. The last place frees the frame, but a page of a file stays in
+    /// memory, on the inactive list.
     pub(super) fn leave_frame(&mut self, at: Place, frame: Frame) {
         let of_file = self.frames.file_page(frame).is_some();
         if of_file && self.frames.mapped(frame) == 1 {
@@ -151,7 +153,7 @@ impl System<'_> {
     }
 
     fn leave_file(&mut self, at: Place, frame: Frame) {
-        // Where it stays where it is, its reservation is no more.
+        // A page that stays in its frame ends the reservation of the frame.
         if self.needs.files_stay
             && self.is_kept(at, frame)
             && let Some(id) = self.reservations.around(at)
@@ -170,8 +172,8 @@ impl System<'_> {
             self.frames.put(frame, list);
             return;
         }
-        // Its frame is the reservation's, so the page moves to another; where there is none, a file's leaves memory, and for shared memory the
-        // reservation ends.
+        // The frame belongs to the reservation, so the page moves to another frame. If no frame is
+        // free, a page of a file leaves memory, and shared memory ends the reservation.
         if let Some(other) = self.take_free(0) {
             self.copy(1);
             self.frames.unmap(frame, at);
@@ -195,7 +197,7 @@ impl System<'_> {
         }
     }
 
-    /// Whether the reservation of a place keeps this frame for it.
+    /// Returns true if the reservation of a place keeps this frame for the place.
     pub(super) fn is_kept(&self, at: Place, frame: Frame) -> bool {
         self.reservations.around(at).is_some_and(|id| {
             let reservation = self.reservations.get(id);
@@ -210,7 +212,8 @@ impl System<'_> {
         self.frames.unmap(frame, at);
         if self.frames.mapped(frame) > 0 {
             self.mark_shared(frame);
-            // Others go on with a frame of this place's reservation, which cannot be kept together any more.
+            // Other places still map a frame of this place's reservation, so the reservation cannot
+            // stay whole.
             if kept && let Some(id) = self.reservations.around(at) {
                 self.dissolve(id);
             }
@@ -220,7 +223,7 @@ impl System<'_> {
         self.take_back(at, frame, kept);
     }
 
-    /// Nothing is in a frame any more that a place mapped: it goes back to the reservation that kept it, or is free.
+    /// Returns an unused frame of a place to the reservation that keeps it, or frees it.
     pub(super) fn take_back(&mut self, at: Place, frame: Frame, kept: bool) {
         if kept {
             self.back_to_reservation(at, frame);
@@ -253,17 +256,18 @@ impl System<'_> {
         }
     }
 
-    /// A visit of a space, or an event of it other than a mapping: what it began with has been told.
+    /// Notes a visit of a space, or an event other than a mapping: the list of inherited mappings
+    /// is complete.
     pub fn visited(&mut self, space: SpaceId) {
         self.inheriting.remove(&space);
     }
 
-    /// Whether a space is still being told what it began with.
+    /// Returns true if the trace is still listing the inherited mappings of a space.
     pub fn is_inheriting(&self, space: SpaceId) -> bool {
         self.inheriting.contains(&space)
     }
 
-    /// Asks about reservations that have come to the age that the policy named, before the access at that time.
+    /// Asks about reservations that have reached the policy's age, before the access at that time.
     pub(super) fn ask_due(&mut self, spaces: &AddressSpaces, time: u64) {
         while let Some((due, key, made)) = self.due.first().copied()
             && due <= time

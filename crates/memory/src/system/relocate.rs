@@ -18,7 +18,8 @@ impl System<'_> {
             return;
         }
         self.cut_at(space, from, end);
-        // Superpages whose place would not be aligned there break, down to the largest size that would.
+        // Demotes superpages that would not be aligned at the new address, to the largest size that
+        // is aligned.
         let distance = target.wrapping_sub(from);
         let mut kept = Vec::new();
         for (at, _) in self.tables.pages_in(space, from, end) {
@@ -108,8 +109,9 @@ impl System<'_> {
         }
     }
 
-    /// Pages of a range leave a reservation that stays behind with the others: they are copied to frames of their own. Where there are none,
-    /// or nothing stays, the reservation ends instead.
+    /// Takes the pages of a range out of a reservation that stays with the other pages, and copies
+    /// them to frames of their own. If too few frames are free, or no page stays, the reservation
+    /// ends.
     fn pull_out(&mut self, id: ReservationId, from: u64, end: u64) {
         let reservation = self.reservations.get(id);
         let key = reservation.key();

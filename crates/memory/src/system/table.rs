@@ -17,7 +17,7 @@ pub struct Place {
 /// Pages in a chunk.
 pub(crate) const CHUNK: u64 = ENTRIES;
 
-/// How many pages of a chunk, or of any piece of memory, are in which state.
+/// The number of pages of a chunk, or of any piece of memory, in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) present: u32,
@@ -98,7 +98,7 @@ pub(crate) struct Tables {
     recent: Vec<Recent>,
     /// Pages of all chunks that are in a frame and were not referenced.
     unused: u64,
-    /// How often an entry or a chunk of entries became unsettled.
+    /// The number of times that an entry or a chunk of entries became unsettled.
     unsettled: u64,
     /// Bytes of memory that the entries of all chunks take.
     entry_bytes: usize,
@@ -134,7 +134,7 @@ impl Tables {
         self.entry_bytes + self.chunks.capacity() * size_of::<Chunk>() + index
     }
 
-    /// How many chunks there are.
+    /// The number of chunks.
     pub(crate) fn len(&self) -> u64 {
         self.index.len() as u64
     }
@@ -150,7 +150,7 @@ impl Tables {
             .map(|chunk| *chunk as usize)
     }
 
-    /// What is said of a page.
+    /// The entry of a page.
     #[inline]
     pub(crate) fn get(&self, at: Place) -> Pte {
         match self.find(at.space, at.page / CHUNK) {
@@ -159,7 +159,7 @@ impl Tables {
         }
     }
 
-    /// What is said of a page; the chunk is found faster the next time.
+    /// The entry of a page. The next lookup finds the chunk faster.
     #[inline]
     pub(crate) fn look(&mut self, at: Place) -> Pte {
         let number = at.page / CHUNK;
@@ -227,7 +227,8 @@ impl Tables {
         at
     }
 
-    /// How many pages of a piece are in which state. A piece is aligned and has a power of two of pages.
+    /// The number of pages of a piece in each state. A piece is aligned and has a power of two of
+    /// pages.
     pub(crate) fn counts(&self, first: Place, pages: u64) -> Counts {
         let mut sum = Counts::default();
         if pages < CHUNK {
@@ -251,7 +252,8 @@ impl Tables {
         self.index.range(range).map(|(_, chunk)| *chunk)
     }
 
-    /// The moving average of what is referenced of a piece, in sixteenths of a page; a piece smaller than a chunk has none.
+    /// The moving average of a piece's referenced pages, in sixteenths of a page. A piece smaller
+    /// than a chunk has none.
     pub(crate) fn average(&self, first: Place, pages: u64) -> u32 {
         if pages < CHUNK {
             return 0;
@@ -262,7 +264,8 @@ impl Tables {
             .sum()
     }
 
-    /// A daemon has come by: what was referenced goes into the averages, and is forgotten. Answers how many pages it saw.
+    /// Adds the referenced pages of a chunk to its moving average, and clears the reference bits.
+    /// Returns the number of resident pages.
     pub(crate) fn look_over(&mut self, space: SpaceId, number: u64) -> u64 {
         let Some(chunk) = self.index.get(&(space, number)) else {
             return 0;

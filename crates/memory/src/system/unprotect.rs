@@ -7,7 +7,8 @@ use crate::frames::Frame;
 use broadleaf_policy::Point;
 
 impl System<'_> {
-    /// A store meets a page that is resident and protected: it gets a frame of its own where it has none.
+    /// Handles a store to a page that is resident and protected. The page gets a frame of its own
+    /// unless it has one.
     pub(super) fn unprotect(
         &mut self,
         spaces: &AddressSpaces,
@@ -29,7 +30,8 @@ impl System<'_> {
         if self.frames.mapped(frame) == 1 && !keeps {
             if let Some(page) = file {
                 self.copy(1);
-                // What others stored to the file's page has to be saved before it leaves memory.
+                // Stores of other places to the file's page have to be saved before the page leaves
+                // memory.
                 self.save(page, self.frames.is_unsaved(frame));
                 self.frames.forget_file(frame);
             }
@@ -48,7 +50,7 @@ impl System<'_> {
         Ok(())
     }
 
-    /// What a page table says of a place holds of a new frame from now on, which nobody else has.
+    /// Moves an entry to a new frame that no other place maps.
     pub(super) fn take_for_own(&mut self, at: Place, pte: Pte, frame: Frame) {
         self.frames.begin(frame);
         self.frames.map(frame, at);
@@ -57,8 +59,8 @@ impl System<'_> {
         self.tables.set(at, pte.without(not_own).moved_to(frame));
     }
 
-    /// A store meets a superpage of anonymous memory that nobody else maps any page of any more: all of it may be stored to from now on. Answers whether
-    /// that is so.
+    /// Handles a store to a superpage of anonymous memory whose pages no other place maps any more:
+    /// removes the protection of all its pages. Returns false if another place maps one of them.
     fn unprotect_superpage(&mut self, at: Place) -> bool {
         let piece = self.piece(at, self.tables.get(at).level());
         if piece.level == 0 {

@@ -10,7 +10,7 @@ pub(super) const NO_FRAME: u32 = u32::MAX;
 /// The page number that means no place: no address space has this many pages.
 const NO_PAGE: u64 = u64::MAX;
 
-/// What is known of a frame that is used.
+/// The entry of a used frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Info {
     /// The first place that maps it; of [`NO_PAGE`] where none does.
@@ -18,7 +18,7 @@ pub(super) struct Info {
     pub(super) newer: u32,
     pub(super) older: u32,
     pub(super) used: bool,
-    /// Its file has something else in that page: whoever stored to it does not map it any more.
+    /// The frame's page differs from its file, and the place that stored to it no longer maps it.
     pub(super) unsaved: bool,
     pub(super) list: Option<List>,
 }
@@ -51,7 +51,7 @@ impl Packed {
     }
 }
 
-/// The bound for each frame of a page that stands alone in its block, in groups of four.
+/// The bound for each frame of a page that is alone in its block, in groups of four.
 const _: () = assert!(size_of::<Info>() <= 24);
 
 impl Info {
