@@ -15,16 +15,16 @@ pub struct BitField {
 }
 
 impl BitField {
-    /// How many bits it has.
+    /// The number of bits.
     pub const fn width(self) -> u32 {
         self.high - self.low + 1
     }
 }
 
-/// How many fields an index function may combine.
+/// The most fields that an index function may combine.
 const MOST_FIELDS: usize = 4;
 
-/// Which set an address belongs to: one range of its bits, or several of equal width combined by exclusive or.
+/// The set of an address: one range of its bits, or the exclusive or of several of equal width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexFunction {
     fields: Vec<BitField>,
@@ -39,8 +39,8 @@ impl IndexFunction {
     /// The exclusive or of these fields.
     ///
     /// # Errors
-    /// A sentence, where there are more than four fields, they differ in width, a field is upside down or reaches past
-    /// bit 63 or below bit 12.
+    /// A sentence, if there are more than four fields, they differ in width, a field is upside down
+    /// or reaches past bit 63 or below bit 12.
     pub fn new(fields: Vec<BitField>) -> Result<Self, String> {
         if fields.len() > MOST_FIELDS {
             return Err(format!(
@@ -105,7 +105,7 @@ impl IndexFunction {
         Some(Self { fields })
     }
 
-    /// How many sets it tells apart.
+    /// The number of sets.
     pub fn sets(&self) -> u64 {
         match self.fields.first() {
             Some(field) => 1u64.checked_shl(field.width()).unwrap_or(u64::MAX),
@@ -153,7 +153,8 @@ impl std::fmt::Display for IndexFunction {
     }
 }
 
-/// The same with a shift and a mask for each field. Fields that are not there have an empty mask, and most functions have one field alone.
+/// An index function as shifts and masks. Fields that are missing have an empty mask. Most
+/// functions have one field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Compiled {
     first: (u32, usize),

@@ -86,7 +86,7 @@ impl<'a> Cast<'a> {
             }
             let first = of_policy.as_ref().map_or(0, |(_, first)| *first);
             let known = policy.needs().foresight;
-            // What such a policy chooses depends on the machine.
+            // The choices of such a policy depend on the machine.
             let chooses = matches!(known, Known::Cheapest(_));
             if !chooses && runs.observe(first, machine) {
                 continue;
@@ -198,7 +198,7 @@ impl<'a> Cast<'a> {
         best
     }
 
-    /// The number of the choice that a run makes for a pair: 0 for the run that was asked for.
+    /// The number of the choice that a run makes for a pair. A requested run has number 0.
     pub(super) fn stands_in(&self, pair: usize, run: usize) -> usize {
         let first = self.runs.len() - self.stand_ins.len();
         let before = run

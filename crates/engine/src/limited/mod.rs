@@ -34,11 +34,11 @@ use replay::{Ended, Replay, Replayed, spaces_told};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Traces that are replayed one after the other: what ran before, and the one that results are about.
+/// Traces that are replayed one after the other: earlier traces, and the one that results describe.
 pub(crate) struct Sources<'s, S> {
     pub(crate) earlier: &'s mut [S],
     pub(crate) last: &'s mut S,
-    /// Whether any of them was read before.
+    /// True if any of them was read before.
     pub(crate) read: bool,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn run<S: Source>(
     Ok(outcome)
 }
 
-/// What the passes over traces share.
+/// The state that the passes over traces share.
 pub(crate) struct Passes<'p, 's, S> {
     sources: &'p mut Sources<'s, S>,
     plan: &'p Plan,
@@ -94,7 +94,7 @@ pub(crate) struct Passes<'p, 's, S> {
     pool: &'p Pool,
     state: &'p mut Progress,
     progress: &'p mut dyn FnMut(Progress) -> ControlFlow<()>,
-    /// Spaces whose mappings are told.
+    /// Spaces whose mappings the trace lists.
     told: BTreeSet<SpaceId>,
 }
 
@@ -135,7 +135,8 @@ impl<S: Source> Passes<'_, '_, S> {
     }
 }
 
-/// What a policy promotes in an earlier trace, by the names that it has among others.
+/// The promotions of a policy in an earlier trace, with the space names that the trace has among
+/// others.
 pub(crate) fn named<E>(promoted: Promoted, earlier: usize) -> Result<Promoted, Error<E>> {
     let mut names = Names::default();
     names.begin(Some(earlier));

@@ -1,9 +1,11 @@
 //! Cells go through a trace together.
 
+mod batches;
+
 use super::Limits;
 use super::cast::Cast;
 use super::earlier::Names;
-use super::filter::{BatchPart, SharedFilter, VisitSlice};
+use super::filter::{SharedFilter, VisitSlice};
 use super::gathered::GatheredVisits;
 use super::result;
 use crate::events::tells_a_mapping;
@@ -12,67 +14,30 @@ use crate::pool::Pool;
 use crate::populate::parts;
 use crate::stream::{Refused, Stream, TooLate};
 use crate::{Error, Part, Piece, Plan, Progress, Source};
+use batches::{OpenBatch, UnusualVisits};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
-use broadleaf_trace::reduced::Sums;
-use broadleaf_trace::{Advice, Event, KernelTouch, Range, Visit};
+use broadleaf_trace::{Advice, Event, KernelTouch, Range};
 use broadleaf_units::{PageNumber, SpaceId};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// How many visits a batch has. Cells sample memory after each batch.
-const BATCH: usize = 1 << 14;
-
-/// Visits that most traces do not have.
-#[derive(Clone, Copy, Debug, Default)]
-struct UnusualVisits {
-    /// Visits that fetch instructions.
-    fetches: bool,
-    /// Visits without a reference. They count as visits to their pages.
-    empty: bool,
-}
-
-impl UnusualVisits {
-    fn of(visits: &[Visit]) -> Self {
-        let mut found = Self::default();
-        for visit in visits {
-            found.fetches |= visit.fetch;
-            found.empty |= is_empty(visit);
-        }
-        found
-    }
-}
-
-/// True if a visit references nothing, and fetches no instructions.
-fn is_empty(visit: &Visit) -> bool {
-    visit.lookups() == 0 && !visit.fetch
-}
-
-/// The visits since cells last sampled memory.
-#[derive(Clone, Copy, Debug, Default)]
-struct OpenBatch {
-    space: SpaceId,
-    visits: usize,
-    /// When the last visit began that cells have replayed.
-    last: u64,
-}
-
-/// What there is when all traces were read.
+/// The state after all traces were read.
 pub(super) struct Replayed<'a> {
     pub(super) cast: Cast<'a>,
     pub(super) stream: Stream,
-    /// What cells came to on the way, at the times that the plan asks for.
+    /// The results of all cells at the times that the plan asks for.
     pub(super) interim: Vec<Vec<CellResult>>,
 }
 
-/// How a pass ended.
+/// The end of a pass.
 pub(super) enum Ended {
     AtItsEnd,
-    /// The mappings of this space are told, and were not known to be.
+    /// The trace lists the mappings of this space, and the replay took it for one without.
     ToBeginAgain(SpaceId),
 }
 
-/// The spaces whose mappings a trace tells.
+/// The spaces whose mappings a trace lists.
 pub(super) fn spaces_told<S: Source>(
     source: &mut S,
     names: &Names,
@@ -109,14 +74,14 @@ pub(super) struct Replay<'a, 'p> {
     trace_part: u64,
     /// The filter that cells share; `None` if no cell uses it.
     filter: Option<SharedFilter>,
-    /// What unusual visits the vocabulary at this address and of this length has.
+    /// The unusual visits of the vocabulary at this address and of this length.
     unusual: Option<(usize, usize, UnusualVisits)>,
     pool: &'p Pool,
-    /// How many low bits of a unit lie inside a base page.
+    /// The number of low bits of a unit that lie inside a base page.
     shift: u32,
-    /// Whether pages that instructions come from are in this memory too.
+    /// True if code pages use this memory, too.
     code: bool,
-    /// Whether processes that were forked are in the trace.
+    /// True if the trace follows forked processes.
     children: bool,
     plan: &'p Plan,
     /// Results so far, at the times that the plan asks for.
@@ -124,7 +89,7 @@ pub(super) struct Replay<'a, 'p> {
 }
 
 impl<'a, 'p> Replay<'a, 'p> {
-    /// Of cells that have seen nothing yet.
+    /// A replay of cells at their beginning.
     pub(super) fn new(
         cast: Cast<'a>,
         stream: Stream,
@@ -240,170 +205,6 @@ impl<'a, 'p> Replay<'a, 'p> {
         Ok(Ended::AtItsEnd)
     }
 
-    /// Forgets the words of the last part of a trace.
-    fn begin_trace_part(&mut self) {
-        self.flush();
-        self.unusual = None;
-        self.trace_part += 1;
-        if let Some(filter) = &mut self.filter {
-            filter.begin_trace_part();
-        }
-    }
-
-    /// Replays visits with no event between them.
-    fn visits(&mut self, visits: VisitSlice<'_>) -> Result<(), Refused> {
-        let mut at = 0;
-        while at < visits.len() {
-            let first = visits.visit(at);
-            if first.fetch && !self.code {
-                self.stream.pass(&Sums {
-                    instructions: first.instructions.into(),
-                    ..Sums::default()
-                });
-                at += 1;
-                continue;
-            }
-            if self.stream.is_ending() {
-                self.end_spaces();
-            }
-            self.look_at_results();
-            if self.batch.space != self.stream.running || self.batch.visits >= BATCH {
-                self.end_batch();
-                self.refuse_more_than_may_be()?;
-            }
-            let (to, counted) = self.end_of_part(&visits, at);
-            self.batch.visits += counted;
-            self.gather(&visits.range(at, to))?;
-            at = to;
-        }
-        Ok(())
-    }
-
-    /// The number of the first visit after `from` before which something else happens: the batch
-    /// ends, or results are due. Returns also how many visits before it count for the batch.
-    fn end_of_part(&mut self, visits: &VisitSlice<'_>, from: usize) -> (usize, usize) {
-        let room = BATCH - self.batch.visits;
-        let due = self.next_results().unwrap_or(u64::MAX);
-        if due == u64::MAX && !self.unusual(visits).fetches {
-            let to = visits.len().min(from + room);
-            return (to, to - from);
-        }
-        let (mut counted, mut accesses) = (0, self.stream.summary.accesses);
-        for at in from..visits.len() {
-            let visit = visits.visit(at);
-            if !visit.fetch || self.code {
-                if counted == room || accesses >= due {
-                    return (at, counted);
-                }
-                counted += 1;
-                accesses = accesses.saturating_add(visit.accesses());
-            }
-        }
-        (visits.len(), counted)
-    }
-
-    /// Returns which unusual visits there may be.
-    fn unusual(&mut self, visits: &VisitSlice<'_>) -> UnusualVisits {
-        let phrased = match visits {
-            VisitSlice::Each(visits) => return UnusualVisits::of(visits),
-            VisitSlice::Named(phrased) => phrased,
-        };
-        let address = phrased.vocabulary.as_ptr().addr();
-        let length = phrased.vocabulary.len();
-        match self.unusual {
-            Some((known, as_long, found)) if (known, as_long) == (address, length) => found,
-            _ => {
-                let found = UnusualVisits::of(phrased.vocabulary);
-                self.unusual = Some((address, length, found));
-                found
-            }
-        }
-    }
-
-    /// Filters visits of the running space between which nothing else happens, and gathers them
-    /// for the cells.
-    fn gather(&mut self, visits: &VisitSlice<'_>) -> Result<(), Refused> {
-        if !self.gathered.can_take(visits, self.trace_part) {
-            self.flush();
-        }
-        let has_empty = self.filter.is_some() && self.unusual(visits).empty;
-        let Self {
-            gathered,
-            stream,
-            filter,
-            ..
-        } = self;
-        if gathered.is_empty() {
-            gathered.begin = stream.now();
-            gathered.instructions = stream.summary.instructions;
-        }
-        self.batch.space = stream.running;
-        gathered.add(visits, self.trace_part);
-        let before = gathered.sums;
-        match filter.as_mut().filter(|filter| !filter.rests()) {
-            Some(filter) => {
-                let kept = filter.filter(visits, self.shift, &mut gathered.sums);
-                for kept in kept {
-                    stream.notice(PageNumber(kept.page))?;
-                }
-                if has_empty {
-                    let all = (0..visits.len()).map(|at| visits.visit(at));
-                    for visit in all.filter(is_empty) {
-                        stream.notice(PageNumber(visit.unit >> self.shift))?;
-                    }
-                }
-            }
-            None => {
-                for visit in (0..visits.len()).map(|at| visits.visit(at)) {
-                    gathered.sums.instructions += u64::from(visit.instructions);
-                    if !visit.fetch || self.code {
-                        gathered.sums.loads += u64::from(visit.loads);
-                        gathered.sums.stores += u64::from(visit.stores);
-                        stream.notice(PageNumber(visit.unit >> self.shift))?;
-                    }
-                }
-            }
-        }
-        stream.pass(&Sums {
-            loads: gathered.sums.loads - before.loads,
-            stores: gathered.sums.stores - before.stores,
-            instructions: gathered.sums.instructions - before.instructions,
-            data: gathered.sums.data,
-        });
-        Ok(())
-    }
-
-    /// Lets all cells replay the visits that were gathered.
-    fn flush(&mut self) {
-        if self.gathered.is_empty() {
-            return;
-        }
-        let Self {
-            gathered, stream, ..
-        } = self;
-        let filter = self.filter.as_mut().filter(|filter| !filter.rests());
-        let filtered = filter.map(|filter| filter.end_part(&gathered.sums));
-        let part = BatchPart {
-            space: self.batch.space,
-            visits: gathered.all(),
-            shift: self.shift,
-            begin: gathered.begin,
-            instructions: gathered.instructions,
-            code: self.code,
-            trace_part: self.trace_part,
-            filtered,
-        };
-        self.batch.last = part.last_time(&gathered.sums);
-        let stream = &*stream;
-        let cells = self.cast.cells.iter_mut();
-        self.pool
-            .run(cells.map(|cell| move || cell.replay(&part, stream)));
-        if let Some(filter) = &mut self.filter {
-            filter.clear(gathered.all().len());
-        }
-        gathered.clear();
-    }
-
     /// Returns an error if the model takes more memory than it may. Called after each batch, since
     /// one batch adds little.
     fn refuse_more_than_may_be(&self) -> Result<(), Refused> {
@@ -446,7 +247,7 @@ impl<'a, 'p> Replay<'a, 'p> {
         }
     }
 
-    /// Something comes after the end of a space: it is gone.
+    /// Removes the spaces that ended, before anything else happens.
     fn end_spaces(&mut self) {
         self.end_batch();
         self.cast.pass(&self.stream);
@@ -455,17 +256,6 @@ impl<'a, 'p> Replay<'a, 'p> {
                 .cells
                 .iter_mut()
                 .for_each(|cell| cell.apply(change));
-        }
-    }
-
-    /// Lets all cells replay what is left of a batch, and then sample memory.
-    fn end_batch(&mut self) {
-        self.flush();
-        if self.batch.visits > 0 {
-            let last = self.batch.last;
-            let cells = self.cast.cells.iter_mut();
-            cells.for_each(|cell| cell.end_batch(last));
-            self.batch.visits = 0;
         }
     }
 
@@ -511,7 +301,8 @@ impl<'a, 'p> Replay<'a, 'p> {
                 cell.system.visited(running);
             }
             if let Event::Fork { child } = event {
-                // What a child of the same number that never began has goes before what nobody else has.
+                // The pages of an unborn child of the same number go first, then memory that no
+                // other space shares.
                 cell.system.fork(spaces, running, *child);
             }
             changes.iter().for_each(|change| cell.apply(change));

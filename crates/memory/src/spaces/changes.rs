@@ -6,7 +6,7 @@ use crate::{Backing, Change, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages, Ri
 use broadleaf_units::{PageNumber, SpaceId};
 
 impl AddressSpaces {
-    /// A mapping came to be, in place of whatever stood there.
+    /// Adds a mapping in place of all earlier ones in its range.
     pub fn map(&mut self, space: SpaceId, mapping: Mapping) -> Vec<Change> {
         let shared = self.shared_in(space, mapping.pages);
         self.memories.show(&mapping);
@@ -64,8 +64,8 @@ impl AddressSpaces {
         other.remove(pages);
     }
 
-    /// The heap stands there now: what it lost is unmapped. What it gained is mapped, and pages that are resident there
-    /// stay.
+    /// Moves the heap to a range: the part that the heap loses is unmapped, and the part that it
+    /// gains is mapped. Pages that are resident in the gained part stay.
     pub fn set_heap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
         let nothing = Pages {
             start: pages.start,
@@ -99,8 +99,8 @@ impl AddressSpaces {
         changes
     }
 
-    /// A stack reaches down to the start of the range now. What it gains has the rights of what was there of it, and pages
-    /// that are resident there stay.
+    /// Extends a stack down to the start of the range. The new part has the rights of the old
+    /// stack, and pages that are resident there stay.
     pub fn grow_stack(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
         let target = self.space(space);
         target.generation += 1;
@@ -137,8 +137,9 @@ impl AddressSpaces {
         self.unshared(&shared)
     }
 
-    /// Pages went from one range to another, as by `mremap(2)`: what grew is new, what shrank is gone. Ranges that overlap
-    /// and begin at different places are left alone, as no kernel moves those.
+    /// Moves pages from one range to another, as by `mremap(2)`: growth is new memory, and what
+    /// shrinks is gone. Ranges that overlap and begin at different places are left alone, as no
+    /// kernel moves those.
     pub fn remap(&mut self, space: SpaceId, from: Pages, to: Pages) -> Vec<Change> {
         if from.start == to.start {
             return self.resize(space, from, to);
@@ -232,7 +233,7 @@ impl AddressSpaces {
         }
     }
 
-    /// Which parts of which blocks go where, if a range moves.
+    /// The parts of blocks that move, and their targets.
     fn moves(&mut self, space: SpaceId, from: Pages, to: Pages) -> Vec<Move> {
         let mut moves = Vec::new();
         for span in self.extent(space, from).spans {
@@ -260,7 +261,7 @@ impl AddressSpaces {
     pub fn end(&mut self, space: SpaceId) -> Vec<Change> {
         let untold = self.memories.end(space);
         if !self.numbers.contains_key(&space) {
-            // It began, and nothing of it was told.
+            // The space began, and the trace lists no mapping of it.
             return self.unshared(&untold);
         }
         let mut shared = self.shared_in(space, Pages::ALL);

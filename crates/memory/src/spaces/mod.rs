@@ -1,4 +1,5 @@
-//! The half of memory that is the same for every policy: address spaces with their mappings, and their blocks.
+//! The half of memory that all policies share: address spaces with their mappings, and their
+//! blocks.
 
 mod changes;
 mod memories;
@@ -24,24 +25,25 @@ impl BlockId {
     }
 }
 
-/// What is known of a block whatever the policy.
+/// The facts about a block under any policy.
 #[derive(Clone, Debug)]
 struct Known {
     space: usize,
     number: BlockNumber,
-    /// What its mapping says, as of `generation` of its space; only for covered blocks, where it is the same for every page.
+    /// The facts of its mapping, as of `generation` of its space. Only covered blocks have them,
+    /// where they are equal for every page.
     facts: Option<Facts>,
     generation: u64,
-    /// Whether pages ever came to it from elsewhere.
+    /// True if pages ever moved to the block from elsewhere.
     entered: bool,
 }
 
-/// Address spaces with their mappings, and those of their blocks that were asked for.
+/// Address spaces with their mappings, and the blocks that were looked up.
 #[derive(Clone, Debug, Default)]
 pub struct AddressSpaces {
     spaces: Vec<Space>,
     numbers: BTreeMap<SpaceId, usize>,
-    /// Spaces known beforehand to have mappings told at some point.
+    /// Spaces that are known beforehand to have mappings in the trace.
     told: BTreeSet<SpaceId>,
     files: BTreeMap<FileId, u64>,
     memories: Memories,
@@ -50,8 +52,8 @@ pub struct AddressSpaces {
 }
 
 impl AddressSpaces {
-    /// None yet. `told` names the spaces whose mappings the trace tells, as far as that is known beforehand: it matters
-    /// for references that come before the first mapping.
+    /// No spaces yet. `told` names the spaces whose mappings the trace lists, as far as known
+    /// beforehand. This matters for references before the first mapping.
     pub fn new(told: BTreeSet<SpaceId>) -> Self {
         Self {
             told,
@@ -72,7 +74,8 @@ impl AddressSpaces {
         &mut self.spaces[number]
     }
 
-    /// The block of that number, where it is known and [prepared](AddressSpaces::prepare) as things stand.
+    /// The block of that number, if it is known and [prepared](AddressSpaces::prepare) since the
+    /// last event.
     pub fn prepared(&self, space: SpaceId, number: BlockNumber) -> Option<BlockId> {
         let space = *self.numbers.get(&space)?;
         let block = *self.blocks.get(&(space, number))?;
@@ -96,24 +99,25 @@ impl AddressSpaces {
         })
     }
 
-    /// How many blocks are known; their ids are below this.
+    /// The number of known blocks. Their ids are below this number.
     pub fn blocks(&self) -> usize {
         self.known.len()
     }
 
-    /// Where a block stands.
+    /// The space and the number of a block.
     pub fn place(&self, block: BlockId) -> (SpaceId, BlockNumber) {
         let known = &self.known[block.index()];
         (self.spaces[known.space].id, known.number)
     }
 
-    /// Whether pages ever came to a block from elsewhere, referenced there and not here.
+    /// Returns true if pages ever moved to a block from elsewhere. Such pages were referenced there
+    /// and not here.
     pub fn was_entered(&self, block: BlockId) -> bool {
         self.known[block.index()].entered
     }
 
-    /// Finds out about the block what [`AddressSpaces::facts`] may be asked often until the next event. Answers are right
-    /// without it too, and slower.
+    /// Computes the facts about a block once until the next event. [`AddressSpaces::facts`] is
+    /// right without this call, but slower.
     #[inline]
     pub fn prepare(&mut self, block: BlockId) {
         let known = &mut self.known[block.index()];
@@ -127,7 +131,7 @@ impl AddressSpaces {
         }
     }
 
-    /// What the mappings say about a block, seen from one of its pages.
+    /// The facts of the mappings about a block, seen from one of its pages.
     pub fn facts(&self, block: BlockId, offset: usize) -> Facts {
         let known = &self.known[block.index()];
         let space = &self.spaces[known.space];
@@ -195,12 +199,12 @@ impl AddressSpaces {
         part
     }
 
-    /// Whether a file is known to have a byte there.
+    /// Returns true if a file is known to have a byte there.
     pub fn file_holds(&self, file: FileId, byte: u64) -> bool {
         self.files.get(&file).is_some_and(|size| byte < *size)
     }
 
-    /// Spaces that were referenced and whose mappings the trace does not tell.
+    /// Spaces that were referenced and whose mappings the trace does not list.
     pub fn untold(&self) -> impl Iterator<Item = SpaceId> + '_ {
         self.spaces
             .iter()
@@ -208,8 +212,8 @@ impl AddressSpaces {
             .map(|space| space.id)
     }
 
-    /// Notes that the trace tells a space's mappings. False where that comes too late: the space was referenced and taken
-    /// for one whose mappings are not told, so the replay has to start again with this knowledge.
+    /// Notes that the trace lists a space's mappings. Returns false if the space was referenced
+    /// before and taken for one without: the replay has to start again with this knowledge.
     pub fn tell(&mut self, space: SpaceId) -> bool {
         let space = self.space(space);
         let in_time = space.told || !space.visited;

@@ -4,25 +4,27 @@ use crate::Structure;
 use crate::index::Compiled;
 use broadleaf_units::{PageNumber, PageSize};
 
-/// How many sets of a structure are told apart.
+/// The number of sets of a structure that are told apart.
 const SETS: usize = 64;
 
 /// No page.
 const NOTHING: PageNumber = PageNumber(u64::MAX);
 
-/// The sets of a structure that holds base pages alone: the page that was looked up last, and what the generations of its larger pages' sets came to then.
+/// The sets of a structure that holds base pages alone. By set: the page that was looked up last,
+/// and the page's stamp then.
 #[derive(Clone, Debug)]
 struct BaseSets {
     index: Compiled,
     newest: [(PageNumber, u64); SETS],
 }
 
-/// The sets of a structure that holds larger pages of one size alone: the larger page that was looked up last, and how often another one was, or its entry
-/// was removed.
+/// The sets of a structure that holds larger pages of one size alone. By set: the larger page that
+/// was looked up last, and the set's generation. The generation grows when another larger page is
+/// looked up, or an entry is removed.
 #[derive(Clone, Debug)]
 struct LargerSets {
     index: Compiled,
-    /// How far a page's number is from that of a base page.
+    /// The distance of the page number's lowest bit from that of a base page.
     shift: u32,
     newest: [(u64, u64); SETS],
 }
@@ -35,7 +37,8 @@ struct LargerSets {
 struct MixedSets {
     /// For each size: the index, and how far a page's number is from that of a base page.
     sizes: Vec<(Compiled, u32)>,
-    /// By set, the page that was noted last, and how often another one was, or an entry was removed.
+    /// By set: the page that was noted last, and the set's generation. The generation grows when
+    /// another page is noted, or an entry is removed.
     newest: [(MixedPage, u64); SETS],
 }
 
@@ -121,8 +124,8 @@ impl Strict {
         larger.chain(mixed).fold(0, u64::wrapping_add)
     }
 
-    /// Whether a page is the newest of its set in each structure of base pages, and its stamp was
-    /// this one then.
+    /// Returns true if a page is the newest of its set in each structure of base pages, and had
+    /// this stamp then.
     pub(super) fn is_newest(&self, page: PageNumber, stamp: u64) -> bool {
         let base = |sets: &BaseSets| sets.newest[sets.index.set_of(page) % SETS] == (page, stamp);
         self.base.iter().all(base)
@@ -146,7 +149,7 @@ impl Strict {
         stamp
     }
 
-    /// The entries of the larger pages around a base page were removed. What is known of others without this says as much; here it is said for each structure by itself.
+    /// Notes that the entries of the larger pages around a base page were removed.
     pub(super) fn remove_larger(&mut self, page: PageNumber) {
         for sets in &mut self.larger {
             sets.newest[sets.index.set_of(page) % SETS].1 += 1;
