@@ -25,6 +25,18 @@ pub enum WhyNot {
         /// The missing size.
         size: String,
     },
+    /// A TLB has an organisation or a replacement rule that the accelerator does not know.
+    #[error("the TLBs of {machine} are not all sets with exact LRU replacement")]
+    Design {
+        /// The name of the machine.
+        machine: String,
+    },
+    /// A machine's page table or caches make the cost of a walk depend on more than the page size.
+    #[error("walks on {machine} cost what their reads cost")]
+    Walks {
+        /// The name of the machine.
+        machine: String,
+    },
     /// Memory is modelled down to the frame.
     #[error("memory is modelled down to the frame")]
     Memory,
@@ -53,6 +65,13 @@ pub fn covers_all(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<
         return Err(WhyNot::Frames { policy });
     }
     for machine in machines {
+        let name = || machine.name.clone();
+        if !machine.design.is_sets_with_lru() {
+            return Err(WhyNot::Design { machine: name() });
+        }
+        if !machine.has_fixed_walk_costs() {
+            return Err(WhyNot::Walks { machine: name() });
+        }
         let sizes = machine.design.sizes();
         // A plan for a machine of 4 KiB pages alone has no policy that makes superpages.
         let wanted: &[PageSize] = match sizes.len() > 1 {
@@ -61,7 +80,7 @@ pub fn covers_all(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<
         };
         if let Some(missing) = wanted.iter().find(|size| !sizes.contains(size)) {
             return Err(WhyNot::PageSize {
-                machine: machine.name.clone(),
+                machine: name(),
                 size: missing.short_name().to_string(),
             });
         }

@@ -33,7 +33,15 @@ fn describe(structure: &Structure) -> String {
     let sizes: Vec<String> = (structure.pages.iter())
         .map(|(size, index)| format!("{} by {index}", size.short_name()))
         .collect();
-    format!("{}, {} ways", sizes.join(" and "), structure.ways)
+    let mut text = format!("{}, {} ways", sizes.join(" and "), structure.ways);
+    // Sets with exact LRU replacement are not named: files of earlier versions hold no other.
+    if !structure.organisation.is_set_associative() {
+        text += &format!(", {}", structure.organisation.described.name);
+    }
+    if !structure.replacement.is_lru() {
+        text += &format!(", {}", structure.replacement.described.name);
+    }
+    text
 }
 
 impl std::fmt::Display for Family {

@@ -1,7 +1,10 @@
 //! The catalogue of machines. A new machine is one file under `machines/` and one line here.
 
 use crate::{Machine, MachineError};
-use broadleaf_tlb::Described;
+use broadleaf_cache::CACHES;
+use broadleaf_pagetable::PAGE_TABLES;
+use broadleaf_tlb::{ORGANISATIONS, REPLACEMENTS};
+use broadleaf_units::Described;
 
 /// Names and descriptions of the machines that are built in, in the order in which they are listed.
 const MACHINES: &[(&str, &str)] = &[
@@ -40,15 +43,20 @@ const MACHINES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The page tables that a walk can go through.
-pub const PAGE_TABLES: &[Described] = &[Described {
-    name: "x86-64",
-    summary: "the radix tree of x86-64, whose leaves are 4 KiB and 2 MiB pages",
-    explanation: "A superpage is a leaf one level nearer to the root. What a walk costs comes from the machine's table of \
-                  cycles for each page size; the tree's own memory references and the caches of its upper levels are in \
-                  that mean and are not modelled one by one. With --memory, leaves are of whichever sizes a machine has.",
-    source: "Intel SDM volume 3, section 4.5; Zhu 2018, chapter 6",
-}];
+/// The catalogues of the parts that a machine's description can name: the kind in the singular, and
+/// the entries.
+pub fn parts() -> [(&'static str, Vec<Described>); 4] {
+    let tlbs = ORGANISATIONS.iter().map(|entry| entry.described);
+    let replacements = REPLACEMENTS.iter().map(|entry| entry.described);
+    let page_tables = PAGE_TABLES.iter().map(|entry| entry.described);
+    let caches = CACHES.iter().map(|entry| entry.described);
+    [
+        ("TLB", tlbs.collect()),
+        ("replacement", replacements.collect()),
+        ("page table", page_tables.collect()),
+        ("cache", caches.collect()),
+    ]
+}
 
 /// A name that no machine has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,9 @@
 //! Machines: a TLB design and what a walk costs, read from the text of a TOML file.
 
-use crate::{MachineError, WalkCosts};
-use broadleaf_tlb::{Design, Field, IndexFunction, Structure};
+use crate::{MachineError, WalkCosts, parts};
+use broadleaf_cache::CacheKind;
+use broadleaf_pagetable::PageTableKind;
+use broadleaf_tlb::{Design, Field, IndexFunction, Organisation, Replacement, Structure};
 use broadleaf_units::PageSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -20,6 +22,10 @@ pub struct Machine {
     pub source: String,
     /// Its TLB.
     pub design: Design,
+    /// Its page table.
+    pub page_table: &'static PageTableKind,
+    /// Its caches.
+    pub caches: &'static CacheKind,
     /// What a walk costs.
     pub costs: WalkCosts,
 }
@@ -37,6 +43,9 @@ struct Text {
     #[serde(default)]
     source: String,
     tlb: Vec<Spanned<TlbText>>,
+    #[serde(rename = "page-table")]
+    page_table: Option<Spanned<String>>,
+    caches: Option<Spanned<String>>,
     #[serde(rename = "walk-cycles")]
     walk_cycles: Spanned<BTreeMap<String, Spanned<u64>>>,
 }
@@ -48,11 +57,17 @@ struct TlbText {
     level: Spanned<usize>,
     entries: Spanned<usize>,
     ways: Spanned<usize>,
+    organisation: Option<Spanned<String>>,
     replacement: Spanned<String>,
     index: BTreeMap<String, Spanned<String>>,
 }
 
 impl Machine {
+    /// Returns true if the cycles of a walk depend on the size of the page alone.
+    pub fn has_fixed_walk_costs(&self) -> bool {
+        self.page_table.cost_by_size && self.caches.build.is_none()
+    }
+
     /// Reads a machine's description.
     ///
     /// # Errors
@@ -103,12 +118,28 @@ impl Machine {
                 return Err(wrong(parsed.walk_cycles.span().start, message));
             }
         }
+        let page_table = part(
+            parsed.page_table.as_ref(),
+            PageTableKind::x86_64(),
+            PageTableKind::named,
+            "page table",
+        );
+        let page_table = page_table.map_err(|(at, message)| wrong(at, message))?;
+        let caches = part(
+            parsed.caches.as_ref(),
+            CacheKind::none(),
+            CacheKind::named,
+            "cache",
+        );
+        let caches = caches.map_err(|(at, message)| wrong(at, message))?;
         Ok(Self {
             name: parsed.name.into_inner(),
             summary: parsed.summary,
             explanation: parsed.explanation,
             source: parsed.source,
             design,
+            page_table,
+            caches,
             costs: WalkCosts(costs),
         })
     }
@@ -152,13 +183,18 @@ fn by_size<T>(table: &BTreeMap<String, Spanned<T>>) -> Result<BySize<'_, T>, (us
 }
 
 fn structure(text: &TlbText) -> Result<Structure, (usize, String)> {
-    if text.replacement.get_ref() != "lru" {
-        let message = format!(
-            "no replacement is called {:?}; there is lru",
-            text.replacement.get_ref()
-        );
-        return Err((text.replacement.span().start, message));
-    }
+    let organisation = part(
+        text.organisation.as_ref(),
+        Organisation::set_associative(),
+        Organisation::named,
+        "TLB",
+    )?;
+    let replacement = part(
+        Some(&text.replacement),
+        Replacement::lru(),
+        Replacement::named,
+        "replacement",
+    )?;
     let mut pages = Vec::new();
     for (size, index) in by_size(&text.index)? {
         let parsed = IndexFunction::parse(index.get_ref());
@@ -173,6 +209,36 @@ fn structure(text: &TlbText) -> Result<Structure, (usize, String)> {
         entries: *text.entries.get_ref(),
         ways: *text.ways.get_ref(),
         pages,
+        organisation,
+        replacement,
+    })
+}
+
+/// The part of a machine that a description names, or the default.
+///
+/// # Errors
+/// The name's place in the text, and the names that there are.
+fn part<T>(
+    name: Option<&Spanned<String>>,
+    default: &'static T,
+    named: fn(&str) -> Option<&'static T>,
+    kind: &str,
+) -> Result<&'static T, (usize, String)> {
+    let Some(name) = name else {
+        return Ok(default);
+    };
+    named(name.get_ref()).ok_or_else(|| {
+        let known = parts().into_iter().filter(|(of, _)| *of == kind);
+        let known: Vec<&str> = known
+            .flat_map(|(_, entries)| entries)
+            .map(|entry| entry.name)
+            .collect();
+        let message = format!(
+            "no {kind} is called {:?}; there is {}",
+            name.get_ref(),
+            known.join(", ")
+        );
+        (name.span().start, message)
     })
 }
 

@@ -1,4 +1,4 @@
-//! Machines: the TLBs of a processor and the cost of a walk, read from TOML.
+//! Machines: TLBs, page table, caches and walk costs, read from one TOML description.
 //!
 //! A [`Machine`] is a validated value. It knows no world: which pages are mapped is not its matter.
 #![forbid(unsafe_code)]
@@ -8,7 +8,7 @@ mod costs;
 mod description;
 mod error;
 
-pub use catalogue::{NoMachine, PAGE_TABLES, UnknownMachine, machine, machine_names, machine_text};
+pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_text, parts};
 pub use costs::WalkCosts;
 pub use description::Machine;
 pub use error::MachineError;

@@ -118,6 +118,9 @@ impl<'a> Cast<'a> {
         {
             cells = cells.into_iter().map(Cell::logging).collect();
         }
+        if plan.walks_tables() {
+            cells = cells.into_iter().map(Cell::walking_tables).collect();
+        }
         Ok(Self {
             cells,
             runs,
@@ -139,7 +142,10 @@ impl<'a> Cast<'a> {
             runs.push(cell);
         }
         add_baseline(&mut runs, plan, limits)?;
-        let Runs { cells, runs } = runs;
+        let Runs { mut cells, runs } = runs;
+        if plan.walks_tables() {
+            cells = cells.into_iter().map(Cell::walking_tables).collect();
+        }
         Ok(Self {
             cells,
             runs,

@@ -1,7 +1,8 @@
 //! The address translation of one machine: its TLBs, and what it counts.
 
 use broadleaf_machine::Machine;
-use broadleaf_memory::Shootdown;
+use broadleaf_memory::{Leaf, Notice, Shootdown};
+use broadleaf_pagetable::{PageTable, TableLeaf};
 use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_units::{PageNumber, PageSize, SpaceId, SpaceTag};
 use std::collections::BTreeMap;
@@ -22,6 +23,13 @@ pub(crate) struct Mmu<'a> {
     pub(crate) second_hits: u64,
     /// Walks by level of the page that is found.
     pub(crate) walks: Vec<u64>,
+    /// The sizes of pages by level.
+    sizes: Vec<PageSize>,
+    /// The page table, if walks go through a table. Otherwise a walk finds the level that the memory
+    /// reports.
+    table: Option<Box<dyn PageTable>>,
+    /// Entries of the page table that walks read.
+    pub(crate) walk_reads: u64,
 }
 
 impl<'a> Mmu<'a> {
@@ -41,6 +49,9 @@ impl<'a> Mmu<'a> {
             translated: translated.collect(),
             second_hits: 0,
             walks: vec![0; sizes.len()],
+            sizes: sizes.to_vec(),
+            table: None,
+            walk_reads: 0,
         }
     }
 
@@ -48,6 +59,7 @@ impl<'a> Mmu<'a> {
     pub(super) fn begin(&mut self) {
         self.second_hits = 0;
         self.walks.fill(0);
+        self.walk_reads = 0;
     }
 
     /// Switches to an address space. Returns the tag that another space loses to it, if one does.
@@ -78,10 +90,48 @@ impl<'a> Mmu<'a> {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,
             Lookup::Miss => {
-                self.walks[level] += 1;
+                let level = self.walk(page, level);
                 self.tlb.fill(tag, page, self.translated[level]);
             }
         }
+    }
+
+    /// Builds the page table from notices, and sends walks through the table.
+    pub(super) fn walk_tables(&mut self) {
+        let base = self.sizes.first().copied().unwrap_or(PageSize::SIZE_4K);
+        self.table = Some((self.machine.page_table.build)(base));
+    }
+
+    /// Updates the page table.
+    pub(super) fn notice(&mut self, notice: &Notice) {
+        let Some(table) = &mut self.table else {
+            return;
+        };
+        match *notice {
+            Notice::Mapped(Leaf {
+                space,
+                first,
+                size,
+                frame,
+            }) => table.map(space, TableLeaf { first, size, frame }),
+            Notice::Unmapped(leaf) => table.unmap(leaf.space, leaf.first, leaf.size),
+        }
+    }
+
+    /// Walks the page table for a page of the running space, and counts the walk. Returns the level
+    /// of the leaf. The memory reports `level`.
+    pub(super) fn walk(&mut self, page: PageNumber, level: usize) -> usize {
+        let mut level = level;
+        if let Some(table) = &self.table {
+            let mut reads = 0;
+            let leaf = table.walk(self.running.0, page, &mut |_| reads += 1);
+            let found = leaf.and_then(|leaf| self.sizes.iter().position(|size| *size == leaf.size));
+            debug_assert_eq!(found, Some(level), "page {page:?} of {:?}", self.running.0);
+            level = found.unwrap_or(level);
+            self.walk_reads += reads;
+        }
+        self.walks[level] += 1;
+        level
     }
 
     /// Drops the translations that became stale. Returns the tag of their space, if the TLB knows

@@ -40,6 +40,7 @@ pub struct Plan {
     most_bytes: Option<u64>,
     interim: Vec<u64>,
     frames: bool,
+    tables: bool,
 }
 
 /// Why a plan cannot be carried out.
@@ -137,6 +138,18 @@ impl Plan {
         self
     }
 
+    /// Builds page tables from the notices of memory, and sends every walk through them. Without
+    /// this, a replay builds no table if the cost of a walk depends on the page size alone.
+    pub const fn walking_tables(mut self) -> Self {
+        self.tables = true;
+        self
+    }
+
+    pub(crate) fn walks_tables(&self) -> bool {
+        let mut machines = self.machines.iter();
+        self.tables || machines.any(|machine| !machine.has_fixed_walk_costs())
+    }
+
     pub(crate) const fn wants_frames(&self) -> bool {
         self.frames
     }
@@ -172,6 +185,7 @@ impl Plan {
             most_bytes: None,
             interim: Vec::new(),
             frames: false,
+            tables: false,
         })
     }
 

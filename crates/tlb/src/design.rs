@@ -1,9 +1,9 @@
 //! A TLB design: what the structures are, checked once, never changed.
 
-use crate::IndexFunction;
+use crate::{IndexFunction, Organisation, Replacement};
 use broadleaf_units::PageSize;
 
-/// One set-associative structure with exact LRU replacement.
+/// One structure of a TLB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Structure {
     /// Its name, for people.
@@ -16,6 +16,10 @@ pub struct Structure {
     pub ways: usize,
     /// The page sizes that it holds, smallest first, each with its index function.
     pub pages: Vec<(PageSize, IndexFunction)>,
+    /// How its entries hold and find translations.
+    pub organisation: &'static Organisation,
+    /// Which translation of a full set makes room.
+    pub replacement: &'static Replacement,
 }
 
 impl Structure {
@@ -100,6 +104,20 @@ impl Design {
     /// The page sizes that it can hold, smallest first.
     pub fn sizes(&self) -> &[PageSize] {
         &self.sizes
+    }
+
+    /// Returns true if every structure has sets of ways with exact LRU replacement. Accelerators
+    /// rely on both.
+    pub fn is_sets_with_lru(&self) -> bool {
+        let plain =
+            |of: &Structure| of.organisation.is_set_associative() && of.replacement.is_lru();
+        self.structures.iter().all(plain)
+    }
+
+    /// The order of the largest block of neighbours that a structure holds with a page.
+    pub fn neighbours(&self) -> u32 {
+        let orders = self.structures.iter().map(|of| of.organisation.neighbours);
+        orders.max().unwrap_or(0)
     }
 
     /// Whether there is a second level.

@@ -5,11 +5,13 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod described;
 mod geometry;
 mod ids;
 mod page;
 mod size;
 
+pub use described::Described;
 pub use geometry::Geometry;
 pub use ids::{FileId, SpaceId, SpaceTag, ThreadId};
 pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};

@@ -398,14 +398,16 @@ fn every_count_equals_the_oracles() {
     });
 }
 
-/// What the engine counts where memory is modelled down to the frame, and never runs short.
+/// The figures of the model alone: memory down to the frame that never runs short, and walks through
+/// page tables.
 fn in_ample_memory(
     recording: &Recording,
     policies: &[PolicySpec],
     machine: Machine,
 ) -> Vec<Figures> {
     let limited = |plan: Plan| plan.limited_to(Limits::none()).expect("a memory");
-    replayed(recording, policies, machine, limited)
+    let walked = |plan: Plan| limited(plan).walking_tables();
+    replayed(recording, policies, machine, walked)
 }
 
 /// A recording without shared frames, which only the frame-level model knows. Each process has its

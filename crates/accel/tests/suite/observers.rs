@@ -63,6 +63,17 @@ fn random(seed: u64) -> Items {
 
 /// Replays `items` after `earlier`, with results also after 2,000 accesses.
 fn replayed(earlier: &Items, items: &Items, machines: &[&str], limits: &Limits) -> Outcome {
+    replayed_as(earlier, items, machines, limits, |plan| plan)
+}
+
+/// Replays by a changed plan.
+fn replayed_as(
+    earlier: &Items,
+    items: &Items,
+    machines: &[&str],
+    limits: &Limits,
+    change: impl Fn(Plan) -> Plan,
+) -> Outcome {
     let machine = |name: &&str| -> Machine { broadleaf_machine::machine(name).unwrap() };
     let policy = |name: &&str| -> Box<dyn Policy> { broadleaf_policy::parse(name).unwrap() };
     let plan = Plan::within(
@@ -70,7 +81,7 @@ fn replayed(earlier: &Items, items: &Items, machines: &[&str], limits: &Limits) 
         machines.iter().map(machine).collect(),
         limits.clone(),
     );
-    let plan = plan.expect("a plan").with_interim_results(vec![2000]);
+    let plan = change(plan.expect("a plan").with_interim_results(vec![2000]));
     run_after(
         &mut [earlier.clone()],
         &mut items.clone(),
@@ -112,4 +123,16 @@ fn machines_that_share_a_memory_count_what_they_count_alone() {
     }
     assert!(ended > 0, "memory was never used up");
     assert!(promoted.iter().all(|count| *count > 0), "{promoted:?}");
+}
+
+/// Walks of a build with assertions fail here if a page table lacks a notice.
+#[test]
+fn walks_through_page_tables_find_the_pages_of_the_memory() {
+    let small = Limits::new(6 << 20);
+    for (seed, limits) in [(1, Limits::none()), (2, small)] {
+        let (earlier, items) = (random(seed + 10), random(seed));
+        let plain = replayed(&earlier, &items, &MACHINES, &limits);
+        let walked = replayed_as(&earlier, &items, &MACHINES, &limits, Plan::walking_tables);
+        assert_eq!(plain, walked, "seed {seed}");
+    }
 }

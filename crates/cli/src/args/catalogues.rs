@@ -33,8 +33,12 @@ pub(crate) enum Catalogue {
     Machines,
     /// Organisations of TLBs
     Tlbs,
+    /// Replacement rules: which translation of a TLB makes room
+    Replacements,
     /// Page tables, which walks read
     PageTables,
+    /// Caches between a processor and memory
+    Caches,
     /// Traces that can be read
     Formats,
     /// The figures of a result
@@ -49,7 +53,9 @@ impl From<Catalogue> for CatalogueName {
             Catalogue::Policies => Self::Policies,
             Catalogue::Machines => Self::Machines,
             Catalogue::Tlbs => Self::Tlbs,
+            Catalogue::Replacements => Self::Replacements,
             Catalogue::PageTables => Self::PageTables,
+            Catalogue::Caches => Self::Caches,
             Catalogue::Formats => Self::Formats,
             Catalogue::Metrics => Self::Metrics,
             Catalogue::Refusals => Self::Refusals,
@@ -57,7 +63,7 @@ impl From<Catalogue> for CatalogueName {
     }
 }
 
-/// Explain one policy, machine, metric, column, refusal, TLB, page table or format
+/// Explain one policy, machine, metric, column, refusal, part of a machine or format
 ///
 /// Prints its effect, its parameters and its source.
 #[derive(Debug, Args)]

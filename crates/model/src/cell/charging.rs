@@ -25,7 +25,7 @@ impl Cell<'_> {
                 charged.hit(tag, at, level);
             }
             Lookup::Miss => {
-                self.mmu.walks[level] += 1;
+                let level = self.mmu.walk(page, level);
                 let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
                 charged.miss(tag, at, level, active);
                 self.system.set_moment(self.moment);
@@ -92,6 +92,7 @@ impl Cell<'_> {
         // What a promotion took from others to have an extent.
         changed |= self.system.has_shootdowns();
         self.shoot_down_charged(charged);
+        self.update_tables();
         charged.due = due;
         changed
     }

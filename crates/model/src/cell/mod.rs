@@ -334,6 +334,7 @@ impl<'a> Cell<'a> {
         if self.system.next_time() <= time {
             self.system.set_moment(self.moment);
             self.system.pass(&stream.spaces, time);
+            self.update_tables();
         }
         let at = Place {
             space: self.mmu.running.0,
@@ -341,7 +342,11 @@ impl<'a> Cell<'a> {
         };
         let level = match self.system.look(at, store) {
             Some(level) => level,
-            None => self.change(at, time, store, stream)?,
+            None => {
+                let level = self.change(at, time, store, stream)?;
+                self.update_tables();
+                level
+            }
         };
         if self.system.has_shootdowns() {
             self.shoot_down();

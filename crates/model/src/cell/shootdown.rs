@@ -2,6 +2,7 @@
 
 use super::Cell;
 use crate::charged::Charged;
+use crate::mmu::Mmu;
 use broadleaf_charges::Candidate;
 use broadleaf_memory::Shootdown;
 use broadleaf_memory::system::Place;
@@ -22,6 +23,7 @@ impl Cell<'_> {
 
     /// Drops stale translations from the TLBs of all machines that observe this memory.
     fn carry_out(&mut self, mut charged: Option<&mut Charged<'_>>) {
+        self.update_tables();
         self.translate_waiting();
         let shootdowns: Vec<Shootdown> = self.system.shootdowns().collect();
         for shootdown in shootdowns {
@@ -59,6 +61,28 @@ impl Cell<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Sends walks of all machines through page tables.
+    pub(crate) fn walking_tables(mut self) -> Self {
+        self.system.keep_notices();
+        self.mmu.walk_tables();
+        self.observers.iter_mut().for_each(Mmu::walk_tables);
+        self
+    }
+
+    /// Updates the page tables of all machines. References that wait are translated first.
+    pub(super) fn update_tables(&mut self) {
+        if !self.system.has_notices() {
+            return;
+        }
+        self.translate_waiting();
+        for notice in self.system.notices() {
+            self.mmu.notice(&notice);
+            self.observers
+                .iter_mut()
+                .for_each(|mmu| mmu.notice(&notice));
         }
     }
 

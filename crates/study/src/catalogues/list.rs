@@ -1,10 +1,9 @@
 //! `list`: the entries of the catalogues.
 
-use broadleaf_machine::{PAGE_TABLES, machine, machine_names};
+use broadleaf_machine::{machine, machine_names, parts};
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{FORM, Kind, Parameter, Refusal};
 use broadleaf_report::{Align, Grid};
-use broadleaf_tlb::TLBS;
 use serde_json::{Value, json};
 
 use super::formats::FORMATS;
@@ -19,8 +18,12 @@ pub enum CatalogueName {
     Machines,
     /// TLB organisations.
     Tlbs,
+    /// Replacement rules of TLBs.
+    Replacements,
     /// Page tables.
     PageTables,
+    /// Caches.
+    Caches,
     /// Formats of traces.
     Formats,
     /// Metrics.
@@ -37,8 +40,10 @@ pub fn entries(what: CatalogueName) -> Result<CatalogueEntries, Failure> {
     Ok(match what {
         CatalogueName::Policies => policies(),
         CatalogueName::Machines => machines()?,
-        CatalogueName::Tlbs => described("TLB", TLBS),
-        CatalogueName::PageTables => described("page table", PAGE_TABLES),
+        CatalogueName::Tlbs => part("TLB"),
+        CatalogueName::Replacements => part("replacement"),
+        CatalogueName::PageTables => part("page table"),
+        CatalogueName::Caches => part("cache"),
         CatalogueName::Formats => formats(),
         CatalogueName::Metrics => metrics(),
         CatalogueName::Refusals => refusals(),
@@ -52,6 +57,16 @@ pub struct CatalogueEntries {
     pub grid: Grid,
     /// The entries as JSON, for programs.
     pub json: Vec<Value>,
+}
+
+/// The catalogue of a kind of parts of machines.
+fn part(kind: &str) -> CatalogueEntries {
+    let mut all = parts().into_iter();
+    let entries = all.find(|(of, _)| *of == kind);
+    described(
+        kind,
+        &entries.map(|(_, entries)| entries).unwrap_or_default(),
+    )
 }
 
 fn policies() -> CatalogueEntries {
@@ -125,7 +140,7 @@ fn machines() -> Result<CatalogueEntries, Failure> {
     Ok(CatalogueEntries { grid, json })
 }
 
-fn described(kind: &str, entries: &[broadleaf_tlb::Described]) -> CatalogueEntries {
+fn described(kind: &str, entries: &[broadleaf_units::Described]) -> CatalogueEntries {
     let mut grid = Grid::new()
         .column(kind, Align::Left)
         .column("what it is", Align::Left);

@@ -1,10 +1,9 @@
 //! The names of the catalogues, for shells that complete an argument.
 
-use broadleaf_machine::{PAGE_TABLES, machine_names};
+use broadleaf_machine::{machine_names, parts};
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{Refusal, catalogue};
 use broadleaf_report::{HEADINGS, LIVE_HEADINGS, RANGE_HEADINGS};
-use broadleaf_tlb::TLBS;
 
 use super::formats::{ADVICE_FORMATS, FORMATS};
 
@@ -22,7 +21,12 @@ pub fn explained_names() -> Vec<&'static str> {
         .chain(machine_names())
         .chain(all_metrics().map(|metric| metric.name))
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
-        .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
+        .chain(
+            parts()
+                .into_iter()
+                .flat_map(|(_, entries)| entries)
+                .map(|entry| entry.name),
+        )
         .chain(
             FORMATS
                 .iter()

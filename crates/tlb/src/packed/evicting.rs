@@ -1,18 +1,8 @@
 //! Lookups and fills that tell what the TLB lost by them.
 
-use super::{Entry, Lookup, Probe, SIZE_BITS, Sized, Tlb, page_of, tag_of};
+use super::{Entry, Packed, Probe, SIZE_BITS, Sized, page_of, tag_of};
+use crate::{Evicted, Lookup};
 use broadleaf_units::{PageNumber, PageSize, SpaceTag};
-
-/// A translation that no level holds any more, since others took its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Evicted {
-    /// Whose it was.
-    pub tag: SpaceTag,
-    /// The first base page that it covered.
-    pub page: PageNumber,
-    /// Its size.
-    pub size: PageSize,
-}
 
 impl Probe {
     /// What stands last in a page's set, and goes at the next insertion; 0 where that is nothing.
@@ -22,7 +12,7 @@ impl Probe {
     }
 }
 
-impl Tlb {
+impl Packed {
     /// Does what [`lookup`](Self::lookup) does. What is found in the second level alone is copied to the first; a translation that gives way there and is not in the second level is
     /// told.
     pub fn lookup_evicting(
