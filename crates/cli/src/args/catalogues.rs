@@ -33,11 +33,11 @@ pub(crate) enum Catalogue {
     Machines,
     /// Organisations of TLBs
     Tlbs,
-    /// Replacement rules: which translation of a TLB makes room
+    /// Replacement rules of TLBs
     Replacements,
     /// Page tables, which walks read
     PageTables,
-    /// Caches between a processor and memory
+    /// Cache hierarchies
     Caches,
     /// Traces that can be read
     Formats,

@@ -18,11 +18,11 @@ pub enum CatalogueName {
     Machines,
     /// TLB organisations.
     Tlbs,
-    /// Replacement rules of TLBs.
-    Replacements,
     /// Page tables.
     PageTables,
-    /// Caches.
+    /// Replacement rules of TLBs.
+    Replacements,
+    /// Cache hierarchies.
     Caches,
     /// Formats of traces.
     Formats,
@@ -41,8 +41,8 @@ pub fn entries(what: CatalogueName) -> Result<CatalogueEntries, Failure> {
         CatalogueName::Policies => policies(),
         CatalogueName::Machines => machines()?,
         CatalogueName::Tlbs => part("TLB"),
-        CatalogueName::Replacements => part("replacement"),
         CatalogueName::PageTables => part("page table"),
+        CatalogueName::Replacements => part("replacement"),
         CatalogueName::Caches => part("cache"),
         CatalogueName::Formats => formats(),
         CatalogueName::Metrics => metrics(),
@@ -57,16 +57,6 @@ pub struct CatalogueEntries {
     pub grid: Grid,
     /// The entries as JSON, for programs.
     pub json: Vec<Value>,
-}
-
-/// The catalogue of a kind of parts of machines.
-fn part(kind: &str) -> CatalogueEntries {
-    let mut all = parts().into_iter();
-    let entries = all.find(|(of, _)| *of == kind);
-    described(
-        kind,
-        &entries.map(|(_, entries)| entries).unwrap_or_default(),
-    )
 }
 
 fn policies() -> CatalogueEntries {
@@ -138,6 +128,16 @@ fn machines() -> Result<CatalogueEntries, Failure> {
         );
     }
     Ok(CatalogueEntries { grid, json })
+}
+
+/// The catalogue of a kind of parts of machines.
+fn part(kind: &str) -> CatalogueEntries {
+    let mut all = parts().into_iter();
+    let entries = all.find(|(of, _)| *of == kind);
+    described(
+        kind,
+        &entries.map(|(_, entries)| entries).unwrap_or_default(),
+    )
 }
 
 fn described(kind: &str, entries: &[broadleaf_units::Described]) -> CatalogueEntries {

@@ -34,12 +34,11 @@ impl Counting {
 /// misses what one does that is asked for all, and holds the same once it has caught up.
 #[test]
 fn what_is_left_out_changes_nothing() {
-    for name in crate::covers::machines_covered() {
-        let machine = broadleaf_machine::machine(name).unwrap();
+    for (name, design) in crate::testing::designs() {
         for (seed, spread) in (1u64..=24).zip([1, 7, 2, 63, 4, 15, 8, 3].into_iter().cycle()) {
-            let mut recency = Recency::new([&machine.design]);
+            let mut recency = Recency::new([&design]);
             let new = || Counting {
-                tlb: Tlb::new(&machine.design),
+                tlb: Tlb::new(&design),
                 found: [0; 3],
             };
             let (mut all, mut some, mut left_out) = (new(), new(), 0);
@@ -106,12 +105,12 @@ fn what_is_left_out_changes_nothing() {
 /// it stood. Blocks become superpages while entries of their base pages are left.
 #[test]
 fn what_is_let_be_changes_no_order() {
-    let machine = broadleaf_machine::machine("skylake").unwrap();
+    let design = crate::testing::skylake();
     let (mut let_be, mut made_up) = (0u64, 0u64);
     for seed in 1..=60u64 {
-        let mut recency = Recency::new([&machine.design]);
+        let mut recency = Recency::new([&design]);
         let new = || Counting {
-            tlb: Tlb::new(&machine.design),
+            tlb: Tlb::new(&design),
             found: [0; 3],
         };
         let (mut all, mut some) = (new(), new());
@@ -221,10 +220,10 @@ fn what_is_let_be_changes_no_order() {
 /// What was left out of another superpage of the same set goes before, though its base page's set is not concerned: made up for later, it would put that superpage on top.
 #[test]
 fn superpages_of_a_set_stay_in_order() {
-    let machine = broadleaf_machine::machine("skylake").unwrap();
-    let mut recency = Recency::new([&machine.design]);
+    let design = crate::testing::skylake();
+    let mut recency = Recency::new([&design]);
     let new = || Counting {
-        tlb: Tlb::new(&machine.design),
+        tlb: Tlb::new(&design),
         found: [0; 3],
     };
     let (mut all, mut some) = (new(), new());
