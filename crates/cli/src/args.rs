@@ -5,6 +5,7 @@ mod bound;
 mod catalogues;
 mod compare;
 mod demo;
+mod export;
 mod govern;
 mod import;
 mod info;
@@ -30,8 +31,9 @@ pub(crate) use bound::Bound;
 pub(crate) use catalogues::{Catalogue, Explain, List};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use demo::Demo;
+pub(crate) use export::Export;
 pub(crate) use govern::{Attach, Govern, Run};
-pub(crate) use import::{Format, Import};
+pub(crate) use import::Import;
 pub(crate) use info::Info;
 pub(crate) use memory::{FilesAt, Memory};
 pub(crate) use paper::Paper;
@@ -94,6 +96,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Record(Record),
     Import(Import),
+    Export(Export),
     Info(Info),
     Compare(Box<Compare>),
     Advise(Advise),

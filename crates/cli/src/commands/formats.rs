@@ -1,6 +1,9 @@
 //! The catalogues of formats: of traces, and of advice.
 
+use broadleaf_import::{CATALOGUE, ForeignFormat};
+
 /// A format that is read or written.
+#[derive(Clone, Copy)]
 pub(crate) struct Format {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
@@ -8,15 +11,40 @@ pub(crate) struct Format {
     pub(crate) source: &'static str,
 }
 
-/// The formats of traces.
-pub(crate) const FORMATS: &[Format] = &[
+/// The formats of traces: ours, then those of other tools.
+pub(crate) const FORMATS: &[Format] = &{
+    let mut all = [OURS[0]; OURS.len() + CATALOGUE.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < OURS.len() {
+            OURS[at]
+        } else {
+            foreign(&CATALOGUE[at - OURS.len()])
+        };
+        at += 1;
+    }
+    all
+};
+
+/// A format of another tool.
+const fn foreign(format: &ForeignFormat) -> Format {
+    Format {
+        name: format.name,
+        summary: format.summary,
+        explanation: format.explanation,
+        source: format.source,
+    }
+}
+
+/// Our own formats.
+const OURS: &[Format] = &[
     Format {
         name: "broadleaf",
         summary: "recordings of ours (.bl): page visits in exact order, and what happened to mappings",
         explanation: "Chunks of visits and events, compressed, each with a checksum, behind a header that names the command, \
                       the machine and the recorder. A recording that was cut short can be read up to its last whole chunk. \
                       Written by `broadleaf record` and `broadleaf import` in version 1, and by `broadleaf recode` in version 2, which is read quicker; read by \
-                      `info`, `compare`, `advise`, `reduce` and `recode`.",
+                      `info`, `compare`, `advise`, `reduce`, `recode` and `export`.",
         source: "docs/book/src/trace-format.md",
     },
     Format {
@@ -25,16 +53,6 @@ pub(crate) const FORMATS: &[Format] = &[
         explanation: "Made of a trace by `broadleaf reduce` for the first level of one machine or several, and kept beside it. `compare` reads \
                       it in place of the trace, with the same counts, where the machines are those and the trace has not changed since.",
         source: "docs/book/src/reduced.md",
-    },
-    Format {
-        name: "lackey",
-        summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, no mappings",
-        explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store (` S addr,size`) and load \
-                      and store of the same bytes by one instruction (` M addr,size`; the processor asks for write \
-                      access at once, so the store comes first). Addresses are hexadecimal, sizes decimal. \
-                      Valgrind's own lines (`==PID==`) and blank lines are skipped; any other line is refused with its number. \
-                      Read by `import lackey`, `info`, `compare` and `advise`, also from standard input.",
-        source: "Valgrind, lackey/lk_main.c",
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use broadleaf_record::import::lackey;
+use broadleaf_import::lackey;
 use broadleaf_trace::MAGIC;
 use broadleaf_trace::reduced::REDUCED_MAGIC;
 
