@@ -105,13 +105,22 @@ impl Fold {
         }
     }
 
-    /// Ends the visit that still grows, because an event follows. Instructions since its last
-    /// access count with the next visit.
+    /// Ends the visit that still grows: an event follows, or the end. Instructions after its last
+    /// access count with it. Without an access they are a visit of their own, so that none is lost.
     pub fn cut(&mut self, out: &mut Vec<Visit>) {
-        out.extend(self.open.take());
+        let visits = out.len();
+        self.finish(out);
+        let instructions = std::mem::take(&mut self.pending);
+        if out.len() == visits && instructions > 0 {
+            out.push(Visit {
+                instructions,
+                ..Visit::default()
+            });
+        }
     }
 
-    /// Ends the last visit. Instructions after the last access count with it, so that none is lost.
+    /// Ends the last visit. Instructions after its last access count with it. Instructions of a
+    /// stream without any access make no visit.
     pub fn finish(&mut self, out: &mut Vec<Visit>) {
         if let Some(mut visit) = self.open.take() {
             visit.instructions = visit
@@ -244,16 +253,16 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_ends_the_visit_and_keeps_the_instructions() {
+    fn instructions_without_an_access_are_a_visit_of_their_own() {
         let mut fold = Fold::new(Grain::Page);
         let mut out = Vec::new();
-        fold.access(DataAccess::Load, 0, 0, &mut out);
+        fold.access(DataAccess::Load, 0x1000, 0x1000, &mut out);
+        fold.cut(&mut out);
         fold.instruction();
         fold.cut(&mut out);
-        assert_eq!((out.len(), out[0].instructions), (1, 0));
-        fold.access(DataAccess::Load, 1, 1, &mut out);
-        fold.finish(&mut out);
-        assert_eq!((out.len(), out[1].instructions), (2, 1));
+        fold.cut(&mut out);
+        assert_eq!(out.len(), 2);
+        assert_eq!((out[1].accesses(), out[1].instructions), (0, 1));
     }
 
     #[test]

@@ -59,8 +59,14 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
         size(written),
         written as f64 / counts.accesses().max(1) as f64,
     );
-    for left in importer.left_out() {
-        say!("{name}: left out: {} {}", grouped(left.count), left.what);
+    let left_out = importer.left_out();
+    if !left_out.is_empty() {
+        let left_out = left_out.iter();
+        let left_out = left_out.map(|left| format!("{} {}", grouped(left.count), left.what));
+        say!(
+            "{name}: left out: {}",
+            left_out.collect::<Vec<_>>().join("; ")
+        );
     }
     Ok(())
 }

@@ -58,7 +58,7 @@ impl TraceImporter for ChampSimImporter {
             }
             let Some(bytes) = self.records.next()? else {
                 self.ended = true;
-                self.fold.finish(visits);
+                self.fold.cut(visits);
                 break;
             };
             let record = match ChampSimRecord::from_bytes(bytes) {

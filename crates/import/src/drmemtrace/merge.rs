@@ -122,7 +122,7 @@ impl TraceImporter for DrmemtraceImporter {
             && self.maker.counts.records < records + MOST_RECORDS
         {
             let Some(current) = self.current.or_else(|| self.next_file()) else {
-                self.maker.fold.finish(&mut batch.visits);
+                self.maker.fold.cut(&mut batch.visits);
                 return Ok(batch.len() > before);
             };
             self.record_of(current, batch)?;

@@ -22,7 +22,7 @@ impl Unkept {
             (self.encodings, "encodings of instructions"),
             (
                 self.iterations,
-                "repeated iterations of string instructions, which fetch nothing",
+                "repeated iterations of string instructions",
             ),
             (self.kernel, "references and instructions of the kernel"),
             (self.pointers, "instruction pointers without a fetch"),

@@ -160,10 +160,7 @@ fn the_sample_is_what_the_pen_writes() {
     let expected = [
         left(1, "prefetches"),
         left(2, "encodings of instructions"),
-        left(
-            1,
-            "repeated iterations of string instructions, which fetch nothing",
-        ),
+        left(1, "repeated iterations of string instructions"),
         left(6, "markers"),
     ];
     assert_eq!(imported.left_out, expected);
@@ -398,10 +395,7 @@ fn the_kernel_and_other_kinds_are_counted_and_left_out() {
         .collect();
     let expected = [
         (1, "cache flushes"),
-        (
-            1,
-            "repeated iterations of string instructions, which fetch nothing",
-        ),
+        (1, "repeated iterations of string instructions"),
         (2, "references and instructions of the kernel"),
         (1, "instruction pointers without a fetch"),
         (5, "markers"),
@@ -419,6 +413,18 @@ fn the_kernel_and_other_kinds_are_counted_and_left_out() {
         ..Visit::default()
     };
     assert_eq!(visits, [fetch, one(0xa, 0, 0)]);
+}
+
+#[test]
+fn instructions_without_a_reference_are_kept() {
+    let bytes = Pen::head(7, 7, 1).fetch(0x1000).fetch(0x1004).end(7);
+    let imported = import(&bytes).unwrap();
+    let instructions: u32 = imported
+        .visits()
+        .iter()
+        .map(|visit| visit.instructions)
+        .sum();
+    assert_eq!((instructions, imported.counts.instructions), (2, 2));
 }
 
 #[test]
