@@ -155,7 +155,7 @@ fn threads_of_a_folder_are_one_trace() {
     let instructions = ["import", "drmemtrace", &input, "--instructions", "--force"];
     succeeded(&run(&instructions));
     let info = json(&["info", &imported, "--format", "json"]);
-    assert_eq!(info["trace"]["instruction_pages"], true);
+    assert_eq!(info["header"]["instruction_pages"], true);
 
     // Cut short, nothing is written.
     let cut = trace.join("drmemtrace.app.8.1.trace");
