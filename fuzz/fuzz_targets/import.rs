@@ -1,5 +1,5 @@
-//! All importers of the catalogue: any bytes are read to their end or refused, a trace can hold what
-//! comes of them, and it makes no difference in how many pieces they arrive.
+//! All importers of the catalogue: any bytes are read to their end or refused, a trace can hold
+//! what comes of them, and it makes no difference in how many pieces they arrive.
 //!
 //! The first byte chooses the importer, the grain, and whether instructions are fetched.
 #![no_main]

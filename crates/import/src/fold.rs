@@ -38,7 +38,8 @@ impl Fold {
     /// One more instruction began.
     #[inline]
     pub const fn instruction(&mut self) {
-        // More than 2^32 instructions without one reference between them saturate: 60 gigabytes of Lackey text.
+        // More than 2^32 instructions without one reference between them saturate: 60 gigabytes of
+        // Lackey text.
         self.pending = self.pending.saturating_add(1);
     }
 

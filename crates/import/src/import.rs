@@ -15,11 +15,14 @@ pub struct ImportOptions {
     pub fetches: bool,
 }
 
+/// An import that has begun.
+pub type OpenedImport = Result<Box<dyn TraceImporter>, ImportError>;
+
 /// How a format is read: an entry of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportEntry {
     /// Begins an import. The first bytes are read, so that a wrong input is refused at once.
-    pub open: fn(ImportSource, &ImportOptions) -> Result<Box<dyn TraceImporter>, ImportError>,
+    pub open: fn(ImportSource, &ImportOptions) -> OpenedImport,
     /// What the format's records are called, in the plural: "lines".
     pub records: &'static str,
 }

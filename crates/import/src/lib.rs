@@ -25,5 +25,5 @@ pub use compression::{Compression, Compressor};
 pub use error::{ExportError, ImportError, Spot};
 pub use export::{ExportCounts, ExportEntry, TraceExporter};
 pub use fold::{DataAccess, Fold};
-pub use import::{ImportCounts, ImportEntry, ImportOptions, LeftOut, TraceImporter};
+pub use import::{ImportCounts, ImportEntry, ImportOptions, LeftOut, OpenedImport, TraceImporter};
 pub use source::{ImportMeter, ImportSource};

@@ -21,7 +21,8 @@ Examples:
   broadleaf import lackey ls.lackey                     writes ls.bl
   broadleaf import drmemtrace drmemtrace.ls.4711.dir    writes drmemtrace.ls.4711.bl
   broadleaf import champsim 605.mcf.champsimtrace.xz -o mcf.bl
-  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | broadleaf import lackey - -o ls.bl")]
+  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null |
+    broadleaf import lackey - -o ls.bl")]
 pub(crate) struct Import {
     /// The format of the trace
     #[arg(value_parser = importable())]

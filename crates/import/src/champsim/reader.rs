@@ -6,7 +6,7 @@ use super::record::{CHAMPSIM_BYTES, ChampSimRecord};
 use crate::batch::ImportBatch;
 use crate::error::ImportError;
 use crate::fold::{DataAccess, Fold};
-use crate::import::{ImportCounts, ImportOptions, TraceImporter};
+use crate::import::{ImportCounts, ImportOptions, OpenedImport, TraceImporter};
 use crate::records::Records;
 use crate::source::ImportSource;
 
@@ -23,10 +23,7 @@ struct ChampSimImporter {
 }
 
 /// Begins an import.
-pub(super) fn open(
-    source: ImportSource,
-    options: &ImportOptions,
-) -> Result<Box<dyn TraceImporter>, ImportError> {
+pub(super) fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     Ok(Box::new(ChampSimImporter {
         records: Records::new(source.decompressed()?),
         fold: Fold::new(options.grain),

@@ -17,7 +17,7 @@ use super::unkept::Unkept;
 use crate::batch::ImportBatch;
 use crate::error::ImportError;
 use crate::fold::{DataAccess, Fold};
-use crate::import::{ImportCounts, ImportOptions, LeftOut, TraceImporter};
+use crate::import::{ImportCounts, ImportOptions, LeftOut, OpenedImport, TraceImporter};
 use crate::source::{ImportMeter, ImportSource};
 
 /// The number of records that one call reads at most, so that a caller can show progress.
@@ -45,10 +45,7 @@ struct Maker {
 }
 
 /// Begins an import.
-pub(super) fn open(
-    source: ImportSource,
-    options: &ImportOptions,
-) -> Result<Box<dyn TraceImporter>, ImportError> {
+pub(super) fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let meter = source.meter();
     let files = match source.folder() {
         None => vec![ThreadFile::alone(source)?],

@@ -7,18 +7,21 @@ use crate::batch::ImportBatch;
 use crate::catalogue::ForeignFormat;
 use crate::compression::Bytes;
 use crate::error::ImportError;
-use crate::import::{ImportCounts, ImportEntry, ImportOptions, TraceImporter};
+use crate::import::{ImportCounts, ImportEntry, ImportOptions, OpenedImport, TraceImporter};
 use crate::source::ImportSource;
 
 /// The catalogue's entry.
 pub const FORMAT: ForeignFormat = ForeignFormat {
     name: "lackey",
-    summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, no mappings",
-    explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store (` S addr,size`) and load \
-                  and store of the same bytes by one instruction (` M addr,size`; the processor asks for write \
-                  access at once, so the store comes first). Addresses are hexadecimal, sizes decimal. \
-                  Valgrind's own lines (`==PID==`) and blank lines are skipped; any other line is refused with its number. \
-                  Read by `import lackey`, `info`, `compare` and `advise`, also from standard input.",
+    summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, \
+              no mappings",
+    explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store \
+                  (` S addr,size`) and load and store of the same bytes by one instruction \
+                  (` M addr,size`; the processor asks for write access at once, so the store \
+                  comes first). Addresses are hexadecimal, sizes decimal. Valgrind's own lines \
+                  (`==PID==`) and blank lines are skipped; any other line is refused with its \
+                  number. Read by `import lackey`, `info`, `compare` and `advise`, also from \
+                  standard input.",
     source: "Valgrind, lackey/lk_main.c",
     import: Some(ImportEntry {
         open,
@@ -33,10 +36,7 @@ struct LackeyImporter {
     fetches: bool,
 }
 
-fn open(
-    source: ImportSource,
-    options: &ImportOptions,
-) -> Result<Box<dyn TraceImporter>, ImportError> {
+fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let opened = source.decompressed()?;
     let reader = LackeyReader::new(opened.bytes, options.grain);
     Ok(Box::new(LackeyImporter {

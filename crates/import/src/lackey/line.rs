@@ -1,7 +1,7 @@
 //! One line of Lackey text.
 
-/// The largest access that a line may state, in bytes. Valgrind's largest are the state-saving instructions' (under
-/// 16 KiB); anything above is damage.
+/// The largest access that a line may state, in bytes. Valgrind's largest are the state-saving
+/// instructions' (under 16 KiB); anything above is damage.
 pub const MAX_SIZE: u64 = 1 << 16;
 
 /// What a line says.
@@ -51,15 +51,16 @@ pub enum LackeyReason {
     NothingYet,
 }
 
-/// Parses the line at the start of `bytes`, which must hold its newline (any bytes after it are ignored).
-/// Answers with the line and the length that it takes, the newline included.
+/// Parses the line at the start of `bytes`, which must hold its newline (any bytes after it are
+/// ignored). Answers with the line and the length that it takes, the newline included.
 ///
 /// # Panics
 /// Where `bytes` holds no newline: the caller's error.
 #[inline]
 pub(super) fn parse(bytes: &[u8]) -> Result<(LackeyLine, usize), LackeyReason> {
-    // The four forms that make up all of a trace but a handful of lines; the kind stands in the second column, or the
-    // first for instructions. A line of fewer than three bytes ends in its newline and matches none of them.
+    // The four forms that make up all of a trace but a handful of lines; the kind stands in the
+    // second column, or the first for instructions. A line of fewer than three bytes ends in its
+    // newline and matches none of them.
     let kind = match *bytes {
         [b' ', kind @ (b'L' | b'S' | b'M'), b' ', ..] => kind,
         [b'I', b' ', b' ', ..] => b'I',

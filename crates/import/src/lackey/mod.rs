@@ -1,7 +1,8 @@
 //! Lackey: the text that `valgrind --tool=lackey --trace-mem=yes` writes.
 //!
-//! A line is one instruction or one reference: `I  addr,size`, ` L addr,size`, ` S addr,size`, and ` M addr,size` for a
-//! load and store of the same bytes by one instruction. Lackey records no events, so an imported trace has none.
+//! A line is one instruction or one reference: `I  addr,size`, ` L addr,size`, ` S addr,size`, and
+//! ` M addr,size` for a load and store of the same bytes by one instruction. Lackey records no
+//! events, so an imported trace has none.
 
 mod import;
 mod line;
@@ -110,11 +111,13 @@ impl<R: Read> LackeyReader<R> {
         &mut self.source
     }
 
-    /// Appends the next batch of visits to `visits`. `false` says that the text is at its end and nothing was appended.
+    /// Appends the next batch of visits to `visits`. `false` says that the text is at its end and
+    /// nothing was appended.
     ///
     /// # Errors
-    /// [`LackeyError::BadLine`] at the first line that is not one of Lackey's: the visits before it were appended, the line is
-    /// not passed, and calling again gives the same error. [`LackeyError::Io`] where the source fails.
+    /// [`LackeyError::BadLine`] at the first line that is not one of Lackey's: the visits before it
+    /// were appended, the line is not passed, and calling again gives the same error.
+    /// [`LackeyError::Io`] where the source fails.
     pub fn read(&mut self, visits: &mut Vec<Visit>) -> Result<bool, LackeyError> {
         let goal = visits.len() + BATCH;
         loop {
@@ -210,7 +213,8 @@ impl<R: Read> LackeyReader<R> {
         }
     }
 
-    /// Reads more, so that the buffer holds at least one whole line. `false` at the end of the source.
+    /// Reads more, so that the buffer holds at least one whole line. `false` at the end of the
+    /// source.
     fn refill(&mut self) -> Result<bool, LackeyError> {
         self.buffer.copy_within(self.next..self.filled, 0);
         self.filled -= self.next;
@@ -227,7 +231,8 @@ impl<R: Read> LackeyReader<R> {
             match self.source.read(&mut self.buffer[start..]) {
                 Ok(0) => {
                     self.ended = true;
-                    // A last line without its newline is a line. There is room: the buffer was not full.
+                    // A last line without its newline is a line. There is room: the buffer was not
+                    // full.
                     if start > 0 && self.buffer[start - 1] != b'\n' {
                         self.buffer[start] = b'\n';
                         self.filled += 1;
@@ -265,8 +270,9 @@ impl<R: Read> LackeyReader<R> {
     }
 }
 
-/// Whether `start`, the first bytes of a file, look like Lackey text: the first line that is not blank parses.
-/// A line cut off by the end of `start` is judged as far as it goes, unless it is all there is of a file.
+/// Whether `start`, the first bytes of a file, look like Lackey text: the first line that is not
+/// blank parses. A line cut off by the end of `start` is judged as far as it goes, unless it is all
+/// there is of a file.
 pub fn looks_like_lackey(start: &[u8]) -> bool {
     let text = start.trim_ascii_end();
     let Some(first) = text

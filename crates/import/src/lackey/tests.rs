@@ -211,7 +211,8 @@ proptest! {
         }
         prop_assert_eq!(seen, translations);
         if accesses > 0 {
-            prop_assert_eq!(visits.iter().map(|visit| u64::from(visit.instructions)).sum::<u64>(), instructions);
+            let counted = visits.iter().map(|visit| u64::from(visit.instructions));
+            prop_assert_eq!(counted.sum::<u64>(), instructions);
         }
     }
 

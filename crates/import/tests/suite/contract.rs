@@ -122,12 +122,12 @@ fn damage_and_garbage_end_without_a_panic() {
     let mut random = SplitMix64::new(21);
     each(|format, bytes| {
         for at in 0..bytes.len() {
-            for options in all_options() {
-                let mut damaged = bytes.clone();
-                damaged[at] ^= 1 << random.below(8);
-                if let Ok(imported) = import_bytes(format, &damaged, options) {
-                    through_a_trace(&imported);
-                }
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << random.below(8);
+            let options = all_options().nth(random.below(4) as usize);
+            let options = options.expect("there are four ways");
+            if let Ok(imported) = import_bytes(format, &damaged, options) {
+                through_a_trace(&imported);
             }
         }
         for _ in 0..300 {

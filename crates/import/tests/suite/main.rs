@@ -4,3 +4,4 @@ mod champsim;
 mod common;
 mod contract;
 mod drmemtrace;
+mod drmemtrace_files;
