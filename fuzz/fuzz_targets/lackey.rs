@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use broadleaf_import::lackey::{LackeyCounts, LackeyError, LackeyReader};
+use broadleaf_import::{LackeyCounts, LackeyError, LackeyReader};
 use broadleaf_trace::{Grain, Visit};
 use libfuzzer_sys::fuzz_target;
 

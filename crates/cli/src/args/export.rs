@@ -46,7 +46,7 @@ pub(crate) struct Export {
 
 fn exportable() -> PossibleValuesParser {
     let formats = broadleaf_import::exportable();
-    PossibleValuesParser::new(
-        formats.map(|(format, _)| PossibleValue::new(format.name).help(format.summary)),
-    )
+    PossibleValuesParser::new(formats.map(|(format, _)| {
+        PossibleValue::new(format.described.name).help(format.described.summary)
+    }))
 }

@@ -50,7 +50,7 @@ pub(crate) struct Import {
 
 fn importable() -> PossibleValuesParser {
     let formats = broadleaf_import::importable();
-    PossibleValuesParser::new(
-        formats.map(|(format, _)| PossibleValue::new(format.name).help(format.summary)),
-    )
+    PossibleValuesParser::new(formats.map(|(format, _)| {
+        PossibleValue::new(format.described.name).help(format.described.summary)
+    }))
 }

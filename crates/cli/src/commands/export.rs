@@ -19,7 +19,7 @@ use broadleaf_study::source::{ReadError, Reading, Trace, Whole};
 pub(crate) fn run(options: &Export) -> Result<(), Failure> {
     let name = options.format.as_ref().or(options.to.as_ref());
     let name = name.map_or("", String::as_str);
-    let found = exportable().find(|(format, _)| format.name == name);
+    let found = exportable().find(|(format, _)| format.described.name == name);
     let Some((_, entry)) = found else {
         return Err(Failure::Wrong(format!("{name}: is no format to export")));
     };

@@ -1,6 +1,6 @@
 //! The catalogues of formats: of traces, and of advice.
 
-use broadleaf_import::{CATALOGUE, ForeignFormat};
+use broadleaf_import::{FOREIGN_FORMATS, ForeignFormat};
 
 /// A format that is read or written.
 #[derive(Clone, Copy)]
@@ -13,13 +13,13 @@ pub(crate) struct Format {
 
 /// The formats of traces: ours, then those of other tools.
 pub(crate) const FORMATS: &[Format] = &{
-    let mut all = [OURS[0]; OURS.len() + CATALOGUE.len()];
+    let mut all = [OURS[0]; OURS.len() + FOREIGN_FORMATS.len()];
     let mut at = 0;
     while at < all.len() {
         all[at] = if at < OURS.len() {
             OURS[at]
         } else {
-            foreign(&CATALOGUE[at - OURS.len()])
+            foreign(FOREIGN_FORMATS[at - OURS.len()])
         };
         at += 1;
     }
@@ -29,10 +29,10 @@ pub(crate) const FORMATS: &[Format] = &{
 /// A format of another tool.
 const fn foreign(format: &ForeignFormat) -> Format {
     Format {
-        name: format.name,
-        summary: format.summary,
-        explanation: format.explanation,
-        source: format.source,
+        name: format.described.name,
+        summary: format.described.summary,
+        explanation: format.described.explanation,
+        source: format.described.source,
     }
 }
 

@@ -16,7 +16,7 @@ use broadleaf_study::provenance::made_by;
 
 pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     let name = options.format.as_str();
-    let found = importable().find(|(format, _)| format.name == name);
+    let found = importable().find(|(format, _)| format.described.name == name);
     let Some((_, entry)) = found else {
         return Err(Failure::Wrong(format!("{name}: is no format to import")));
     };

@@ -5,18 +5,21 @@ mod reader;
 mod record;
 mod writer;
 
+use broadleaf_units::Described;
+
 use crate::catalogue::ForeignFormat;
 use crate::export::ExportEntry;
 use crate::import::ImportEntry;
 
-pub use record::{CHAMPSIM_BYTES, ChampSimRecord, MOST_LOADS, MOST_STORES};
+pub use record::{CHAMPSIM_BYTES, ChampSimRecord};
 
 /// The catalogue's entry.
-pub const FORMAT: ForeignFormat = ForeignFormat {
-    name: "champsim",
-    summary: "ChampSim's traces (.champsimtrace, .xz, .gz, .zst): one record of 64 bytes for \
+pub(crate) static CHAMPSIM: ForeignFormat = ForeignFormat {
+    described: Described {
+        name: "champsim",
+        summary: "ChampSim's traces (.champsimtrace, .xz, .gz, .zst): one record of 64 bytes for \
               each instruction",
-    explanation: "A record of 64 bytes (`input_instr`) holds an instruction pointer, two bytes \
+        explanation: "A record of 64 bytes (`input_instr`) holds an instruction pointer, two bytes \
                   about a branch, the numbers of 2 destination and 4 source registers, and the \
                   addresses of 2 stores and 4 loads; address 0 means none. `import champsim` \
                   makes the loads of a record and then its stores, each of 1 byte, since no \
@@ -26,7 +29,8 @@ pub const FORMAT: ForeignFormat = ForeignFormat {
                   imported again has the same references in the same order. Files may be \
                   compressed with xz, gzip, zstd or LZ4. CloudSuite's traces have other records \
                   and are not read.",
-    source: "ChampSim, inc/trace_instruction.h",
+        source: "ChampSim, inc/trace_instruction.h",
+    },
     import: Some(ImportEntry {
         open: reader::open,
         records: "records",
@@ -40,4 +44,5 @@ pub const FORMAT: ForeignFormat = ForeignFormat {
             "no record holds registers or branches, since the trace has none",
         ],
     }),
+    sample: include_bytes!("sample"),
 };

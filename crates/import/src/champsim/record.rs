@@ -3,9 +3,9 @@
 /// Bytes of a record.
 pub const CHAMPSIM_BYTES: usize = 64;
 /// Loads of a record.
-pub const MOST_LOADS: usize = 4;
+pub(super) const MOST_LOADS: usize = 4;
 /// Stores of a record.
-pub const MOST_STORES: usize = 2;
+pub(super) const MOST_STORES: usize = 2;
 
 /// Where the addresses of stores begin, behind the instruction pointer, two bytes about a branch,
 /// two destination and four source registers.

@@ -12,15 +12,18 @@ mod threads;
 mod unkept;
 mod zip;
 
+use broadleaf_units::Described;
+
 use crate::catalogue::ForeignFormat;
 use crate::import::ImportEntry;
 
 /// The catalogue's entry.
-pub const FORMAT: ForeignFormat = ForeignFormat {
-    name: "drmemtrace",
-    summary: "offline traces of DynamoRIO's drcachesim: a folder with one file for each \
+pub(crate) static DRMEMTRACE: ForeignFormat = ForeignFormat {
+    described: Described {
+        name: "drmemtrace",
+        summary: "offline traces of DynamoRIO's drcachesim: a folder with one file for each \
               thread, or one file",
-    explanation: "`drrun -t drcachesim -offline` writes a folder with raw files, and DynamoRIO's \
+        explanation: "`drrun -t drcachesim -offline` writes a folder with raw files, and DynamoRIO's \
                   next command on that folder (for example `drrun -t drcachesim -indir FOLDER`) \
                   converts them to one file for each thread below `trace`. Give `import \
                   drmemtrace` that folder, its folder `trace`, or one file. Files may be plain, \
@@ -30,10 +33,12 @@ pub const FORMAT: ForeignFormat = ForeignFormat {
                   are kept. Prefetches, flushes, encodings, references of the kernel, repeated \
                   iterations of string instructions and other markers are counted and left out. \
                   Traces of 32-bit builds, whose records have 8 bytes, are not read.",
-    source: "DynamoRIO, clients/drcachesim/common/trace_entry.h",
+        source: "DynamoRIO, clients/drcachesim/common/trace_entry.h",
+    },
     import: Some(ImportEntry {
         open: merge::open,
         records: "records",
     }),
     export: None,
+    sample: include_bytes!("sample"),
 };

@@ -1,6 +1,7 @@
 //! Lackey's text as an entry of the catalogue.
 
 use broadleaf_trace::Header;
+use broadleaf_units::Described;
 
 use super::{LackeyError, LackeyReader};
 use crate::batch::ImportBatch;
@@ -11,23 +12,26 @@ use crate::import::{ImportCounts, ImportEntry, ImportOptions, OpenedImport, Trac
 use crate::source::ImportSource;
 
 /// The catalogue's entry.
-pub const FORMAT: ForeignFormat = ForeignFormat {
-    name: "lackey",
-    summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, \
+pub(crate) static LACKEY: ForeignFormat = ForeignFormat {
+    described: Described {
+        name: "lackey",
+        summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, \
               no mappings",
-    explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store \
+        explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store \
                   (` S addr,size`) and load and store of the same bytes by one instruction \
                   (` M addr,size`; the processor asks for write access at once, so the store \
                   comes first). Addresses are hexadecimal, sizes decimal. Valgrind's own lines \
                   (`==PID==`) and blank lines are skipped; any other line is refused with its \
                   number. Read by `import lackey`, `info`, `compare` and `advise`, also from \
                   standard input.",
-    source: "Valgrind, lackey/lk_main.c",
+        source: "Valgrind, lackey/lk_main.c",
+    },
     import: Some(ImportEntry {
         open,
         records: "lines",
     }),
     export: None,
+    sample: include_bytes!("sample"),
 };
 
 struct LackeyImporter {

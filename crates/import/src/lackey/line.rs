@@ -2,7 +2,7 @@
 
 /// The largest access that a line may state, in bytes. Valgrind's largest are the state-saving
 /// instructions' (under 16 KiB); anything above is damage.
-pub const MAX_SIZE: u64 = 1 << 16;
+pub(super) const MAX_SIZE: u64 = 1 << 16;
 
 /// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use std::io::{self, Read};
 use broadleaf_trace::{Grain, Visit};
 
 use crate::fold::{DataAccess, Fold};
-pub use import::FORMAT;
+pub(crate) use import::LACKEY;
 use line::LackeyLine;
-pub use line::{LackeyReason, MAX_SIZE};
+pub use line::LackeyReason;
 
 /// How much is asked of the source at once, and how many bytes of visits one call makes at most.
 const BUFFER: usize = 256 << 10;

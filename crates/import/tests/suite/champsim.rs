@@ -3,13 +3,22 @@
 use std::fs::File;
 use std::path::Path;
 
-use broadleaf_import::champsim::{CHAMPSIM_BYTES, ChampSimRecord, FORMAT};
-use broadleaf_import::{ExportError, ImportOptions};
+use broadleaf_import::{
+    CHAMPSIM_BYTES, ChampSimRecord, ExportEntry, ExportError, ForeignFormat, ImportOptions,
+};
 use broadleaf_trace::{Event, Grain, Header, Item, Lead, Options, ReadOptions, TraceReader, Visit};
 use broadleaf_units::SpaceId;
 use proptest::prelude::*;
 
-use crate::common::{OwnedItem, PAGES, export, import_bytes, references};
+use crate::common::{OwnedItem, PAGES, export, import_bytes, named, references};
+
+fn format() -> &'static ForeignFormat {
+    named("champsim")
+}
+
+fn exporter() -> &'static ExportEntry {
+    format().export.as_ref().expect("it is written")
+}
 
 fn header(grain: Grain, counts: bool, fetches: bool) -> Header {
     let mut header = Header::new(grain);
@@ -22,7 +31,7 @@ fn header(grain: Grain, counts: bool, fetches: bool) -> Header {
 }
 
 fn written(header: &Header, visits: &[Visit]) -> (Vec<u8>, u64) {
-    let entry = FORMAT.export.as_ref().expect("it is written");
+    let entry = exporter();
     let items: Vec<OwnedItem> = visits.iter().copied().map(OwnedItem::Visit).collect();
     let (bytes, left_out) = export(entry, header, &items);
     let added = left_out
@@ -51,8 +60,8 @@ fn data(unit: u64, loads: u32, stores: u32, before: u32, instructions: u32) -> V
 
 #[test]
 fn the_sample_by_hand() {
-    let bytes = include_bytes!("../../src/champsim/sample");
-    let imported = import_bytes(&FORMAT, bytes, PAGES).unwrap();
+    let bytes = format().sample;
+    let imported = import_bytes(format(), bytes, PAGES).unwrap();
     let expected = [
         data(0x7ffd1, 1, 1, 1, 3),
         data(0x602, 1, 0, 1, 1),
@@ -66,7 +75,7 @@ fn the_sample_by_hand() {
         fetches: true,
         ..PAGES
     };
-    let visits = import_bytes(&FORMAT, bytes, fetches).unwrap().visits();
+    let visits = import_bytes(format(), bytes, fetches).unwrap().visits();
     let fetched: Vec<(u64, u32)> = visits
         .iter()
         .filter(|visit| visit.fetch)
@@ -80,15 +89,15 @@ fn the_sample_by_hand() {
 
 #[test]
 fn bad_records_are_named_with_their_place() {
-    let mut bytes = include_bytes!("../../src/champsim/sample").to_vec();
-    let cut = import_bytes(&FORMAT, &bytes[..150], PAGES).unwrap_err();
+    let mut bytes = format().sample.to_vec();
+    let cut = import_bytes(format(), &bytes[..150], PAGES).unwrap_err();
     assert_eq!(
         cut.to_string(),
         "x: record 3 (at byte 128): the input ends after 22 of its 64 bytes: it was cut short, \
          or is in another format"
     );
     bytes[64 + 9] = 2;
-    let wrong = import_bytes(&FORMAT, &bytes, PAGES)
+    let wrong = import_bytes(format(), &bytes, PAGES)
         .unwrap_err()
         .to_string();
     assert!(
@@ -136,7 +145,7 @@ fn the_first_page_is_not_taken_for_no_address() {
 
 #[test]
 fn a_second_address_space_is_refused() {
-    let entry = FORMAT.export.as_ref().unwrap();
+    let entry = exporter();
     let header = header(Grain::Page, true, false);
     let visit = [data(1, 1, 0, 1, 1)];
     let ended = Event::SpaceEnd { status: None };
@@ -205,7 +214,7 @@ proptest! {
             return Ok(());
         }
         let options = ImportOptions { grain, fetches: false };
-        let again = import_bytes(&FORMAT, &bytes, options).unwrap();
+        let again = import_bytes(format(), &bytes, options).unwrap();
         prop_assert_eq!(references(&again.visits(), false), references(&visits, false));
         let instructions: u64 = visits.iter().map(|visit| u64::from(visit.instructions)).sum();
         prop_assert_eq!(again.counts.instructions, instructions + added);
@@ -220,7 +229,7 @@ proptest! {
             return Ok(());
         }
         let options = ImportOptions { fetches: true, ..PAGES };
-        let again = import_bytes(&FORMAT, &bytes, options).unwrap();
+        let again = import_bytes(format(), &bytes, options).unwrap();
         let found = again.visits();
         let data = found.iter().filter(|visit| !visit.fetch);
         prop_assert_eq!(references(data, false), references(&visits, false));
@@ -254,7 +263,7 @@ fn a_recording_comes_back() {
     let header = reader.header().clone();
     let mut visits = Vec::new();
     let mut bytes = Vec::new();
-    let mut exporter = (FORMAT.export.as_ref().unwrap().create)(&mut bytes, &header);
+    let mut exporter = (exporter().create)(&mut bytes, &header);
     while let Some(item) = reader.next_item().expect("a whole recording") {
         exporter.item(&item).expect("one address space");
         if let Item::Visits(some) = item {
@@ -267,7 +276,7 @@ fn a_recording_comes_back() {
         grain: header.grain,
         fetches: false,
     };
-    let again = import_bytes(&FORMAT, &bytes, options).unwrap();
+    let again = import_bytes(format(), &bytes, options).unwrap();
     let (found, expected) = (
         references(&again.visits(), false),
         references(&visits, false),

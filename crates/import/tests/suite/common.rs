@@ -3,10 +3,17 @@
 use std::io::{Cursor, Read};
 
 use broadleaf_import::{
-    ExportEntry, ForeignFormat, ImportBatch, ImportCounts, ImportEntry, ImportError, ImportOptions,
-    ImportSource, LeftOut,
+    ExportEntry, FOREIGN_FORMATS, ForeignFormat, ImportBatch, ImportCounts, ImportEntry,
+    ImportError, ImportOptions, ImportSource, LeftOut,
 };
 use broadleaf_trace::{Encoder, Event, Grain, Header, Item, Lead, TraceReader, Visit};
+
+/// The format of that name.
+pub(crate) fn named(name: &str) -> &'static ForeignFormat {
+    let mut all = FOREIGN_FORMATS.iter().copied();
+    let found = all.find(|format| format.described.name == name);
+    found.expect("it is in the catalogue")
+}
 
 /// Pages, without fetches.
 pub(crate) const PAGES: ImportOptions = ImportOptions {

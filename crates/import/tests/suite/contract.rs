@@ -1,35 +1,22 @@
 //! What every format of the catalogue keeps to. No test here names a format.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{Cursor, Write};
-use std::path::{Path, PathBuf};
 
 use broadleaf_import::{
-    CATALOGUE, Compression, Compressor, ForeignFormat, ImportSource, exportable, importable,
+    Compression, Compressor, FOREIGN_FORMATS, ForeignFormat, ImportSource, exportable, importable,
 };
 use broadleaf_trace::synth::SplitMix64;
+use broadleaf_units::Described;
 
 use crate::common::{
     PAGES, Trickle, all_options, export, import_bytes, import_source, references, through_a_trace,
 };
 
-/// A format's folder, with its sample.
-fn folder(format: &ForeignFormat) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src")
-        .join(format.name)
-}
-
-fn sample(format: &ForeignFormat) -> Vec<u8> {
-    fs::read(folder(format).join("sample"))
-        .unwrap_or_else(|error| panic!("src/{}/sample: {error}", format.name))
-}
-
 fn each(mut test: impl FnMut(&ForeignFormat, Vec<u8>)) {
     let mut count = 0;
     for (format, _) in importable() {
-        test(format, sample(format));
+        test(format, format.sample.to_vec());
         count += 1;
     }
     assert!(count >= 3, "{count}");
@@ -37,21 +24,33 @@ fn each(mut test: impl FnMut(&ForeignFormat, Vec<u8>)) {
 
 #[test]
 fn entries_are_complete() {
-    let names: BTreeSet<&str> = CATALOGUE.iter().map(|format| format.name).collect();
-    assert_eq!(names.len(), CATALOGUE.len(), "two formats have one name");
-    for format in CATALOGUE {
-        let name = format.name;
+    let names: BTreeSet<&str> = FOREIGN_FORMATS
+        .iter()
+        .map(|format| format.described.name)
+        .collect();
+    assert_eq!(
+        names.len(),
+        FOREIGN_FORMATS.len(),
+        "two formats have one name"
+    );
+    for format in FOREIGN_FORMATS {
+        let Described {
+            name,
+            summary,
+            explanation,
+            ..
+        } = format.described;
         assert!(format.import.is_some() || format.export.is_some(), "{name}");
         for (exists, verb) in [
             (format.import.is_some(), "import"),
             (format.export.is_some(), "export"),
         ] {
             let command = format!("`{verb} {name}`");
-            let is_told = format.explanation.contains(&command);
+            let is_told = explanation.contains(&command);
             assert_eq!(is_told, exists, "{name}: {command}");
         }
-        assert!(!format.summary.ends_with('.'), "{name}");
-        assert!(format.explanation.ends_with('.'), "{name}");
+        assert!(!summary.ends_with('.'), "{name}");
+        assert!(explanation.ends_with('.'), "{name}");
     }
 }
 
@@ -62,7 +61,7 @@ fn samples_are_imported_in_every_way() {
     each(|format, bytes| {
         for options in all_options() {
             let imported = import_bytes(format, &bytes, options)
-                .unwrap_or_else(|error| panic!("{}: {error}", format.name));
+                .unwrap_or_else(|error| panic!("{}: {error}", format.described.name));
             let counts = imported.counts;
             assert!(counts.records > 0 && counts.instructions > 0, "{counts:?}");
             assert!(counts.loads > 0 && counts.stores > 0, "{counts:?}");
@@ -73,7 +72,7 @@ fn samples_are_imported_in_every_way() {
             assert_eq!((loads, stores), (counts.loads, counts.stores));
             assert_eq!(instructions.sum::<u64>(), counts.instructions);
             let has_fetches = visits.iter().any(|visit| visit.fetch);
-            assert_eq!(has_fetches, options.fetches, "{}", format.name);
+            assert_eq!(has_fetches, options.fetches, "{}", format.described.name);
             let again = through_a_trace(&imported);
             let data = |items: &[_]| {
                 let visits = items.iter().filter_map(|item| match item {
@@ -82,8 +81,17 @@ fn samples_are_imported_in_every_way() {
                 });
                 references(visits, options.fetches)
             };
-            assert_eq!(data(&again), data(&imported.items), "{}", format.name);
-            assert!(!imported.header.notes.is_empty(), "{}", format.name);
+            assert_eq!(
+                data(&again),
+                data(&imported.items),
+                "{}",
+                format.described.name
+            );
+            assert!(
+                !imported.header.notes.is_empty(),
+                "{}",
+                format.described.name
+            );
         }
     });
 }
@@ -92,7 +100,11 @@ fn samples_are_imported_in_every_way() {
 fn nothing_is_refused_by_its_name() {
     each(|format, _| {
         let error = import_bytes(format, b"", PAGES).unwrap_err().to_string();
-        assert_eq!(error, "x: is empty, not a trace", "{}", format.name);
+        assert_eq!(
+            error, "x: is empty, not a trace",
+            "{}",
+            format.described.name
+        );
     });
 }
 
@@ -113,7 +125,11 @@ fn every_prefix_is_read_or_refused_with_its_name() {
         }
         let refused = (0..bytes.len())
             .filter(|&length| import_bytes(format, &bytes[..length], PAGES).is_err());
-        assert!(refused.count() > 1, "{}: no cut is noticed", format.name);
+        assert!(
+            refused.count() > 1,
+            "{}: no cut is noticed",
+            format.described.name
+        );
     });
 }
 
@@ -152,7 +168,7 @@ fn the_size_of_reads_makes_no_difference() {
                 let bytes = Cursor::new(bytes.clone());
                 let source = ImportSource::stream("x", Trickle { bytes, most });
                 let slow = import_source(entry, source, options).expect("the same bytes");
-                assert_eq!(slow, whole, "{}", format.name);
+                assert_eq!(slow, whole, "{}", format.described.name);
             }
         }
     });
@@ -172,7 +188,7 @@ fn compressed_samples_give_the_same() {
             compressor.write_all(&bytes).unwrap();
             let compressed = compressor.finish().unwrap();
             let imported = import_bytes(format, &compressed, PAGES).expect("a compressed sample");
-            assert_eq!(imported, whole, "{}", format.name);
+            assert_eq!(imported, whole, "{}", format.described.name);
             let cut = &compressed[..compressed.len() - 9];
             let error = import_bytes(format, cut, PAGES).unwrap_err().to_string();
             assert!(error.contains("cut short"), "{compression:?}: {error}");
@@ -200,15 +216,15 @@ fn an_export_that_is_imported_has_the_same_references() {
         }
         count += 1;
         for (of, _) in importable() {
-            let imported = import_bytes(of, &sample(of), PAGES).expect("the sample is whole");
+            let imported = import_bytes(of, of.sample, PAGES).expect("the sample is whole");
             let (bytes, _) = export(entry, &imported.header, &imported.items);
             let again = import_bytes(format, &bytes, PAGES).expect("an export is whole");
             assert_eq!(
                 references(&again.visits(), false),
                 references(&imported.visits(), false),
                 "{} from {}",
-                format.name,
-                of.name
+                format.described.name,
+                of.described.name
             );
         }
     }

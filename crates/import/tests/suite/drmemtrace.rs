@@ -6,14 +6,13 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use broadleaf_import::drmemtrace::FORMAT;
 use broadleaf_import::{
     Compression, Compressor, ImportError, ImportOptions, ImportSource, LeftOut,
 };
 use broadleaf_trace::{Event, Lead, Visit};
 use broadleaf_units::{SpaceId, ThreadId};
 
-use crate::common::{Imported, OwnedItem, PAGES, import_bytes, import_source};
+use crate::common::{Imported, OwnedItem, PAGES, import_bytes, import_source, named};
 
 /// Writes records.
 #[derive(Clone, Default)]
@@ -66,12 +65,12 @@ impl Pen {
 }
 
 pub(crate) fn import(bytes: &[u8]) -> Result<Imported, ImportError> {
-    import_bytes(&FORMAT, bytes, PAGES)
+    import_bytes(named("drmemtrace"), bytes, PAGES)
 }
 
 pub(crate) fn import_path(path: &Path) -> Result<Imported, ImportError> {
     let source = ImportSource::open(path, "the folder")?;
-    import_source(FORMAT.import.as_ref().unwrap(), source, PAGES)
+    import_source(named("drmemtrace").import.as_ref().unwrap(), source, PAGES)
 }
 
 fn one(unit: u64, stores: u32, instructions: u32) -> Visit {
@@ -117,7 +116,7 @@ fn the_sample_is_what_the_pen_writes() {
         .record(12, 3, 0x40_1ffe)
         .load(0x60_2100)
         .end(101);
-    assert_eq!(written, include_bytes!("../../src/drmemtrace/sample"));
+    assert_eq!(written, named("drmemtrace").sample);
     let imported = import(&written).unwrap();
     let thread = ThreadId(101);
     let start = Event::SpaceStart {
@@ -342,7 +341,9 @@ fn the_kernel_and_other_kinds_are_counted_and_left_out() {
         fetches: true,
         ..PAGES
     };
-    let visits = import_bytes(&FORMAT, &bytes, fetches).unwrap().visits();
+    let visits = import_bytes(named("drmemtrace"), &bytes, fetches)
+        .unwrap()
+        .visits();
     let fetch = Visit {
         unit: 1,
         instructions: 5,
