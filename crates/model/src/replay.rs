@@ -299,7 +299,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             // Children that a recording does not follow need no memory.
             return Ok(());
         }
-        if crate::events::is_seen_by_no_policy(event) && !forks {
+        if broadleaf_filter::is_seen_by_no_policy(event) && !forks {
             return self.stream.event(event).map(|_| ());
         }
         self.flush();

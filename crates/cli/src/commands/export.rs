@@ -10,7 +10,7 @@ use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::Header;
 
 use crate::args::Export;
-use crate::progress::Progress;
+use crate::progress::TaskBar;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input};
 use broadleaf_study::source::origin::Passes;
@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Export) -> Result<(), Failure> {
     let cannot_write = |error: io::Error| Failure::writing(&out_name, &error);
     let compression = Compression::of_name(&path);
     let mut to = Compressor::new(out, compression).map_err(cannot_write)?;
-    let bar = Progress::new("exporting", trace.work());
+    let bar = TaskBar::new("exporting", trace.work());
     let (counts, left_out) = write(&mut trace, entry, &mut to, &out_name, &bar)?;
     drop(bar);
     trace.finish().map_err(cannot_export)?;
@@ -71,7 +71,7 @@ fn write(
     entry: &ExportEntry,
     to: &mut dyn Write,
     out_name: &str,
-    bar: &Progress,
+    bar: &TaskBar,
 ) -> Result<(ExportCounts, Vec<LeftOut>), Failure> {
     let name = trace.name().to_owned();
     let meter = trace.meter();

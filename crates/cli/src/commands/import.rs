@@ -9,7 +9,7 @@ use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{Encoder, Header, WriteError};
 
 use crate::args::Import;
-use crate::progress::{Progress, Work};
+use crate::progress::{TaskBar, Work};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input, shown, sweep};
 use broadleaf_study::provenance::made_by;
@@ -41,7 +41,7 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
             "a trace is no text: give a file with -o, or a pipe",
         ));
     }
-    let bar = Progress::new("importing", meter.size().map_or(Work::Unknown, Work::Bytes));
+    let bar = TaskBar::new("importing", meter.size().map_or(Work::Unknown, Work::Bytes));
     let out = write(importer.as_mut(), out, &header, &|accesses| {
         bar.set(meter.read(), accesses);
     })?;

@@ -6,8 +6,6 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod export;
-mod expressions;
-mod formats;
 pub(crate) mod govern;
 pub(crate) mod import;
 pub(crate) mod info;
