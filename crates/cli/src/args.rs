@@ -6,6 +6,7 @@ mod bound;
 mod catalogues;
 mod compare;
 mod demo;
+mod export;
 mod govern;
 mod import;
 mod info;
@@ -31,8 +32,9 @@ pub(crate) use bound::Bound;
 pub(crate) use catalogues::{Catalogue, Explain, ListArgs};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use demo::Demo;
+pub(crate) use export::Export;
 pub(crate) use govern::{Attach, Govern, Run};
-pub(crate) use import::{Format, Import};
+pub(crate) use import::Import;
 pub(crate) use info::InfoArgs;
 pub(crate) use memory::{FilesAt, MemoryArgs};
 pub(crate) use paper::PaperArgs;
@@ -96,6 +98,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Record(RecordArgs),
     Import(Import),
+    Export(Export),
     Info(InfoArgs),
     Compare(Box<Compare>),
     Advise(Advise),

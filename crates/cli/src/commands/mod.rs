@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod govern;
 pub(crate) mod import;
 pub(crate) mod info;

@@ -152,6 +152,7 @@ fn help_is_short_or_full() {
     for command in [
         "record",
         "import",
+        "export",
         "info",
         "compare",
         "list",

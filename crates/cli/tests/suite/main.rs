@@ -7,6 +7,7 @@ mod catalogues;
 mod claims;
 mod compare;
 mod damage;
+mod export;
 mod expressions;
 mod golden;
 mod govern;
