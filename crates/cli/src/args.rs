@@ -2,6 +2,7 @@
 
 mod advise;
 mod bound;
+mod cache;
 mod catalogues;
 mod compare;
 mod demo;
@@ -27,6 +28,7 @@ use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat};
 pub(crate) use bound::Bound;
+pub(crate) use cache::{Cache, CacheUse};
 pub(crate) use catalogues::{Catalogue, Explain, List};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use demo::Demo;
@@ -103,6 +105,7 @@ pub(crate) enum Command {
     Service(Service),
     Reduce(Reduce),
     Recode(Recode),
+    Cache(Cache),
     Report(Report),
     Top(Top),
     List(List),

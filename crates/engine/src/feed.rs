@@ -73,9 +73,9 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
-    /// Keeps what it hands out, if it is no more than so many bytes.
-    pub(crate) fn keeping(mut self, most: Option<usize>) -> Self {
-        self.kept = most.map(Kept::new);
+    /// Keeps what it hands out, in `kept`.
+    pub(crate) fn keeping(mut self, kept: Option<Kept>) -> Self {
+        self.kept = kept;
         self
     }
 
@@ -91,8 +91,8 @@ impl<'a, S: Source> Feed<'a, S> {
 
     /// Who keeps a part, where that is wanted.
     fn keeper(&mut self) -> Option<Keeper> {
-        let left = self.kept.as_ref()?.left();
-        Some(self.keepers.pop().unwrap_or_else(|| Keeper::new(left)))
+        let kept = self.kept.as_ref()?;
+        Some(self.keepers.pop().unwrap_or_else(|| kept.keeper()))
     }
 
     /// Opens as many parts as are decoded at a time, and hands them to the crew.

@@ -39,6 +39,6 @@ pub use broadleaf_memory::system::{Costs, Files, Place};
 pub use limited::Limits;
 pub use offline::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
 pub use plan::{Plan, PlanError};
-pub use reduce::reduce;
+pub use reduce::{filter_in_words, reduce};
 pub use run::{Error, Outcome, Progress, run, run_after};
 pub use source::{Items, Part, Piece, SomeItems, Source};

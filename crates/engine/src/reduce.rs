@@ -6,8 +6,23 @@ use crate::pool::Pool;
 use crate::sieve::Sieve;
 use crate::sifted::Fed;
 use crate::{Error, Piece, Progress, Source};
+use broadleaf_memory::GEOMETRY;
 use broadleaf_translation::{Machine, Recency};
 use std::ops::ControlFlow;
+
+/// The version of the filter. It changes with every change to which visits are left out. A reduced
+/// form that another version wrote is not used without asking.
+const FILTER_VERSION: u32 = 1;
+
+/// The filter in words: all that a reduced form relies on, beside the first levels of its machines
+/// ([`broadleaf_translation::Family`]).
+pub fn filter_in_words() -> String {
+    format!(
+        "filter {FILTER_VERSION}, pages of {} and {}, exact LRU",
+        GEOMETRY.base().short_name(),
+        GEOMETRY.superpage().short_name()
+    )
+}
 
 /// Hands out the reduced form of a trace: the visits that may change something on any of these machines, and what all come to. `each` takes
 /// one piece after the other, and stops the work with [`ControlFlow::Break`].

@@ -116,6 +116,9 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// What was chosen for policies that know the trace beforehand, in the order of their results.
     pub choices: Vec<Choice>,
+    /// The reduced form of the trace in parts, each a whole reduced trace, if the plan keeps it
+    /// ([`Plan::keeping_reduced`]) and few enough visits are left.
+    pub reduced: Option<Vec<Vec<u8>>>,
     /// For each result the frame of each resident page at the end, where the plan wants that
     /// ([`Plan::with_frames`]).
     pub frames: Vec<Vec<(Place, u64)>>,
@@ -251,10 +254,13 @@ fn run_unlimited<S: Source>(
         if !beside.is_empty() {
             teams.push(Team::new(beside, &[]));
         }
-        // Curves follow what is not kept.
-        let keeps = !plan.foreseen().is_empty() && !plan.curves();
-        let most = keeps.then(|| plan.most_kept());
-        if let Some(replayed) = passes.replay(source, teams, most)? {
+        // A second pass reads what the first one kept. A plan may also want it for later replays.
+        let foresees = !plan.foreseen().is_empty();
+        let wanted = foresees || plan.keeps_reduced();
+        // Curves follow what is not kept; and a reduced form need not be written down once more.
+        let keeps = wanted && !plan.curves() && !source.is_reduced();
+        let keeps = keeps.then(|| Kept::new(plan.most_kept()).only_few(!foresees));
+        if let Some(replayed) = passes.replay(source, teams, keeps)? {
             let Replayed {
                 stream,
                 kept,
@@ -293,6 +299,9 @@ fn run_unlimited<S: Source>(
         let found = first.next().filter(|_| is_settled(policy));
         let found = found.or_else(|| second.next());
         outcome.results.extend(found.into_iter().flatten());
+    }
+    if plan.keeps_reduced() {
+        outcome.reduced = kept.map(Kept::into_parts);
     }
     Ok(outcome)
 }

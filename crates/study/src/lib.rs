@@ -8,6 +8,7 @@
 #![deny(clippy::missing_errors_doc)]
 
 pub mod advise;
+pub mod cache;
 pub mod compare;
 pub mod costs;
 pub mod failure;

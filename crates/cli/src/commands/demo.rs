@@ -80,6 +80,8 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
     let request = Request {
         watch: &Bars,
         memory: None,
+        // The recording is removed at the end.
+        cache: None,
         trace: &recording,
         keep_going: false,
         max_accesses: None,

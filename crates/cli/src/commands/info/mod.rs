@@ -4,6 +4,8 @@ mod family;
 mod gather;
 mod header;
 
+pub(crate) use header::date;
+
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, Style, View, paragraph, printable, signal};
 use serde_json::{Value, json};
