@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, SystemTime};
 
-use crate::support::{
-    broadleaf, file, folder, golden, lackey, names, refused, stderr, succeeded,
-};
+use crate::support::{broadleaf, file, folder, golden, lackey, names, refused, stderr, succeeded};
 use broadleaf_trace::synth::SplitMix64;
 use serde_json::Value;
 
@@ -87,7 +85,12 @@ fn a_second_comparison_has_the_same_answer() {
         for more in [
             &[][..],
             &["--policy", "pop-64", "--threads", "2"],
-            &["--machine", "skylake,skylake-unified-96", "--policy", "freebsd"],
+            &[
+                "--machine",
+                "skylake,skylake-unified-96",
+                "--policy",
+                "freebsd",
+            ],
         ] {
             let caches = folder.join("caches");
             let without = quietly(&caches, &trace, &[more, &["--no-cache"]].concat());
@@ -120,7 +123,10 @@ fn an_entry_serves_any_policy() {
     aged_entries(&caches);
     for more in [&["--curve"][..], &["--memory", "64M", "--policy", "linux"]] {
         let with = quietly(&caches, &trace, more);
-        assert_eq!(with, quietly(&caches, &trace, &[more, &["--no-cache"]].concat()));
+        assert_eq!(
+            with,
+            quietly(&caches, &trace, &[more, &["--no-cache"]].concat())
+        );
         assert!(!was_used(&entries[0]), "{more:?}");
     }
 }
@@ -168,7 +174,10 @@ fn a_damaged_entry_costs_time_only() {
     let output = compare(&caches, &trace, &[]);
     assert_eq!(succeeded(&output), answer);
     let said = stderr(&output);
-    assert!(said.contains("is damaged") && said.contains("was removed"), "{said}");
+    assert!(
+        said.contains("is damaged") && said.contains("was removed"),
+        "{said}"
+    );
     aged_entries(&caches);
     assert_eq!(quietly(&caches, &trace, &[]), answer, "it was kept anew");
     assert!(was_used(&entry));
@@ -195,7 +204,10 @@ fn the_size_is_bounded_and_0_keeps_nothing() {
         quietly(&caches, trace, &["--cache-size", &bound]);
     }
     let entries = aged_entries(&caches);
-    let sum: u64 = entries.iter().map(|entry| entry.metadata().unwrap().len()).sum();
+    let sum: u64 = entries
+        .iter()
+        .map(|entry| entry.metadata().unwrap().len())
+        .sum();
     assert!(sum <= 5 * bytes / 2 && !entries.is_empty(), "{sum}");
 }
 
@@ -224,9 +236,18 @@ fn comparisons_at_once_and_killed_ones() {
         for child in both {
             assert_eq!(succeeded(&child.wait_with_output().unwrap()), answer);
         }
-        assert_eq!(aged_entries(&caches).len(), 1, "{:?}", names(&caches.join("broadleaf")));
+        assert_eq!(
+            aged_entries(&caches).len(),
+            1,
+            "{:?}",
+            names(&caches.join("broadleaf"))
+        );
         assert_eq!(quietly(&caches, &trace, &[]), answer);
-        assert!(was_used(&caches.join("broadleaf").join(&names(&caches.join("broadleaf"))[0])));
+        assert!(was_used(
+            &caches
+                .join("broadleaf")
+                .join(&names(&caches.join("broadleaf"))[0])
+        ));
     }
 }
 
@@ -268,7 +289,10 @@ fn the_cache_is_shown_and_cleared() {
     assert!(succeeded(&cache(&["cache"])).contains("in 0 reduced traces"));
     quietly(&caches, &trace, &[]);
     let table = succeeded(&cache(&["cache"]));
-    assert!(table.contains("in 1 reduced traces") && table.contains("x.lackey"), "{table}");
+    assert!(
+        table.contains("in 1 reduced traces") && table.contains("x.lackey"),
+        "{table}"
+    );
     let shown: Value =
         serde_json::from_str(&succeeded(&cache(&["cache", "--format", "json"]))).unwrap();
     assert_eq!(shown["limit"], 2u64 << 30);

@@ -86,7 +86,10 @@ pub(crate) fn keep(
     };
     if let Err(error) = cache.keep(&facts, parts) {
         let folder = cache.folder().display();
-        log::debug!("{folder}: cannot keep the reduced form of {}: {error}", trace.name());
+        log::debug!(
+            "{folder}: cannot keep the reduced form of {}: {error}",
+            trace.name()
+        );
     }
 }
 

@@ -195,7 +195,11 @@ fn a_damaged_entry_is_removed() {
             bytes
         })
         .collect();
-    damages.extend((0..whole.len()).step_by(7).map(|length| whole[..length].to_vec()));
+    damages.extend(
+        (0..whole.len())
+            .step_by(7)
+            .map(|length| whole[..length].to_vec()),
+    );
     for bytes in damages {
         fs::write(&path, bytes).unwrap();
         assert!(found(&cache, &trace, &skylake()).is_none());

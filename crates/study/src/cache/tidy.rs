@@ -50,8 +50,8 @@ pub(super) fn tidy(cache: &TraceCache, new: &Path, facts: &EntryFacts) {
 /// names has changed, or the new entry serves all its machines.
 fn is_stale(old: &EntryFacts, new: &EntryFacts) -> bool {
     let has_changed = old.path == new.path && old.hash != new.hash;
-    let is_served = old.hash == new.hash
-        && Family::parse(&old.family).is_within(&Family::parse(&new.family));
+    let is_served =
+        old.hash == new.hash && Family::parse(&old.family).is_within(&Family::parse(&new.family));
     old.filter != new.filter || has_changed || is_served
 }
 

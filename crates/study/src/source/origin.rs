@@ -31,9 +31,7 @@ enum From {
         length: Option<u64>,
     },
     /// Standard input behind its start, which was read already.
-    Stream {
-        taken: bool,
-    },
+    Stream { taken: bool },
 }
 
 /// How often an origin may be read.
@@ -150,7 +148,12 @@ impl Origin {
 
     /// The first `length` bytes of an entry of the cache. Limits go by `size`, the size of the trace
     /// that the entry was made of.
-    pub(crate) fn of_entry(name: String, mut file: File, length: u64, size: u64) -> io::Result<Self> {
+    pub(crate) fn of_entry(
+        name: String,
+        mut file: File,
+        length: u64,
+        size: u64,
+    ) -> io::Result<Self> {
         file.rewind()?;
         let mut start = Vec::new();
         (&file).take(START.min(length)).read_to_end(&mut start)?;
