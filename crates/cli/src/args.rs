@@ -3,6 +3,7 @@
 
 mod advise;
 mod bound;
+mod cache;
 mod catalogues;
 mod compare;
 mod demo;
@@ -29,6 +30,7 @@ use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat};
 pub(crate) use bound::Bound;
+pub(crate) use cache::{Cache, CacheUse};
 pub(crate) use catalogues::{Catalogue, Explain, ListArgs};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use demo::Demo;
@@ -108,6 +110,7 @@ pub(crate) enum Command {
     Service(ServiceArgs),
     Reduce(Reduce),
     Recode(Recode),
+    Cache(Cache),
     Report(Report),
     Top(Top),
     List(ListArgs),

@@ -107,6 +107,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Replay(options) => commands::replay::run(&options, view),
         Command::Reduce(options) => commands::reduce::run(&options),
         Command::Recode(options) => commands::recode::run(&options),
+        Command::Cache(options) => commands::cache::run(&options, view),
         Command::Report(options) => commands::report::run(&options, view),
         Command::Top(options) => commands::top::run(&options, view),
         Command::List(options) => commands::list::run(&options, view),

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod advise;
+pub(crate) mod cache;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;

@@ -3,6 +3,7 @@
 mod advise;
 mod advise_ranking;
 mod bounds;
+mod cache;
 mod catalogues;
 mod claims;
 mod compare;

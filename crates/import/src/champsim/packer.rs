@@ -4,7 +4,7 @@
 //! they are at most four loads followed by at most two stores.
 
 use super::record::{ChampSimRecord, MOST_LOADS, MOST_STORES};
-use crate::fold::DataAccess;
+use broadleaf_trace::DataAccess;
 
 /// Packs references into records.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use broadleaf_trace::Header;
 use super::record::{CHAMPSIM_BYTES, ChampSimRecord};
 use crate::batch::ImportBatch;
 use crate::error::ImportError;
-use crate::fold::{DataAccess, Fold};
+use broadleaf_trace::{DataAccess, Fold};
 use crate::import::{ImportCounts, ImportOptions, OpenedImport, TraceImporter};
 use crate::records::Records;
 use crate::source::ImportSource;

@@ -8,7 +8,7 @@ use super::packer::Packer;
 use super::record::ChampSimRecord;
 use crate::error::ExportError;
 use crate::export::{ExportCounts, TraceExporter};
-use crate::fold::DataAccess;
+use broadleaf_trace::DataAccess;
 use crate::import::LeftOut;
 
 struct ChampSimExporter<'a> {

@@ -16,7 +16,7 @@ use super::threads::DrThreads;
 use super::unkept::Unkept;
 use crate::batch::ImportBatch;
 use crate::error::ImportError;
-use crate::fold::{DataAccess, Fold};
+use broadleaf_trace::{DataAccess, Fold};
 use crate::import::{ImportCounts, ImportOptions, LeftOut, OpenedImport, TraceImporter};
 use crate::source::{ImportMeter, ImportSource};
 

@@ -1,6 +1,6 @@
 //! The record of drmemtrace: `trace_entry_t` of DynamoRIO's trace_entry.h.
 
-use crate::fold::DataAccess;
+use broadleaf_trace::DataAccess;
 
 /// Bytes of a record: type and size of two bytes each, and an address or value of eight.
 pub(super) const RECORD_BYTES: usize = 12;

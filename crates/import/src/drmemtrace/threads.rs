@@ -6,7 +6,7 @@ use broadleaf_trace::Event;
 use broadleaf_units::{SpaceId, ThreadId};
 
 use crate::batch::ImportBatch;
-use crate::fold::Fold;
+use broadleaf_trace::Fold;
 
 /// The maximum number of threads, and of processes, of a trace.
 const MOST: usize = 1 << 20;

@@ -11,7 +11,7 @@ use std::io::{self, Read};
 
 use broadleaf_trace::{Grain, Visit};
 
-use crate::fold::{DataAccess, Fold};
+use broadleaf_trace::{DataAccess, Fold};
 pub(crate) use import::LACKEY;
 use line::LackeyLine;
 pub use line::LackeyReason;

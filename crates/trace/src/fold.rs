@@ -1,6 +1,6 @@
 //! Folding single accesses into visits.
 
-use broadleaf_trace::{Grain, Lead, Visit};
+use crate::{Grain, Lead, Visit};
 
 /// A load or a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
