@@ -54,7 +54,8 @@ fn random_text(seed: u64) -> String {
     let mut text = String::new();
     for _ in 0..6000 {
         let kind = ["L", "S", "M"][random.below(3) as usize];
-        let page = random.below(1 + random.below(900));
+        let reach = 1 + random.below(900);
+        let page = random.below(reach);
         for _ in 0..random.below(30) {
             let address = 0x2000_0000 + page * 4096 + random.below(500) * 8;
             text.push_str(&format!(" {kind} {address:x},8\n"));

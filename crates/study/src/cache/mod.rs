@@ -2,17 +2,18 @@
 //!
 //! A comparison filters the trace. What the filter leaves is the reduced form: few visits from which
 //! every count follows. The cache keeps it in the user's cache folder, one file for each trace and
-//! family of machines. `docs/decisions/0004-where-comparisons-keep-what-they-learned.md` gives the
+//! family of machines. `docs/decisions/0019-where-comparisons-keep-what-they-learned.md` gives the
 //! reasons.
 
 mod entry;
 mod folder;
+mod show;
 mod tidy;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use broadleaf_translation::Machine;
+use broadleaf_machine::Machine;
 
 use crate::failure::Failure;
 use crate::source::Trace;
@@ -81,7 +82,7 @@ pub(crate) fn keep(
         hash,
         bytes,
         accesses,
-        filter: broadleaf_engine::filter_in_words(),
+        filter: broadleaf_accel::filter_in_words(),
         family: family(machines).to_string(),
     };
     if let Err(error) = cache.keep(&facts, parts) {

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use broadleaf_translation::Family;
+use broadleaf_filter::Family;
 
 use super::entry::{self, EntryFacts};
 use super::folder::{NEW, TraceCache, name_of};

@@ -11,7 +11,7 @@ use super::kind::Kind;
 use super::part::{self, TracePart};
 use super::{ReadError, Trace};
 
-impl broadleaf_engine::Source for Trace {
+impl broadleaf_model::Source for Trace {
     type Error = ReadError;
     type Part = TracePart;
 
