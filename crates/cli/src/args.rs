@@ -110,7 +110,7 @@ pub(crate) enum Command {
     Service(ServiceArgs),
     Reduce(Reduce),
     Recode(Recode),
-    Cache(Cache),
+    Cache(CacheArgs),
     Report(Report),
     Top(Top),
     List(ListArgs),

@@ -18,7 +18,7 @@ Examples:
   broadleaf cache --clear
   BROADLEAF_CACHE_SIZE=500M broadleaf compare gzip.bl    keep at most 500 MiB
   BROADLEAF_CACHE_SIZE=0 broadleaf compare gzip.bl       keep nothing")]
-pub(crate) struct Cache {
+pub(crate) struct CacheArgs {
     /// Remove all entries
     #[arg(long)]
     pub(crate) clear: bool,

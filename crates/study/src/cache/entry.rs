@@ -38,12 +38,12 @@ pub struct EntryFacts {
 }
 
 /// Hashes what passes through.
-struct Checked<W> {
+struct HashedWriter<W> {
     to: W,
     hasher: Xxh3Default,
 }
 
-impl<W: Write> Write for Checked<W> {
+impl<W: Write> Write for HashedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.to.write(bytes)?;
         self.hasher.update(&bytes[..count]);
@@ -65,7 +65,7 @@ pub(super) fn write(to: &mut File, facts: &EntryFacts, parts: &[Vec<u8>]) -> io:
         trace: facts.hash.clone(),
         family: facts.family.clone(),
     };
-    let checked = Checked {
+    let checked = HashedWriter {
         to: BufWriter::new(&mut *to),
         hasher: Xxh3Default::new(),
     };
@@ -87,7 +87,7 @@ pub(super) fn write(to: &mut File, facts: &EntryFacts, parts: &[Vec<u8>]) -> io:
 
 /// An entry whose tail was read.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct EntryTail {
     pub(super) facts: EntryFacts,
     /// The bytes of the reduced trace.
     pub(super) body: u64,
@@ -104,7 +104,7 @@ fn damaged(reason: &str) -> io::Error {
 ///
 /// # Errors
 /// If the file cannot be read, or is no entry.
-pub(super) fn tail(mut file: &File) -> io::Result<Tail> {
+pub(super) fn tail(mut file: &File) -> io::Result<EntryTail> {
     let size = file.metadata()?.len();
     let covered = size.checked_sub(TAIL_BYTES - 4);
     let covered = covered.ok_or_else(|| damaged("it is too short"))?;
@@ -122,7 +122,7 @@ pub(super) fn tail(mut file: &File) -> io::Result<Tail> {
     file.seek(SeekFrom::Start(body))?;
     let mut facts = vec![0; length as usize];
     file.read_exact(&mut facts)?;
-    Ok(Tail {
+    Ok(EntryTail {
         facts: serde_json::from_slice(&facts)?,
         body,
         covered,
@@ -134,7 +134,7 @@ pub(super) fn tail(mut file: &File) -> io::Result<Tail> {
 ///
 /// # Errors
 /// If the file cannot be read, or differs from what was written.
-pub(super) fn check(mut file: &File, tail: &Tail) -> io::Result<()> {
+pub(super) fn check(mut file: &File, tail: &EntryTail) -> io::Result<()> {
     file.rewind()?;
     let mut hasher = Xxh3Default::new();
     let mut from = file.take(tail.covered);

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use broadleaf_filter::Family;
 use broadleaf_machine::Machine;
 
-use super::entry::{self, EntryFacts, Tail};
+use super::entry::{self, EntryFacts, EntryTail};
 use super::{folder_of_user, tidy};
 use crate::output::shown;
 use crate::source::origin::Origin;
@@ -77,7 +77,7 @@ impl TraceCache {
             return None;
         }
         // The trace's decoder reads on in the same open file: its place there stays.
-        let hash = hash(InPlace { file, at: 0 }).ok()?;
+        let hash = hash(PositionedReader { file, at: 0 }).ok()?;
         candidates.retain(|path| name_of(path).starts_with(&name_prefix(size, &hash)));
         let wanted = family(machines);
         let does = |facts: &EntryFacts| {
@@ -190,12 +190,12 @@ impl TraceCache {
 }
 
 /// Reads a file from its start, without its cursor.
-struct InPlace {
+struct PositionedReader {
     file: File,
     at: u64,
 }
 
-impl Read for InPlace {
+impl Read for PositionedReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read_at(into, self.at)?;
         self.at += count as u64;
@@ -204,7 +204,7 @@ impl Read for InPlace {
 }
 
 /// Opens an entry that does. `None` if another trace or family needs it.
-fn open(file: &File, does: impl Fn(&EntryFacts) -> bool) -> io::Result<Option<Tail>> {
+fn open(file: &File, does: impl Fn(&EntryFacts) -> bool) -> io::Result<Option<EntryTail>> {
     let tail = entry::tail(file)?;
     if !does(&tail.facts) {
         return Ok(None);

@@ -7,6 +7,7 @@
 
 mod entry;
 mod folder;
+mod show;
 mod tidy;
 
 use std::ffi::OsStr;

@@ -12,9 +12,9 @@ use crate::source::origin::{Origin, Passes};
 use crate::source::reduced::{family, hash};
 
 /// A cache folder, and traces beside it.
-struct Place(tempfile::TempDir);
+struct CacheFolder(tempfile::TempDir);
 
-impl Place {
+impl CacheFolder {
     fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder"))
     }
@@ -87,7 +87,7 @@ fn set_used(path: &Path, ago: u64) {
 /// What was kept comes back as one reduced trace of all parts, and the entry is the user's alone.
 #[test]
 fn what_is_kept_is_found() {
-    let place = Place::new();
+    let place = CacheFolder::new();
     let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
     assert!(found(&cache, &trace, &skylake()).is_none());
     keep(&cache, &trace);
@@ -112,7 +112,7 @@ fn what_is_kept_is_found() {
 /// is kept, the entry of the old content is gone.
 #[test]
 fn changed_content_is_not_accepted() {
-    let place = Place::new();
+    let place = CacheFolder::new();
     let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
     keep(&cache, &trace);
     let time = trace.metadata().unwrap().modified().unwrap();
@@ -129,7 +129,7 @@ fn changed_content_is_not_accepted() {
 /// Machines with other first levels, and entries of another filter, do not serve.
 #[test]
 fn another_fingerprint_does_not_serve() {
-    let place = Place::new();
+    let place = CacheFolder::new();
     let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
     let both = ["skylake", "skylake-va23"].map(|name| machine(name).expect("a machine"));
     keep(&cache, &trace);
@@ -157,7 +157,7 @@ fn another_fingerprint_does_not_serve() {
 /// The least recently used entries go first, and reading is a use.
 #[test]
 fn the_limit_is_kept() {
-    let place = Place::new();
+    let place = CacheFolder::new();
     let traces = [1, 2, 3].map(|byte| place.trace(&byte.to_string(), byte));
     let cache = place.cache(1 << 20);
     keep(&cache, &traces[0]);
@@ -183,7 +183,7 @@ fn the_limit_is_kept() {
 /// An entry with any byte changed, or cut short, is removed and not read.
 #[test]
 fn a_damaged_entry_is_removed() {
-    let place = Place::new();
+    let place = CacheFolder::new();
     let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
     keep(&cache, &trace);
     let path = cache.files()[0].clone();
@@ -214,7 +214,7 @@ fn a_damaged_entry_is_removed() {
 /// What a killed command left is removed; what another command is writing is not.
 #[test]
 fn leftovers_are_swept() {
-    let place = Place::new();
+    let place = CacheFolder::new();
     let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
     fs::create_dir_all(cache.folder()).unwrap();
     let (left, written) = (cache.folder().join(".new-1"), cache.folder().join(".new-2"));
