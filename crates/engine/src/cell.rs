@@ -2,7 +2,7 @@
 
 use crate::batch::Incident;
 use crate::deadlines::Deadlines;
-use broadleaf_memory::{AddressSpaces, BlockId, Change, Histories, Memory, Shootdown};
+use broadleaf_memory::{AddressSpaces, BlockId, Change, Facts, Histories, Memory, Shootdown};
 use broadleaf_policy::{Coverage, Point, Policy, Refusal, Refusals, Verdict, View};
 use broadleaf_units::{BlockNumber, SpaceId};
 use std::collections::BTreeSet;
@@ -63,18 +63,19 @@ impl<'a> Cell<'a> {
         shootdown
     }
 
-    /// What has to be decided before a page is translated at time `now`.
+    /// What has to be decided before a page is translated at time `now`. `facts` are those of its
+    /// block.
     pub(crate) fn reference(
         &mut self,
         incident: &Incident,
         now: u64,
         store: bool,
+        facts: &Facts,
         spaces: &AddressSpaces,
     ) -> Shootdown {
         let (block, offset) = (incident.block, usize::from(incident.offset));
         if !self.memory.is_resident(block, offset, incident.seen.used) {
-            let reservable = spaces.facts(block, offset).reservable;
-            if self.memory.fault(block, offset, now, reservable) {
+            if self.memory.fault(block, offset, now, facts.reservable) {
                 self.deadlines.add(block, now, now);
             }
             // A store that faults dirties the page before the policy is asked, once (decision 0001,
@@ -82,18 +83,18 @@ impl<'a> Cell<'a> {
             if store {
                 self.memory.store(block);
             }
-            return self.ask(Point::Fault, block, offset, now, spaces);
+            return self.ask(Point::Fault, block, now, facts, spaces);
         }
         let mut shootdown = Shootdown::Nothing;
         if !store || incident.seen.dirty {
             return shootdown;
         }
         if self.memory.is_promoted(block) && self.memory.dirty(block) == 0 {
-            shootdown = self.ask(Point::StoreToCleanSuperpage, block, offset, now, spaces);
+            shootdown = self.ask(Point::StoreToCleanSuperpage, block, now, facts, spaces);
         }
         self.memory.store(block);
         if !self.memory.is_promoted(block) {
-            let _none = self.ask(Point::FirstStore, block, offset, now, spaces);
+            let _none = self.ask(Point::FirstStore, block, now, facts, spaces);
         }
         shootdown
     }
@@ -105,7 +106,8 @@ impl<'a> Cell<'a> {
         if self.memory.reserved_at(block) == Some(deadline.reserved_at)
             && !self.memory.is_promoted(block)
         {
-            let _none = self.ask(Point::Due, block, 0, deadline.due, spaces);
+            let facts = spaces.facts(block, 0);
+            let _none = self.ask(Point::Due, block, deadline.due, &facts, spaces);
         }
         Some(block)
     }
@@ -118,11 +120,11 @@ impl<'a> Cell<'a> {
         &mut self,
         point: Point,
         block: BlockId,
-        offset: usize,
         now: u64,
+        facts: &Facts,
         spaces: &AddressSpaces,
     ) -> Shootdown {
-        let view = self.view(block, offset, now, spaces);
+        let view = self.view(block, now, facts, spaces);
         match self.policy.decide(point, &view) {
             Verdict::Pass => {}
             Verdict::Stay(reason) => self.refuse(reason),
@@ -145,9 +147,8 @@ impl<'a> Cell<'a> {
         self.refusals.count(reason);
     }
 
-    fn view(&self, block: BlockId, offset: usize, now: u64, spaces: &AddressSpaces) -> View {
+    fn view(&self, block: BlockId, now: u64, facts: &Facts, spaces: &AddressSpaces) -> View {
         let memory = &self.memory;
-        let facts = spaces.facts(block, offset);
         View {
             populated: memory.populated(block),
             dirty: memory.dirty(block),
@@ -159,9 +160,10 @@ impl<'a> Cell<'a> {
             backing: facts.backing,
             writable: facts.writable,
             advised_against: facts.advised_against,
-            foreseen: self
-                .foreseen
-                .is_some_and(|foreseen| foreseen.contains(&spaces.place(block))),
+            foreseen: match self.foreseen {
+                Some(foreseen) => foreseen.contains(&spaces.place(block)),
+                None => false,
+            },
             ..View::BLANK
         }
     }

@@ -153,6 +153,31 @@ impl Compiled {
         let [a, b, c] = self.others;
         set ^ field(a) ^ field(b) ^ field(c)
     }
+
+    /// The same without a branch, for at most two fields; `None` if there are more.
+    pub(crate) fn of_two_fields(&self) -> Option<TwoFields> {
+        let [second, others @ ..] = self.others;
+        let few = others.iter().all(|(_, mask)| *mask == 0);
+        few.then_some(TwoFields {
+            first: self.first,
+            second,
+        })
+    }
+}
+
+/// An index function of at most two ranges of bits, with a shift and a mask for each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TwoFields {
+    first: (u32, usize),
+    second: (u32, usize),
+}
+
+impl TwoFields {
+    #[inline(always)]
+    pub(crate) fn set_of(self, page: PageNumber) -> usize {
+        let field = |(shift, mask): (u32, usize)| (page.0 >> shift) as usize & mask;
+        field(self.first) ^ field(self.second)
+    }
 }
 
 #[cfg(test)]

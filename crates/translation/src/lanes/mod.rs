@@ -1,5 +1,11 @@
-//! TLBs of one design side by side, which look the same pages up at the same time: one instruction for several of them.
+//! TLBs of one design that look the same pages up.
+//!
+//! Side by side, one instruction looks into several TLBs at the same time. [Apart](Tlbs::set_apart),
+//! each TLB looks up all pages before the next does. The first is faster if most lookups hit the
+//! first level, the second if most miss. Both rely on exact LRU replacement, on two page sizes
+//! (4 KiB and 2 MiB), and on page tables that do not change during a call.
 
+mod alone;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -113,6 +119,13 @@ pub trait Walks {
     /// Both levels of a lane missed at the page of that number: the size of the page that its page table holds. `None` stops the lookup
     /// before it changes that lane.
     fn walk(&mut self, lane: usize, at: usize) -> Option<Size>;
+
+    /// The size of the page that the page table of a lane holds at the page of that number, before
+    /// any lookup. `None` if only [`Walks::walk`] can say.
+    fn size(&self, lane: usize, at: usize) -> Option<Size>;
+
+    /// Adds counts of one lane: lookups that the second level answered, and walks by page size.
+    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64);
 }
 
 /// TLBs of one design side by side.
@@ -120,8 +133,13 @@ pub trait Walks {
 pub struct Tlbs {
     /// How many there are.
     count: usize,
-    /// How many there is room for: a number of lanes that the loops are compiled for.
+    /// How many there is room for in a bank: a number of lanes that the loops are compiled for. 1
+    /// if the TLBs are apart.
     lanes: usize,
+    /// Whether each TLB has a bank to itself.
+    apart: bool,
+    /// Whether a TLB may hold base pages of blocks that are superpages now. By lane.
+    strays: Vec<bool>,
     first: Vec<Rows>,
     second: Vec<Second>,
     /// Where the first level keeps superpages and base pages: the order of lookup. And where the second level does, if at all.
@@ -162,6 +180,8 @@ impl Tlbs {
         Some(Self {
             count: 1,
             lanes: 1,
+            apart: false,
+            strays: vec![true],
             first,
             second: of_level(2)
                 .map(|structure| Second {
@@ -182,11 +202,11 @@ impl Tlbs {
 
     /// Adds a TLB that holds what another one does, behind the others.
     pub fn copy(&mut self, lane: usize) {
-        if self.count == self.lanes {
-            self.resize(room_for(self.count + 1));
-        }
         let to = self.count;
         self.count += 1;
+        if self.apart || to == self.lanes {
+            self.make_room(to);
+        }
         for rows in &mut self.first {
             rows.copy_lane(lane, to, self.lanes);
         }
@@ -194,6 +214,7 @@ impl Tlbs {
             let copied = second.entries[lane].clone();
             second.entries.push(copied);
         }
+        self.strays.push(self.strays[lane]);
     }
 
     /// Takes a TLB away. The last one takes its number.
@@ -206,15 +227,36 @@ impl Tlbs {
         for second in &mut self.second {
             second.entries.swap_remove(lane);
         }
-        let room = room_for(self.count);
-        if room < self.lanes {
-            self.resize(room);
+        self.strays.swap_remove(lane);
+        if self.apart || room_for(self.count) < self.lanes {
+            self.make_room(self.count);
         }
     }
 
-    fn resize(&mut self, lanes: usize) {
+    /// Looks pages up in each TLB by itself from now on, or in all at once. Returns false if the
+    /// design cannot be looked up so; then nothing changes.
+    pub fn set_apart(&mut self, apart: bool) -> bool {
+        if apart && !self.can_be_alone() {
+            return false;
+        }
+        if apart != self.apart {
+            self.apart = apart;
+            self.strays.fill(true);
+            self.first.iter_mut().for_each(|rows| rows.used = true);
+            self.make_room(self.count);
+        }
+        true
+    }
+
+    /// Makes room for all TLBs. The first `kept` of them hold something.
+    fn make_room(&mut self, kept: usize) {
+        let (lanes, banks) = if self.apart {
+            (1, self.count)
+        } else {
+            (room_for(self.count), 1)
+        };
         for rows in &mut self.first {
-            rows.resize(self.lanes, lanes);
+            rows.resize(kept, self.lanes, lanes, banks);
         }
         self.lanes = lanes;
     }
@@ -265,7 +307,7 @@ impl Tlbs {
     /// at which page; looking the same page up once more then changes nothing in any other lane.
     ///
     /// # Panics
-    /// Where there are fewer ids than pages.
+    /// Where there are fewer ids than pages, or the TLBs are apart.
     pub fn look_up(
         &mut self,
         pages: &[PageNumber],
@@ -273,6 +315,7 @@ impl Tlbs {
         which: u64,
         walks: &mut impl Walks,
     ) -> Option<usize> {
+        assert!(!self.apart, "lookups in all TLBs at once, which are apart");
         let ids = &ids[..pages.len()];
         let mut asked = [0; MOST_LANES];
         for (lane, asked) in asked.iter_mut().enumerate().take(self.count) {

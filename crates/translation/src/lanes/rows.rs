@@ -1,4 +1,5 @@
-//! One structure of several TLBs side by side: the ways of a set are rows, and each TLB has a column, so that one comparison looks into all.
+//! One structure of several TLBs. Side by side, the ways of a set are rows, and each TLB has a
+//! column, so that one comparison looks into all. Apart, each TLB has its sets to itself.
 
 use super::EMPTY;
 
@@ -6,7 +7,10 @@ use super::EMPTY;
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     ways: usize,
-    /// By set, way and lane. In each lane the newest entry of a set stands in the first way, and empty ones last.
+    sets: usize,
+    /// By bank, set, way and lane of the bank. There is one bank if the TLBs are side by side, and a
+    /// bank with one lane for each TLB if they are apart. In each lane the newest entry of a set
+    /// stands in the first way, and empty ones last.
     entries: Vec<u32>,
     /// Whether anything was ever put in: where not, there is nothing to find.
     pub(super) used: bool,
@@ -16,6 +20,7 @@ impl Rows {
     pub(super) fn new(sets: usize, ways: usize, lanes: usize) -> Self {
         Self {
             ways,
+            sets,
             entries: vec![EMPTY; sets * ways * lanes],
             used: false,
         }
@@ -71,13 +76,27 @@ impl Rows {
     #[inline(always)]
     pub(super) fn insert<const LANES: usize>(&mut self, set: usize, entry: u32, lane: usize) {
         self.used = true;
-        let rows = self.set::<LANES>(set);
+        // With one lane in a bank, each TLB has a bank to itself.
+        let bank = lane / LANES;
+        let rows = self.set::<LANES>(bank * self.sets + set);
+        let lane = lane % LANES;
         match rows.len() {
             4 => insert_fixed::<LANES, 4>(rows, entry, lane),
             6 => insert_fixed::<LANES, 6>(rows, entry, lane),
             8 => insert_fixed::<LANES, 8>(rows, entry, lane),
             _ => insert_into(rows, entry, lane),
         }
+    }
+
+    /// Where a set of a lane begins, if a bank has that many lanes. Its ways are `lanes` apart.
+    const fn start(&self, set: usize, lane: usize, lanes: usize) -> usize {
+        (lane / lanes * self.sets + set) * self.ways * lanes + lane % lanes
+    }
+
+    /// The sets of one TLB. The TLBs are apart.
+    pub(super) fn bank(&mut self, lane: usize) -> &mut [u32] {
+        let size = self.sets * self.ways;
+        &mut self.entries[lane * size..(lane + 1) * size]
     }
 
     /// Removes entries of one lane. What stays keeps its order.
@@ -87,24 +106,25 @@ impl Rows {
         lanes: usize,
         unwanted: &mut dyn FnMut(u32) -> bool,
     ) {
-        for set in self.entries.chunks_exact_mut(self.ways * lanes) {
+        for set in 0..self.sets {
+            let start = self.start(set, lane, lanes);
             let mut kept = 0;
             for way in 0..self.ways {
-                let entry = set[way * lanes + lane];
+                let entry = self.entries[start + way * lanes];
                 if entry != EMPTY && !unwanted(entry) {
-                    set[kept * lanes + lane] = entry;
+                    self.entries[start + kept * lanes] = entry;
                     kept += 1;
                 }
             }
             for way in kept..self.ways {
-                set[way * lanes + lane] = EMPTY;
+                self.entries[start + way * lanes] = EMPTY;
             }
         }
     }
 
     /// Removes an entry from one lane of a set.
     pub(super) fn remove_from(&mut self, set: usize, lane: usize, lanes: usize, unwanted: u32) {
-        let start = set * self.ways * lanes + lane;
+        let start = self.start(set, lane, lanes);
         let found = (0..self.ways).find(|way| self.entries[start + way * lanes] == unwanted);
         if let Some(found) = found {
             for way in found + 1..self.ways {
@@ -120,23 +140,30 @@ impl Rows {
 
     /// The entries of one lane, set by set.
     pub(super) fn lane(&self, lane: usize, lanes: usize) -> impl Iterator<Item = u32> + '_ {
-        self.entries[lane..].iter().step_by(lanes).copied()
+        let size = self.sets * self.ways * lanes;
+        let start = self.start(0, lane, lanes);
+        let end = (lane / lanes + 1) * size;
+        self.entries[start..end].iter().step_by(lanes).copied()
     }
 
     pub(super) fn copy_lane(&mut self, from: usize, to: usize, lanes: usize) {
-        for row in self.entries.chunks_exact_mut(lanes) {
-            row[to] = row[from];
+        let (from, to) = (self.start(0, from, lanes), self.start(0, to, lanes));
+        for at in (0..self.sets * self.ways * lanes).step_by(lanes) {
+            self.entries[to + at] = self.entries[from + at];
         }
     }
 
-    /// Makes room for another number of lanes; of those that there are, as many stay as fit.
-    pub(super) fn resize(&mut self, from: usize, to: usize) {
-        let mut entries = vec![EMPTY; self.entries.len() / from * to];
-        let kept = from.min(to);
-        for (old, new) in (self.entries.chunks_exact(from)).zip(entries.chunks_exact_mut(to)) {
-            new[..kept].copy_from_slice(&old[..kept]);
+    /// Makes room for `lanes` lanes in each of `banks` banks, which were `from` lanes in each. What
+    /// the first `count` lanes hold stays.
+    pub(super) fn resize(&mut self, count: usize, from: usize, lanes: usize, banks: usize) {
+        let entries = vec![EMPTY; self.sets * self.ways * lanes * banks];
+        let old = std::mem::replace(&mut self.entries, entries);
+        for lane in 0..count {
+            let (before, after) = (self.start(0, lane, from), self.start(0, lane, lanes));
+            for at in 0..self.sets * self.ways {
+                self.entries[after + at * lanes] = old[before + at * from];
+            }
         }
-        self.entries = entries;
     }
 }
 
