@@ -215,11 +215,12 @@ impl Stream {
         batch.begin(self.running);
         let begin = self.now();
         batch.extend(visits, begin);
-        for visit in visits {
+        let mut ids = batch.room_for_blocks(visits.len());
+        for (at, (visit, id)) in visits.iter().zip(&mut ids).enumerate() {
             let page = PageNumber(visit.page);
             let Found { block, entered } = self.block(page, wait)?;
             let offset = GEOMETRY.offset_in_block(page);
-            batch.set_block(block, offset as u16);
+            *id = PageId::new(block.0, offset as u16);
             let store = visit.manner.any_store();
             if self.histories.is_settled(block, offset, store) && !entered {
                 continue;
@@ -230,9 +231,10 @@ impl Stream {
                 .note(block, offset, || spaces.backing(block, offset));
             if !seen.is_settled(store) {
                 let time = begin.saturating_add(visit.time);
-                batch.add_incident(visit, block, offset as u16, time, seen);
+                batch.add_incident(visit, at, *id, time, seen);
             }
         }
+        batch.ids = ids;
         let (first, last) = stretch.pages;
         batch.trail.pages.reserve(last - first);
         for &page in &sifted.trail.pages[first..last] {

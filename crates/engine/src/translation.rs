@@ -55,7 +55,7 @@ impl Walks for PageTables<'_> {
         self.groups[lane].misses.second_hits += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     fn size(&self, lane: usize, at: usize) -> Option<Size> {
         let members = self.groups[lane].members;
         let huge = self.superpages.of(BlockId(self.ids[at].block())) & members;

@@ -15,6 +15,7 @@ use super::{PageId, SUPERPAGE, Size, Tlbs, Walks};
 use crate::index::TwoFields;
 use crate::set;
 use broadleaf_units::PageNumber;
+use pulp::NullaryFnOnce;
 
 /// The ways of the first level and of the second.
 const FIRST: usize = 4;
@@ -34,6 +35,32 @@ struct Alone<'a> {
     second: &'a mut [[u32; SECOND]],
     of_base: Sets,
     of_super: Sets,
+}
+
+/// Some lookups, which are compiled for the vector instructions that the processor has.
+struct Lookups<'a, 'b, F> {
+    alone: Alone<'a>,
+    pages: &'b [PageNumber],
+    ids: &'b [PageId],
+    from: usize,
+    /// The size of the page that the page table holds.
+    size: F,
+    /// Whether there may be strays.
+    strays: bool,
+    found: &'b mut Found,
+}
+
+impl<F: Fn(usize) -> Option<Size>> NullaryFnOnce for Lookups<'_, '_, F> {
+    type Output = Outcome;
+
+    #[inline(always)]
+    fn call(self) -> Outcome {
+        if self.strays {
+            self.look_up::<true>()
+        } else {
+            self.look_up::<false>()
+        }
+    }
 }
 
 /// What lookups came to, by page size.
@@ -87,15 +114,16 @@ impl Tlbs {
         while from < pages.len() {
             let mut found = Found::default();
             let strays = self.strays[lane];
-            let outcome = {
-                let mut alone = self.alone(lane)?;
-                let size = |at: usize| walks.size(lane, at);
-                if strays {
-                    alone.look_up::<true>(pages, ids, from, size, &mut found)
-                } else {
-                    alone.look_up::<false>(pages, ids, from, size, &mut found)
-                }
-            };
+            let vectors = self.vectors;
+            let outcome = vectors.dispatch(Lookups {
+                alone: self.alone(lane)?,
+                pages,
+                ids,
+                from,
+                size: |at: usize| walks.size(lane, at),
+                strays,
+                found: &mut found,
+            });
             let base_walks = found.walks - found.super_walks;
             self.strays[lane] |= base_walks > 0;
             walks.count(lane, found.second_hits, base_walks, found.super_walks);
@@ -174,23 +202,22 @@ impl Tlbs {
     }
 }
 
-impl Alone<'_> {
-    /// Looks pages up from one on. `size` says the size of the page that the page table holds.
-    /// `STRAYS` says whether there may be strays.
-    #[inline(never)]
-    fn look_up<const STRAYS: bool>(
-        &mut self,
-        pages: &[PageNumber],
-        ids: &[PageId],
-        from: usize,
-        size: impl Fn(usize) -> Option<Size>,
-        found: &mut Found,
-    ) -> Outcome {
-        let (of_base, of_super) = (self.of_base, self.of_super);
+impl<F: Fn(usize) -> Option<Size>> Lookups<'_, '_, F> {
+    /// Makes the lookups. `STRAYS` says whether there may be strays.
+    #[inline(always)]
+    fn look_up<const STRAYS: bool>(self) -> Outcome {
+        let Alone {
+            base_pages,
+            superpages,
+            second,
+            of_base,
+            of_super,
+        } = self.alone;
         let (mut second_hits, mut walks, mut super_walks) = (0, 0, 0);
         let mut outcome = Outcome::Done;
-        for (at, (&page, &id)) in pages.iter().zip(ids).enumerate().skip(from) {
-            let Some(size) = size(at) else {
+        let visits = self.pages.iter().zip(self.ids).enumerate();
+        for (at, (&page, &id)) in visits.skip(self.from) {
+            let Some(size) = (self.size)(at) else {
                 outcome = Outcome::Odd(at);
                 break;
             };
@@ -205,29 +232,29 @@ impl Alone<'_> {
             if STRAYS {
                 // The base page's entry, which only a superpage can have as a stray.
                 let base = id.entry(Size::Base);
-                let second = &self.second[of_base.second.set_of(page)];
-                let stray = holds(&self.base_pages[base_set], base) | holds(second, base);
+                let second = &second[of_base.second.set_of(page)];
+                let stray = holds(&base_pages[base_set], base) | holds(second, base);
                 if stray & is_super {
                     outcome = Outcome::Odd(at);
                     break;
                 }
             }
             let first = if is_super {
-                &mut self.superpages[of_super.first.set_of(page)]
+                &mut superpages[of_super.first.set_of(page)]
             } else {
-                &mut self.base_pages[base_set]
+                &mut base_pages[base_set]
             };
             if use_entry(first, entry) {
                 continue;
             }
-            let hits = use_entry(&mut self.second[second_set], entry);
+            let hits = use_entry(&mut second[second_set], entry);
             second_hits += u64::from(hits);
             walks += u64::from(!hits);
             super_walks += u64::from(!hits & is_super);
         }
-        found.second_hits += second_hits;
-        found.walks += walks;
-        found.super_walks += super_walks;
+        self.found.second_hits += second_hits;
+        self.found.walks += walks;
+        self.found.super_walks += super_walks;
         outcome
     }
 }

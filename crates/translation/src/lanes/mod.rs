@@ -14,6 +14,7 @@ use crate::Design;
 use crate::index::Compiled;
 use crate::set;
 use broadleaf_units::{PageNumber, PageSize};
+use pulp::Arch;
 use rows::Rows;
 
 /// The most TLBs that there can be side by side.
@@ -46,6 +47,12 @@ impl PageId {
     #[inline]
     pub const fn block(self) -> u32 {
         self.0 >> OFFSET_BITS
+    }
+
+    /// Where the page stands in its block.
+    #[inline]
+    pub const fn offset(self) -> u16 {
+        (self.0 & ((1 << OFFSET_BITS) - 1)) as u16
     }
 
     #[inline]
@@ -140,6 +147,8 @@ pub struct Tlbs {
     apart: bool,
     /// Whether a TLB may hold base pages of blocks that are superpages now. By lane.
     strays: Vec<bool>,
+    /// The vector instructions that the processor has.
+    vectors: Arch,
     first: Vec<Rows>,
     second: Vec<Second>,
     /// Where the first level keeps superpages and base pages: the order of lookup. And where the second level does, if at all.
@@ -182,6 +191,7 @@ impl Tlbs {
             lanes: 1,
             apart: false,
             strays: vec![true],
+            vectors: Arch::new(),
             first,
             second: of_level(2)
                 .map(|structure| Second {
