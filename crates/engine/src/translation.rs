@@ -56,17 +56,13 @@ impl Walks for PageTables<'_> {
     }
 
     #[inline(always)]
-    fn size(&self, lane: usize, at: usize) -> Option<Size> {
-        let members = self.groups[lane].members;
-        let huge = self.superpages.of(BlockId(self.ids[at].block())) & members;
-        if huge != 0 && huge != members {
-            return None;
+    fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool) {
+        let (members, superpages) = (self.groups[lane].members, self.superpages);
+        #[inline(always)]
+        move |id| {
+            let huge = superpages.of(BlockId(id.block())) & members;
+            (huge != 0, (huge != 0) & (huge != members))
         }
-        Some(if huge == 0 {
-            Size::Base
-        } else {
-            Size::Superpage
-        })
     }
 
     fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {

@@ -13,6 +13,7 @@ mod tests;
 use crate::Design;
 use crate::index::Compiled;
 use crate::set;
+use alone::{Alone, AloneShape};
 use broadleaf_units::{PageNumber, PageSize};
 use pulp::Arch;
 use rows::Rows;
@@ -127,9 +128,9 @@ pub trait Walks {
     /// before it changes that lane.
     fn walk(&mut self, lane: usize, at: usize) -> Option<Size>;
 
-    /// The size of the page that the page table of a lane holds at the page of that number, before
-    /// any lookup. `None` if only [`Walks::walk`] can say.
-    fn size(&self, lane: usize, at: usize) -> Option<Size>;
+    /// What the page table of a lane holds of a base page: whether it lies in a superpage, and
+    /// whether only [`Walks::walk`] can say.
+    fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool);
 
     /// Adds counts of one lane: lookups that the second level answered, and walks by page size.
     fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64);
@@ -140,20 +141,19 @@ pub trait Walks {
 pub struct Tlbs {
     /// How many there are.
     count: usize,
-    /// How many there is room for in a bank: a number of lanes that the loops are compiled for. 1
-    /// if the TLBs are apart.
+    /// How many there is room for: a number of lanes that the loops are compiled for.
     lanes: usize,
-    /// Whether each TLB has a bank to itself.
-    apart: bool,
-    /// Whether a TLB may hold base pages of blocks that are superpages now. By lane.
-    strays: Vec<bool>,
-    /// The vector instructions that the processor has.
-    vectors: Arch,
     first: Vec<Rows>,
     second: Vec<Second>,
     /// Where the first level keeps superpages and base pages: the order of lookup. And where the second level does, if at all.
     superpages: (Place, Option<Place>),
     base_pages: (Place, Option<Place>),
+    /// The TLBs, if they are apart. Then nothing stands in `first` and `second`.
+    apart: Option<Vec<Alone>>,
+    /// Where pages stand in TLBs that are apart; `None` if the design cannot be looked up so.
+    shape: Option<AloneShape>,
+    /// The vector instructions that the processor has.
+    vectors: Arch,
 }
 
 impl Tlbs {
@@ -186,12 +186,9 @@ impl Tlbs {
                 (Place { index, structure }, None)
             })
         })?;
-        Some(Self {
+        let mut tlbs = Self {
             count: 1,
             lanes: 1,
-            apart: false,
-            strays: vec![true],
-            vectors: Arch::new(),
             first,
             second: of_level(2)
                 .map(|structure| Second {
@@ -202,7 +199,31 @@ impl Tlbs {
                 .collect(),
             superpages,
             base_pages: places(PageSize::SIZE_4K)?,
-        })
+            apart: None,
+            shape: None,
+            vectors: Arch::new(),
+        };
+        tlbs.shape = tlbs.shape_apart();
+        Some(tlbs)
+    }
+
+    /// The shape of TLBs that are apart, if the design has the structures that they need.
+    fn shape_apart(&self) -> Option<AloneShape> {
+        let (base, superpage) = (self.base_pages, self.superpages);
+        let (base, superpage) = ((base.0, base.1?), (superpage.0, superpage.1?));
+        let [super_rows, base_rows] = self.first.as_slice() else {
+            return None;
+        };
+        let [second] = self.second.as_slice() else {
+            return None;
+        };
+        let fits = (superpage.0.structure, base.0.structure) == (0, 1)
+            && [super_rows.ways(), base_rows.ways()] == [alone::FIRST; 2]
+            && second.ways == alone::SECOND;
+        if !fits {
+            return None;
+        }
+        AloneShape::new(base, superpage, super_rows.sets())
     }
 
     /// How many there are.
@@ -212,11 +233,16 @@ impl Tlbs {
 
     /// Adds a TLB that holds what another one does, behind the others.
     pub fn copy(&mut self, lane: usize) {
+        if let Some(apart) = &mut self.apart {
+            apart.push(apart[lane].clone());
+            self.count += 1;
+            return;
+        }
+        if self.count == self.lanes {
+            self.resize(room_for(self.count + 1));
+        }
         let to = self.count;
         self.count += 1;
-        if self.apart || to == self.lanes {
-            self.make_room(to);
-        }
         for rows in &mut self.first {
             rows.copy_lane(lane, to, self.lanes);
         }
@@ -224,12 +250,15 @@ impl Tlbs {
             let copied = second.entries[lane].clone();
             second.entries.push(copied);
         }
-        self.strays.push(self.strays[lane]);
     }
 
     /// Takes a TLB away. The last one takes its number.
     pub fn remove(&mut self, lane: usize) {
         self.count -= 1;
+        if let Some(apart) = &mut self.apart {
+            apart.swap_remove(lane);
+            return;
+        }
         for rows in &mut self.first {
             rows.copy_lane(self.count, lane, self.lanes);
             rows.remove_where(self.count, self.lanes, &mut |_| true);
@@ -237,42 +266,87 @@ impl Tlbs {
         for second in &mut self.second {
             second.entries.swap_remove(lane);
         }
-        self.strays.swap_remove(lane);
-        if self.apart || room_for(self.count) < self.lanes {
-            self.make_room(self.count);
+        let room = room_for(self.count);
+        if room < self.lanes {
+            self.resize(room);
         }
+    }
+
+    fn resize(&mut self, lanes: usize) {
+        for rows in &mut self.first {
+            rows.resize(self.lanes, lanes);
+        }
+        self.lanes = lanes;
     }
 
     /// Looks pages up in each TLB by itself from now on, or in all at once. Returns false if the
     /// design cannot be looked up so; then nothing changes.
     pub fn set_apart(&mut self, apart: bool) -> bool {
-        if apart && !self.can_be_alone() {
+        if apart && self.shape.is_none() {
             return false;
         }
-        if apart != self.apart {
-            self.apart = apart;
-            self.strays.fill(true);
-            self.first.iter_mut().for_each(|rows| rows.used = true);
-            self.make_room(self.count);
+        match self.apart.take() {
+            None if apart => self.take_apart(),
+            Some(alone) if !apart => self.put_together(&alone),
+            same => self.apart = same,
         }
         true
     }
 
-    /// Makes room for all TLBs. The first `kept` of them hold something.
-    fn make_room(&mut self, kept: usize) {
-        let (lanes, banks) = if self.apart {
-            (1, self.count)
-        } else {
-            (room_for(self.count), 1)
+    fn take_apart(&mut self) {
+        let alone = |lane: usize| {
+            let rows = self.first.iter();
+            let first: Vec<u32> = rows.flat_map(|rows| rows.lane(lane, self.lanes)).collect();
+            let second = self.second.iter().flat_map(|second| &second.entries[lane]);
+            Alone::new(&first, &second.copied().collect::<Vec<u32>>())
         };
-        for rows in &mut self.first {
-            rows.resize(kept, self.lanes, lanes, banks);
+        self.apart = Some((0..self.count).map(alone).collect());
+    }
+
+    fn put_together(&mut self, apart: &[Alone]) {
+        self.resize(room_for(self.count));
+        for (lane, alone) in apart.iter().enumerate() {
+            let mut first = alone.first().iter().copied();
+            for rows in &mut self.first {
+                rows.fill_lane(lane, self.lanes, &mut first);
+            }
         }
-        self.lanes = lanes;
+        let second = |alone: &Alone| alone.second().collect();
+        for structure in &mut self.second {
+            structure.entries = apart.iter().map(second).collect();
+        }
+    }
+
+    /// Finds out whether TLBs that are apart hold base pages. Lookups are faster if none does.
+    pub fn find_strays(&mut self) {
+        (self.apart.iter_mut().flatten()).for_each(Alone::find_strays);
+    }
+
+    /// Looks base pages up in one of the TLBs, which have to be [apart](Self::set_apart). What comes
+    /// of it is the same as with [`Tlbs::look_up`]. Stops where a walk says so, and answers at which
+    /// page.
+    ///
+    /// # Panics
+    /// Where there are fewer ids than pages, or the TLBs are not apart.
+    pub fn look_up_alone(
+        &mut self,
+        lane: usize,
+        pages: &[PageNumber],
+        ids: &[PageId],
+        walks: &mut impl Walks,
+    ) -> Option<usize> {
+        let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) else {
+            panic!("a lookup in one TLB, which are side by side");
+        };
+        let ids = &ids[..pages.len()];
+        apart[lane].look_up(shape, self.vectors, lane, (pages, ids), walks)
     }
 
     /// Whether two hold the same in the same order, so that they answer alike for ever.
     pub fn are_alike(&self, one: usize, other: usize) -> bool {
+        if let Some(apart) = &self.apart {
+            return apart[one].is_like(&apart[other]);
+        }
         let of = |lane: usize| {
             self.first
                 .iter()
@@ -285,6 +359,10 @@ impl Tlbs {
     /// Removes entries of one TLB.
     pub fn remove_where(&mut self, lane: usize, mut unwanted: impl FnMut(Entry) -> bool) {
         let mut unwanted = |entry: u32| unwanted(Entry::of(entry));
+        if let Some(apart) = &mut self.apart {
+            apart[lane].remove_where(&mut unwanted);
+            return;
+        }
         for rows in &mut self.first {
             rows.remove_where(lane, self.lanes, &mut unwanted);
         }
@@ -298,6 +376,10 @@ impl Tlbs {
     /// Removes the entry of one superpage from one TLB. `page` is any of its base pages.
     pub fn remove_superpage(&mut self, lane: usize, page: PageNumber, id: PageId) {
         let unwanted = id.entry(Size::Superpage);
+        if let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) {
+            apart[lane].remove_superpage(shape, page, unwanted);
+            return;
+        }
         let (first, second) = self.superpages;
         self.first[first.structure].remove_from(
             first.index.set_of(page),
@@ -325,7 +407,7 @@ impl Tlbs {
         which: u64,
         walks: &mut impl Walks,
     ) -> Option<usize> {
-        assert!(!self.apart, "lookups in all TLBs at once, which are apart");
+        assert!(self.apart.is_none(), "lookups in all TLBs, which are apart");
         let ids = &ids[..pages.len()];
         let mut asked = [0; MOST_LANES];
         for (lane, asked) in asked.iter_mut().enumerate().take(self.count) {
@@ -437,6 +519,11 @@ impl Tlbs {
     /// # Panics
     /// Where it does not hold.
     pub fn check(&self) {
+        if let Some(apart) = &self.apart {
+            assert_eq!(apart.len(), self.count);
+            apart.iter().for_each(Alone::check);
+            return;
+        }
         for lane in 0..self.count {
             for rows in &self.first {
                 let entries: Vec<u32> = rows.lane(lane, self.lanes).collect();

@@ -1,5 +1,4 @@
-//! One structure of several TLBs. Side by side, the ways of a set are rows, and each TLB has a
-//! column, so that one comparison looks into all. Apart, each TLB has its sets to itself.
+//! One structure of several TLBs side by side: the ways of a set are rows, and each TLB has a column, so that one comparison looks into all.
 
 use super::EMPTY;
 
@@ -7,10 +6,7 @@ use super::EMPTY;
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     ways: usize,
-    sets: usize,
-    /// By bank, set, way and lane of the bank. There is one bank if the TLBs are side by side, and a
-    /// bank with one lane for each TLB if they are apart. In each lane the newest entry of a set
-    /// stands in the first way, and empty ones last.
+    /// By set, way and lane. In each lane the newest entry of a set stands in the first way, and empty ones last.
     entries: Vec<u32>,
     /// Whether anything was ever put in: where not, there is nothing to find.
     pub(super) used: bool,
@@ -20,7 +16,6 @@ impl Rows {
     pub(super) fn new(sets: usize, ways: usize, lanes: usize) -> Self {
         Self {
             ways,
-            sets,
             entries: vec![EMPTY; sets * ways * lanes],
             used: false,
         }
@@ -76,27 +71,13 @@ impl Rows {
     #[inline(always)]
     pub(super) fn insert<const LANES: usize>(&mut self, set: usize, entry: u32, lane: usize) {
         self.used = true;
-        // With one lane in a bank, each TLB has a bank to itself.
-        let bank = lane / LANES;
-        let rows = self.set::<LANES>(bank * self.sets + set);
-        let lane = lane % LANES;
+        let rows = self.set::<LANES>(set);
         match rows.len() {
             4 => insert_fixed::<LANES, 4>(rows, entry, lane),
             6 => insert_fixed::<LANES, 6>(rows, entry, lane),
             8 => insert_fixed::<LANES, 8>(rows, entry, lane),
             _ => insert_into(rows, entry, lane),
         }
-    }
-
-    /// Where a set of a lane begins, if a bank has that many lanes. Its ways are `lanes` apart.
-    const fn start(&self, set: usize, lane: usize, lanes: usize) -> usize {
-        (lane / lanes * self.sets + set) * self.ways * lanes + lane % lanes
-    }
-
-    /// The sets of one TLB. The TLBs are apart.
-    pub(super) fn bank(&mut self, lane: usize) -> &mut [u32] {
-        let size = self.sets * self.ways;
-        &mut self.entries[lane * size..(lane + 1) * size]
     }
 
     /// Removes entries of one lane. What stays keeps its order.
@@ -106,25 +87,24 @@ impl Rows {
         lanes: usize,
         unwanted: &mut dyn FnMut(u32) -> bool,
     ) {
-        for set in 0..self.sets {
-            let start = self.start(set, lane, lanes);
+        for set in self.entries.chunks_exact_mut(self.ways * lanes) {
             let mut kept = 0;
             for way in 0..self.ways {
-                let entry = self.entries[start + way * lanes];
+                let entry = set[way * lanes + lane];
                 if entry != EMPTY && !unwanted(entry) {
-                    self.entries[start + kept * lanes] = entry;
+                    set[kept * lanes + lane] = entry;
                     kept += 1;
                 }
             }
             for way in kept..self.ways {
-                self.entries[start + way * lanes] = EMPTY;
+                set[way * lanes + lane] = EMPTY;
             }
         }
     }
 
     /// Removes an entry from one lane of a set.
     pub(super) fn remove_from(&mut self, set: usize, lane: usize, lanes: usize, unwanted: u32) {
-        let start = self.start(set, lane, lanes);
+        let start = set * self.ways * lanes + lane;
         let found = (0..self.ways).find(|way| self.entries[start + way * lanes] == unwanted);
         if let Some(found) = found {
             for way in found + 1..self.ways {
@@ -138,32 +118,44 @@ impl Rows {
         self.ways
     }
 
+    /// How many sets there are. There is one lane.
+    pub(super) const fn sets(&self) -> usize {
+        self.entries.len() / self.ways
+    }
+
+    /// Replaces the entries of one lane, set by set.
+    pub(super) fn fill_lane(
+        &mut self,
+        lane: usize,
+        lanes: usize,
+        entries: &mut impl Iterator<Item = u32>,
+    ) {
+        self.used = true;
+        let places = self.entries[lane..].iter_mut().step_by(lanes);
+        for (place, entry) in places.zip(entries) {
+            *place = entry;
+        }
+    }
+
     /// The entries of one lane, set by set.
     pub(super) fn lane(&self, lane: usize, lanes: usize) -> impl Iterator<Item = u32> + '_ {
-        let size = self.sets * self.ways * lanes;
-        let start = self.start(0, lane, lanes);
-        let end = (lane / lanes + 1) * size;
-        self.entries[start..end].iter().step_by(lanes).copied()
+        self.entries[lane..].iter().step_by(lanes).copied()
     }
 
     pub(super) fn copy_lane(&mut self, from: usize, to: usize, lanes: usize) {
-        let (from, to) = (self.start(0, from, lanes), self.start(0, to, lanes));
-        for at in (0..self.sets * self.ways * lanes).step_by(lanes) {
-            self.entries[to + at] = self.entries[from + at];
+        for row in self.entries.chunks_exact_mut(lanes) {
+            row[to] = row[from];
         }
     }
 
-    /// Makes room for `lanes` lanes in each of `banks` banks, which were `from` lanes in each. What
-    /// the first `count` lanes hold stays.
-    pub(super) fn resize(&mut self, count: usize, from: usize, lanes: usize, banks: usize) {
-        let entries = vec![EMPTY; self.sets * self.ways * lanes * banks];
-        let old = std::mem::replace(&mut self.entries, entries);
-        for lane in 0..count {
-            let (before, after) = (self.start(0, lane, from), self.start(0, lane, lanes));
-            for at in 0..self.sets * self.ways {
-                self.entries[after + at * lanes] = old[before + at * from];
-            }
+    /// Makes room for another number of lanes; of those that there are, as many stay as fit.
+    pub(super) fn resize(&mut self, from: usize, to: usize) {
+        let mut entries = vec![EMPTY; self.entries.len() / from * to];
+        let kept = from.min(to);
+        for (old, new) in (self.entries.chunks_exact(from)).zip(entries.chunks_exact_mut(to)) {
+            new[..kept].copy_from_slice(&old[..kept]);
         }
+        self.entries = entries;
     }
 }
 

@@ -66,16 +66,9 @@ impl Walks for Counted<'_> {
         })
     }
 
-    fn size(&self, lane: usize, at: usize) -> Option<Size> {
-        if self.stops_at == Some(lane) {
-            return None;
-        }
-        let superpage = self.superpages[lane][self.pages[at].0 as usize];
-        Some(if superpage {
-            Size::Superpage
-        } else {
-            Size::Base
-        })
+    fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool) {
+        let stops = self.stops_at == Some(lane);
+        move |id| (self.superpages[lane][id.block() as usize], stops)
     }
 
     fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {
