@@ -63,19 +63,19 @@ impl<'a> Cell<'a> {
         shootdown
     }
 
-    /// What has to be decided before a page is translated at time `now`. `facts` are those of its
-    /// block.
+    /// What has to be decided before a page is translated at time `now`. `view` holds what is the
+    /// same under every policy, and `reservable` says whether a fault may make a reservation.
     pub(crate) fn reference(
         &mut self,
         incident: &Incident,
         now: u64,
         store: bool,
-        facts: &Facts,
+        (view, reservable): (&mut View, bool),
         spaces: &AddressSpaces,
     ) -> Shootdown {
         let (block, offset) = (incident.block, usize::from(incident.offset));
         if !self.memory.is_resident(block, offset, incident.seen.used) {
-            if self.memory.fault(block, offset, now, facts.reservable) {
+            if self.memory.fault(block, offset, now, reservable) {
                 self.deadlines.add(block, now, now);
             }
             // A store that faults dirties the page before the policy is asked, once (decision 0001,
@@ -83,18 +83,18 @@ impl<'a> Cell<'a> {
             if store {
                 self.memory.store(block);
             }
-            return self.ask(Point::Fault, block, now, facts, spaces);
+            return self.ask(Point::Fault, block, now, view, spaces);
         }
         let mut shootdown = Shootdown::Nothing;
         if !store || incident.seen.dirty {
             return shootdown;
         }
         if self.memory.is_promoted(block) && self.memory.dirty(block) == 0 {
-            shootdown = self.ask(Point::StoreToCleanSuperpage, block, now, facts, spaces);
+            shootdown = self.ask(Point::StoreToCleanSuperpage, block, now, view, spaces);
         }
         self.memory.store(block);
         if !self.memory.is_promoted(block) {
-            let _none = self.ask(Point::FirstStore, block, now, facts, spaces);
+            let _none = self.ask(Point::FirstStore, block, now, view, spaces);
         }
         shootdown
     }
@@ -106,8 +106,8 @@ impl<'a> Cell<'a> {
         if self.memory.reserved_at(block) == Some(deadline.reserved_at)
             && !self.memory.is_promoted(block)
         {
-            let facts = spaces.facts(block, 0);
-            let _none = self.ask(Point::Due, block, deadline.due, &facts, spaces);
+            let mut view = view_of(&spaces.facts(block, 0));
+            let _none = self.ask(Point::Due, block, deadline.due, &mut view, spaces);
         }
         Some(block)
     }
@@ -121,11 +121,19 @@ impl<'a> Cell<'a> {
         point: Point,
         block: BlockId,
         now: u64,
-        facts: &Facts,
+        view: &mut View,
         spaces: &AddressSpaces,
     ) -> Shootdown {
-        let view = self.view(block, now, facts, spaces);
-        match self.policy.decide(point, &view) {
+        let (populated, dirty, reserved_at, promoted) = self.memory.told_of(block);
+        view.populated = populated;
+        view.dirty = dirty;
+        view.reservation_age = reserved_at.map(|reserved_at| now.saturating_sub(reserved_at));
+        view.promoted = promoted;
+        view.foreseen = match self.foreseen {
+            Some(foreseen) => foreseen.contains(&spaces.place(block)),
+            None => false,
+        };
+        match self.policy.decide(point, view) {
             Verdict::Pass => {}
             Verdict::Stay(reason) => self.refuse(reason),
             Verdict::Promote => match view.coverage {
@@ -146,25 +154,15 @@ impl<'a> Cell<'a> {
     fn refuse(&mut self, reason: Refusal) {
         self.refusals.count(reason);
     }
+}
 
-    fn view(&self, block: BlockId, now: u64, facts: &Facts, spaces: &AddressSpaces) -> View {
-        let memory = &self.memory;
-        View {
-            populated: memory.populated(block),
-            dirty: memory.dirty(block),
-            reservation_age: memory
-                .reserved_at(block)
-                .map(|reserved_at| now.saturating_sub(reserved_at)),
-            promoted: memory.is_promoted(block),
-            coverage: facts.coverage,
-            backing: facts.backing,
-            writable: facts.writable,
-            advised_against: facts.advised_against,
-            foreseen: match self.foreseen {
-                Some(foreseen) => foreseen.contains(&spaces.place(block)),
-                None => false,
-            },
-            ..View::BLANK
-        }
+/// What every policy is told of a block with these facts.
+pub(crate) const fn view_of(facts: &Facts) -> View {
+    View {
+        coverage: facts.coverage,
+        backing: facts.backing,
+        writable: facts.writable,
+        advised_against: facts.advised_against,
+        ..View::BLANK
     }
 }

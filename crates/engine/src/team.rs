@@ -1,7 +1,7 @@
 //! A team: policies that are replayed together, on the same machines. Teams know nothing of each other, so that each can have a core.
 
 use crate::batch::{Batch, Incident};
-use crate::cell::Cell;
+use crate::cell::{Cell, view_of};
 use crate::curve::Curve;
 use crate::members::{MOST_MEMBERS, Members, Superpages, numbers};
 use crate::populate::Touch;
@@ -417,9 +417,11 @@ impl<'a> Team<'a> {
                 asked = self.all();
             }
         }
+        let mut view = view_of(facts);
         for member in numbers(asked) {
             let cell = &mut self.cells[member];
-            let shootdown = cell.reference(incident, time, store, facts, spaces);
+            let known = (&mut view, facts.reservable);
+            let shootdown = cell.reference(incident, time, store, known, spaces);
             let is = Members::from(cell.memory.is_promoted(block));
             huge = huge & !(1 << member) | is << member;
             shot_down |= Members::from(shootdown != Shootdown::Nothing) << member;

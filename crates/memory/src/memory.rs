@@ -108,6 +108,19 @@ impl Memory {
         self.state(block).reserved_at()
     }
 
+    /// What a policy is told of a block: how many base pages are resident, how many are dirty, when
+    /// the reservation was made, and whether the block is a superpage.
+    #[inline]
+    pub fn told_of(&self, block: BlockId) -> (u32, u32, Option<u64>, bool) {
+        let state = self.state(block);
+        (
+            state.populated.into(),
+            state.dirty.into(),
+            state.reserved_at(),
+            state.promoted,
+        )
+    }
+
     /// All that there is to know of a block.
     pub fn block(&self, block: BlockId, histories: &Histories) -> Block {
         self.state(block).unpack(histories.block(block), &self.odd)

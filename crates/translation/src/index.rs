@@ -154,29 +154,27 @@ impl Compiled {
         set ^ field(a) ^ field(b) ^ field(c)
     }
 
-    /// The same without a branch, for at most two fields; `None` if there are more.
-    pub(crate) fn of_two_fields(&self) -> Option<TwoFields> {
-        let [second, others @ ..] = self.others;
-        let few = others.iter().all(|(_, mask)| *mask == 0);
-        few.then_some(TwoFields {
-            first: self.first,
-            second,
-        })
+    /// The same without a branch, for at most this many fields; `None` if there are more.
+    pub(crate) fn of_fields<const FIELDS: usize>(&self) -> Option<FewFields<FIELDS>> {
+        let [a, b, c] = self.others;
+        let all = [self.first, a, b, c];
+        let (few, others) = all.split_at_checked(FIELDS)?;
+        let fields = FewFields(few.try_into().ok()?);
+        others.iter().all(|(_, mask)| *mask == 0).then_some(fields)
     }
 }
 
-/// An index function of at most two ranges of bits, with a shift and a mask for each.
+/// An index function of few ranges of bits, with a shift and a mask for each.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TwoFields {
-    first: (u32, usize),
-    second: (u32, usize),
-}
+pub(crate) struct FewFields<const FIELDS: usize>([(u32, usize); FIELDS]);
 
-impl TwoFields {
+impl<const FIELDS: usize> FewFields<FIELDS> {
     #[inline(always)]
-    pub(crate) fn set_of(self, page: PageNumber) -> usize {
-        let field = |(shift, mask): (u32, usize)| (page.0 >> shift) as usize & mask;
-        field(self.first) ^ field(self.second)
+    pub(crate) fn set_of(&self, page: PageNumber) -> usize {
+        let fields = self.0.iter();
+        fields.fold(0, |set, &(shift, mask)| {
+            set ^ ((page.0 >> shift) as usize & mask)
+        })
     }
 }
 

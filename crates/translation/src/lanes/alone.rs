@@ -8,12 +8,12 @@
 //!
 //! This relies on exact LRU replacement, on two page sizes, and on the shape of the design: two
 //! structures of four ways at the first level, one for each size, and one structure of twelve ways
-//! for both sizes at the second. It also relies on the host to remove the entry of a superpage when
+//! for both sizes at the second, with index functions of one range of bits and of two. It also relies on the host to remove the entry of a superpage when
 //! the superpage is broken. So a base page cannot be found under the entry of a superpage. The
 //! entry of a base page can outlive the promotion of its block: such an entry is a *stray*.
 
 use super::{EMPTY, PageId, Place, SUPERPAGE, Size, Walks};
-use crate::index::TwoFields;
+use crate::index::FewFields;
 use crate::set;
 use broadleaf_units::PageNumber;
 use pulp::{Arch, NullaryFnOnce};
@@ -32,10 +32,10 @@ const EACH: u64 = 0x1111_1111_1111_1111;
 /// Where pages of one size stand.
 #[derive(Clone, Copy, Debug)]
 struct Sets {
-    first: TwoFields,
+    first: FewFields<1>,
     /// The first set of the structure at the first level.
     start: usize,
-    second: TwoFields,
+    second: FewFields<2>,
 }
 
 /// Where pages stand in all TLBs of a design: base pages, and superpages.
@@ -55,9 +55,9 @@ impl AloneShape {
     ) -> Option<Self> {
         let sets = |first: Place, second: Place, start| {
             Some(Sets {
-                first: first.index.of_two_fields()?,
+                first: first.index.of_fields()?,
                 start,
-                second: second.index.of_two_fields()?,
+                second: second.index.of_fields()?,
             })
         };
         Some(Self {
@@ -83,8 +83,20 @@ pub(super) struct Alone {
     /// The sets of the second level, in no order, and the order of the ways of each.
     second: Vec<[u32; ROOM]>,
     orders: Vec<u64>,
-    /// Whether there may be strays.
-    strays: bool,
+    holding: Holding,
+}
+
+/// What a TLB holds, as far as it is known: where a lookup has to look for strays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holding {
+    /// No superpage: none was looked up.
+    NoSuperpage,
+    /// No base page, so there are no strays.
+    NoBasePage,
+    /// Base pages at the first level alone.
+    BasePagesFirst,
+    /// Both sizes.
+    Both,
 }
 
 impl Alone {
@@ -100,7 +112,7 @@ impl Alone {
             first: first.as_chunks().0.to_vec(),
             orders: vec![IN_ORDER; second.len()],
             second,
-            strays: true,
+            holding: Holding::Both,
         }
     }
 
@@ -156,11 +168,23 @@ impl Alone {
         self.remove_from_second(sets.second.set_of(page), &mut is_it);
     }
 
-    /// Finds out whether there are base pages at all: if not, none of them can be a stray.
+    /// Finds out what it holds.
     pub(super) fn find_strays(&mut self) {
+        let first = self.first.as_flattened();
+        let second = self.second.as_flattened();
         let is_base = |entry: &u32| *entry & SUPERPAGE == 0;
-        self.strays = self.first.as_flattened().iter().any(is_base)
-            || self.second.as_flattened().iter().any(is_base);
+        let is_super = |entry: &u32| *entry & SUPERPAGE != 0 && *entry != EMPTY;
+        self.holding = if second.iter().any(is_base) {
+            if second.iter().any(is_super) || first.iter().any(is_super) {
+                Holding::Both
+            } else {
+                Holding::NoSuperpage
+            }
+        } else if first.iter().any(is_base) {
+            Holding::BasePagesFirst
+        } else {
+            Holding::NoBasePage
+        };
     }
 
     /// Looks base pages up. Stops where a walk says so, and answers at which page.
@@ -176,7 +200,7 @@ impl Alone {
         loop {
             let mut found = Found::default();
             let lookups = Lookups {
-                strays: self.strays,
+                holding: self.holding,
                 alone: self,
                 shape,
                 pages: &pages[from..],
@@ -186,7 +210,9 @@ impl Alone {
             };
             let made = vectors.dispatch(lookups);
             let base_walks = found.walks - found.super_walks;
-            self.strays |= base_walks > 0;
+            if base_walks > 0 && self.holding != Holding::NoSuperpage {
+                self.holding = Holding::Both;
+            }
             walks.count(lane, found.second_hits, base_walks, found.super_walks);
             from += made;
             if from >= pages.len() {
@@ -209,7 +235,6 @@ impl Alone {
         at: usize,
         walks: &mut impl Walks,
     ) -> bool {
-        self.strays = true;
         let sizes = [Size::Superpage, Size::Base];
         for size in sizes {
             let sets = shape.of(size);
@@ -236,6 +261,13 @@ impl Alone {
     /// Makes an entry the newest at both levels.
     fn put_in(&mut self, shape: &AloneShape, page: PageNumber, id: PageId, size: Size) {
         let (sets, entry) = (shape.of(size), id.entry(size));
+        let known = match size {
+            Size::Base => self.holding == Holding::NoSuperpage,
+            Size::Superpage => self.holding != Holding::NoSuperpage,
+        };
+        if !known {
+            self.holding = Holding::Both;
+        }
         use_first(&mut self.first[sets.start + sets.first.set_of(page)], entry);
         let set = sets.second.set_of(page);
         use_second(&mut self.second[set], &mut self.orders[set], entry);
@@ -258,7 +290,7 @@ struct Lookups<'a, F> {
     ids: &'a [PageId],
     /// Whether the page table holds a superpage, and whether it does not for all members of a group.
     size: F,
-    strays: bool,
+    holding: Holding,
     found: &'a mut Found,
 }
 
@@ -276,18 +308,20 @@ impl<F: Fn(PageId) -> (bool, bool)> NullaryFnOnce for Lookups<'_, F> {
 
     #[inline(always)]
     fn call(self) -> usize {
-        if self.strays {
-            self.look_up::<true>()
-        } else {
-            self.look_up::<false>()
+        match self.holding {
+            Holding::NoSuperpage => self.look_up::<false, false, false>(),
+            Holding::NoBasePage => self.look_up::<true, false, false>(),
+            Holding::BasePagesFirst => self.look_up::<true, true, false>(),
+            Holding::Both => self.look_up::<true, true, true>(),
         }
     }
 }
 
 impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
-    /// Makes the lookups. `STRAYS` says whether there may be strays.
+    /// Makes the lookups. `SUPERPAGES` says whether superpages are looked up; if not, the first is out
+    /// of the ordinary. `FIRST` and `SECOND` say at which levels there may be strays.
     #[inline(always)]
-    fn look_up<const STRAYS: bool>(self) -> usize {
+    fn look_up<const SUPERPAGES: bool, const FIRST: bool, const SECOND: bool>(self) -> usize {
         let both = [self.shape.base, self.shape.superpage];
         let first = self.alone.first.as_mut_slice();
         let second = self.alone.second.as_mut_slice();
@@ -302,12 +336,17 @@ impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
             let sets = &both[usize::from(is_super)];
             let pick = u32::from(is_super).wrapping_neg();
             let entry = id.entry(Size::Base) & !pick | id.entry(Size::Superpage) & pick;
-            if STRAYS {
-                let [base, _] = &both;
-                let stray = id.entry(Size::Base);
-                let of_first = holds(&first[base.start + base.first.set_of(page)], stray);
-                let of_second = holds(&second[base.second.set_of(page)], stray);
-                is_odd |= is_super & (of_first | of_second);
+            let ([base, _], stray) = (&both, id.entry(Size::Base));
+            if FIRST {
+                let set = &first[base.start + base.first.set_of(page)];
+                is_odd |= is_super & holds(set, stray);
+            }
+            if SECOND {
+                let set = &second[base.second.set_of(page)];
+                is_odd |= is_super & holds(set, stray);
+            }
+            if !SUPERPAGES {
+                is_odd |= is_super;
             }
             if is_odd {
                 break;
