@@ -347,7 +347,7 @@ mod tests {
 
     fn come_in_their_order(plain: impl Fn(u64, u64) -> bool) {
         let mut keepers = [Keeper::new(1 << 20), Keeper::new(1 << 20)];
-        let mut kept = Kept::new(1 << 20);
+        let mut kept = Kept::new(1 << 24);
         let mut expected = Vec::new();
         for number in 0..9u64 {
             // Some fill several chunks, and some have no visits.
