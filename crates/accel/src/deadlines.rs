@@ -28,6 +28,11 @@ impl Deadlines {
         }
     }
 
+    /// Whether there may be any.
+    pub(crate) const fn are_kept(&self) -> bool {
+        self.age.is_some()
+    }
+
     /// When the first one falls due; later than any access where there is none.
     #[inline]
     pub(crate) fn next(&self) -> u64 {

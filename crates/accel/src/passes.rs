@@ -258,6 +258,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
 
     fn end(mut self, crew: Crew<'_, '_>) -> Replayed<'t> {
         self.catch_up(crew);
+        self.teams.here().for_each(Team::end);
         Replayed {
             stream: self.stream,
             kept: self.feed.into_kept(),

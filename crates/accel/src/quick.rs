@@ -90,7 +90,7 @@ pub(crate) fn run<S: Source>(
         outcome.results.extend(found.into_iter().flatten());
     }
     if plan.keeps_reduced() {
-        outcome.reduced = kept.map(Kept::into_parts);
+        outcome.reduced = kept.and_then(Kept::into_parts);
     }
     Ok(outcome)
 }

@@ -149,7 +149,9 @@ impl Sieve {
 
     fn sift_visits(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
         if self.looks == Looks::Away {
-            self.sift_some::<false>(visits, shift, sifted, sums);
+            if self.follows != Follows::Nothing || !keep_all(visits, shift, sifted, sums) {
+                self.sift_some::<false>(visits, shift, sifted, sums);
+            }
         } else {
             self.sift_some::<true>(visits, shift, sifted, sums);
         }
@@ -374,6 +376,28 @@ impl Sieve {
         self.stored.fill(NO_PAGE);
         self.dirty.fill(NO_BLOCK);
     }
+}
+
+/// Keeps all of some visits, if all access data and none leads. Returns false if that is not so.
+fn keep_all(visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) -> bool {
+    let is_odd = |visit: &Visit| {
+        visit.fetch | (visit.lead != Lead::None) | (visit.loads | visit.stores == 0)
+    };
+    if visits.iter().fold(false, |odd, visit| odd | is_odd(visit)) {
+        return false;
+    }
+    sums.data |= !visits.is_empty();
+    let (mut loads, mut stores) = (sums.loads, sums.stores);
+    let mut instructions = sums.instructions;
+    sifted.kept.extend(visits.iter().map(|visit| {
+        let time = loads + stores;
+        loads += u64::from(visit.loads);
+        stores += u64::from(visit.stores);
+        instructions += u64::from(visit.instructions);
+        own(visit, PageNumber(visit.unit >> shift), time)
+    }));
+    (sums.loads, sums.stores, sums.instructions) = (loads, stores, instructions);
+    true
 }
 
 #[cfg(test)]

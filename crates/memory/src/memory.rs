@@ -76,6 +76,7 @@ impl Memory {
         }
     }
 
+    #[inline]
     fn state(&self, block: BlockId) -> &State {
         &self.states[block.index()]
     }
@@ -84,23 +85,40 @@ impl Memory {
     ///
     /// # Panics
     /// Where no room was made for it, as in every verb.
+    #[inline]
     pub fn populated(&self, block: BlockId) -> u32 {
         self.state(block).populated.into()
     }
 
     /// How many base pages of a block are dirty.
+    #[inline]
     pub fn dirty(&self, block: BlockId) -> u32 {
         self.state(block).dirty.into()
     }
 
     /// Whether a block is a superpage.
+    #[inline]
     pub fn is_promoted(&self, block: BlockId) -> bool {
         self.state(block).promoted
     }
 
     /// When a block's reservation was made, in accesses since the start of the trace; `None` where there is none.
+    #[inline]
     pub fn reserved_at(&self, block: BlockId) -> Option<u64> {
         self.state(block).reserved_at()
+    }
+
+    /// What a policy is told of a block: how many base pages are resident, how many are dirty, when
+    /// the reservation was made, and whether the block is a superpage.
+    #[inline]
+    pub fn told_of(&self, block: BlockId) -> (u32, u32, Option<u64>, bool) {
+        let state = self.state(block);
+        (
+            state.populated.into(),
+            state.dirty.into(),
+            state.reserved_at(),
+            state.promoted,
+        )
     }
 
     /// All that there is to know of a block.
@@ -121,6 +139,7 @@ impl Memory {
 
     /// A page that was not resident is referenced at time `now`: it becomes resident and used. Where the block was empty
     /// and may be reserved, it is, and the answer is true.
+    #[inline]
     pub fn fault(&mut self, block: BlockId, offset: usize, now: u64, reservable: bool) -> bool {
         let state = &mut self.states[block.index()];
         // Only an empty block: frames that lie elsewhere already cannot be gathered into a reservation.
@@ -135,8 +154,15 @@ impl Memory {
     }
 
     /// A page that was clean is stored to.
+    #[inline]
     pub fn store(&mut self, block: BlockId) {
-        self.states[block.index()].dirty += 1;
+        self.store_to(block, 1);
+    }
+
+    /// So many pages that were clean are stored to.
+    #[inline]
+    pub fn store_to(&mut self, block: BlockId, pages: u16) {
+        self.states[block.index()].dirty += pages;
     }
 
     /// Makes a superpage of a reserved block: pages that are not resident are filled, from a file or with zeroes. Entries of

@@ -14,6 +14,8 @@ const STEP_KEPT: usize = 1 << 16;
 const STEP_KEPT_OF_WORDS: usize = 1 << 17;
 /// How many of a piece, about: more would not stay in a cache until they are kept for another pass.
 pub(super) const PIECE_KEPT: usize = 1 << 14;
+/// How many visits a piece has at least that are kept as they are.
+const FEWEST_PLAIN: usize = 1 << 10;
 /// How many items are decoded in one go at most, since an item may hold no visit.
 const STEP_ITEMS: usize = 1 << 12;
 
@@ -42,9 +44,10 @@ pub(super) struct Output {
 }
 
 impl Output {
-    fn put(&mut self, piece: Fed) {
+    /// Puts a piece behind the others. `plain` says that its visits do not repeat.
+    fn put(&mut self, piece: Fed, plain: bool) {
         if let Some(keeper) = &mut self.keeper {
-            keeper.add(&piece);
+            keeper.add(&piece, plain);
         }
         self.waiting += match &piece {
             Fed::Visits(sifted, _) => sifted.kept.len() + sifted.trail.pages.len() + 1,
@@ -53,16 +56,18 @@ impl Output {
         self.pieces.push_back(piece);
     }
 
-    /// What was sifted is a piece, if there is anything. Nothing is left of it. Answers how many visits were kept.
-    fn put_visits(&mut self, sifted: &mut Sifted, sums: &mut Sums) -> usize {
+    /// What was sifted of so many visits is a piece, if there is anything. Nothing is left of it. Answers how many visits were kept.
+    fn put_visits(&mut self, sifted: &mut Sifted, sums: &mut Sums, visits: usize) -> usize {
         let kept = sifted.kept.len();
+        // Visits of which hardly any is left out do not repeat.
+        let plain = kept >= FEWEST_PLAIN && kept > visits - visits / 16;
         debug_assert!(
             sifted.kept.is_sorted_by_key(|visit| visit.time),
             "visits out of order"
         );
         if *sums != Sums::default() {
             let visits = self.lists.cut(sifted);
-            self.put(Fed::Visits(visits, std::mem::take(sums)));
+            self.put(Fed::Visits(visits, std::mem::take(sums)), plain);
         } else {
             // A file may hold visits that come to nothing.
             sifted.clear();
@@ -78,6 +83,8 @@ impl<P: Part> Ahead<P> {
         let mut sifted = self.output.lists.take();
         let mut sums = Sums::default();
         let (mut visits, mut items) = (0, 0);
+        // How many of them there were when the last piece was put down.
+        let mut before = 0;
         // How many were kept of what was sifted here, and of what was before.
         let (mut kept, mut kept_before) = (0, 0);
         let mut most_kept = STEP_KEPT;
@@ -103,27 +110,31 @@ impl<P: Part> Ahead<P> {
                     // It counts its time from its own beginning, and of what it leaves out nothing is known.
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.forget();
-                    kept += output.put_visits(&mut sifted, &mut sums);
+                    kept += output.put_visits(&mut sifted, &mut sums, visits - before);
+                    before = visits;
                     sifted.kept.extend_from_slice(some);
                     self.sieve.follow_kept(&mut sifted);
-                    kept_before += output.put_visits(&mut sifted, &mut of_piece.clone());
+                    kept_before +=
+                        output.put_visits(&mut sifted, &mut of_piece.clone(), usize::MAX);
                 }
                 Ok(Some(Piece::Event(event))) => {
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.pass(event);
-                    kept += output.put_visits(&mut sifted, &mut sums);
-                    output.put(Fed::Event(event.clone()));
+                    kept += output.put_visits(&mut sifted, &mut sums, visits - before);
+                    before = visits;
+                    output.put(Fed::Event(event.clone()), false);
                 }
                 Ok(None) => self.end = Some(Ok(())),
                 Err(error) => self.end = Some(Err(error)),
             }
             if sifted.kept.len() >= PIECE_KEPT {
                 self.sieve.catch_up(&mut sifted, &sums);
-                kept += output.put_visits(&mut sifted, &mut sums);
+                kept += output.put_visits(&mut sifted, &mut sums, visits - before);
+                before = visits;
             }
         }
         self.sieve.catch_up(&mut sifted, &sums);
-        kept += self.output.put_visits(&mut sifted, &mut sums);
+        kept += (self.output).put_visits(&mut sifted, &mut sums, visits - before);
         self.sieve.rest(visits, kept);
         self.output.lists.put(sifted);
         if self.end.is_some()

@@ -657,6 +657,12 @@ fn long_traces_with_and_without_locality() {
         PolicySpec::FreeBsd,
         PolicySpec::Pop(64),
         PolicySpec::Life(100_000),
+        // Groups that differ in a few entries, and one that never promotes.
+        PolicySpec::Dirty(64),
+        PolicySpec::Pop(300),
+        PolicySpec::Dirty(300),
+        PolicySpec::Foresight,
+        PolicySpec::FourK,
     ];
     for machine in [Machine::ALL[0], Machine::ALL[3]] {
         let right = oracle(&recording, &policies, machine);

@@ -89,6 +89,23 @@ impl Manner {
         self.0 & (Self::STORES | Self::LEADS_WITH_STORE) != 0
     }
 
+    /// The manner as a number below 16.
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The manner of that number; `None` where no visit can be so.
+    #[inline]
+    pub const fn of_number(number: u8) -> Option<Self> {
+        let manner = Self(number);
+        if manner.is_possible() {
+            Some(manner)
+        } else {
+            None
+        }
+    }
+
     /// Whether a visit can be so.
     #[inline]
     const fn is_possible(self) -> bool {
