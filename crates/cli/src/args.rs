@@ -30,7 +30,7 @@ use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat};
 pub(crate) use bound::Bound;
-pub(crate) use cache::{Cache, CacheUse};
+pub(crate) use cache::{CacheArgs, CacheUse};
 pub(crate) use catalogues::{Catalogue, Explain, ListArgs};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use demo::Demo;

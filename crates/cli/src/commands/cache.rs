@@ -6,7 +6,6 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{print, shown};
 
 use crate::args::{Cache, TableOrJson};
-use broadleaf_study::info::date;
 
 pub(crate) fn run(options: &CacheArgs, view: View) -> Result<(), Failure> {
     let folder = folder_of_user().ok_or_else(|| {
