@@ -87,7 +87,10 @@ impl Compression {
 
 /// LZ4 frames behind each other. The library ends at the first frame's end, and takes a cut between
 /// two blocks for the end of the frame.
-struct Lz4Frames(FrameDecoder<EndWatch>);
+struct Lz4Frames {
+    decoder: FrameDecoder<EndWatch>,
+    ended: bool,
+}
 
 /// A reader that remembers whether somebody asked it for more than there is.
 struct EndWatch {
@@ -105,29 +108,33 @@ impl Read for EndWatch {
 
 impl Lz4Frames {
     fn new(from: Bytes) -> Self {
-        Self(FrameDecoder::new(EndWatch {
-            from: BufReader::new(from),
-            was_passed: false,
-        }))
+        Self {
+            decoder: FrameDecoder::new(EndWatch {
+                from: BufReader::new(from),
+                was_passed: false,
+            }),
+            ended: false,
+        }
     }
 }
 
 impl Read for Lz4Frames {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if into.is_empty() {
+        if into.is_empty() || self.ended {
             return Ok(0);
         }
         loop {
-            let count = self.0.read(into)?;
+            let count = self.decoder.read(into)?;
             if count > 0 {
                 return Ok(count);
             }
-            let rest = self.0.get_mut();
+            let rest = self.decoder.get_mut();
             // A whole frame ends with a mark, behind which nothing is asked for.
             if rest.was_passed {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             if rest.from.fill_buf()?.is_empty() {
+                self.ended = true;
                 return Ok(0);
             }
         }
@@ -235,7 +242,10 @@ mod tests {
     fn decompressed(bytes: Vec<u8>) -> io::Result<(Compression, Vec<u8>)> {
         let (compression, from) = peek(Box::new(Cursor::new(bytes)))?;
         let mut out = Vec::new();
-        compression.reader(from)?.read_to_end(&mut out)?;
+        let mut reader = compression.reader(from)?;
+        reader.read_to_end(&mut out)?;
+        // Behind the end is nothing, however often it is asked for.
+        assert_eq!(reader.read(&mut [0])?, 0);
         Ok((compression, out))
     }
 
