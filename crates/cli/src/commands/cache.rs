@@ -5,7 +5,7 @@ use broadleaf_study::cache::{TraceCache, folder_of_user, size_limit};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{print, shown};
 
-use crate::args::{Cache, TableOrJson};
+use crate::args::{CacheArgs, TableOrJson};
 
 pub(crate) fn run(options: &CacheArgs, view: View) -> Result<(), Failure> {
     let folder = folder_of_user().ok_or_else(|| {
