@@ -1,7 +1,7 @@
 //! The TLB alone: lookups, and what a walk fills in after a miss.
 
 use broadleaf_bench::MACHINE;
-use broadleaf_oracle::{AgedTlb, Found, Machine, PageSizeKind};
+use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine as Machine, PageSizeKind};
 use broadleaf_trace::synth;
 use broadleaf_translation::{Lookup, SpaceTag, Tlb, machine};
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
@@ -34,8 +34,8 @@ fn counted(pages: &[u64], size: PageSizeKind) -> (u64, u64) {
     let (mut missed, mut walks) = (0, 0);
     for page in pages {
         let found = tlb.lookup(SpaceId(0), *page, size);
-        missed += u64::from(found != Found::FirstLevel);
-        walks += u64::from(found == Found::Walk);
+        missed += u64::from(found != FoundIn::FirstLevel);
+        walks += u64::from(found == FoundIn::Walk);
     }
     (missed, walks)
 }

@@ -2,7 +2,7 @@
 
 use crate::trail::Followed;
 use broadleaf_memory::{BlockId, Seen};
-use broadleaf_trace::reduced::{Kept, Manner};
+use broadleaf_trace::reduced::{KeptVisit, Manner};
 use broadleaf_translation::PageId;
 use broadleaf_units::{PageNumber, SpaceId};
 
@@ -48,7 +48,7 @@ impl Batch {
     }
 
     /// Adds visits, behind `begin` accesses, without their blocks.
-    pub(crate) fn extend(&mut self, visits: &[Kept], begin: u64) {
+    pub(crate) fn extend(&mut self, visits: &[KeptVisit], begin: u64) {
         self.pages
             .extend(visits.iter().map(|visit| PageNumber(visit.page)));
         // The access that a visit leads with was the last one before.
@@ -67,7 +67,7 @@ impl Batch {
     /// The visit whose block was added last changes memories: its page was in that state. `time` accesses were made before its own.
     pub(crate) fn add_incident(
         &mut self,
-        visit: &Kept,
+        visit: &KeptVisit,
         block: BlockId,
         offset: u16,
         time: u64,

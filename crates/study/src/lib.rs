@@ -1,8 +1,8 @@
 //! Studies: from a trace and a request to results.
 //!
-//! [`compare()`] replays a trace under policies, on machines and in memories. [`advise()`] finds the
-//! parts of memory that are worth superpages. [`papers`] repeats the experiments of papers.
-//! A study opens files and reads the state of this machine. It knows no terminal: [`watch::Watch`]
+//! [`compare()`] replays a trace under policies, on machines and in memories. [`advise()`] finds
+//! the parts of memory that are worth superpages. [`papers`] repeats the experiments of papers. A
+//! study opens files and reads the state of this machine. It knows no terminal: [`watch::Watch`]
 //! receives the progress, and the `log` crate receives notes.
 #![forbid(unsafe_code)]
 #![deny(clippy::missing_errors_doc)]

@@ -1,4 +1,4 @@
-//! Failures of recordings, in words.
+//! Messages for failures of recordings.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -9,10 +9,10 @@ use broadleaf_report::number::grouped;
 use broadleaf_trace::{TraceIndex, WriteError};
 
 use crate::failure::{Failure, reason};
-use crate::output::{Kept, shown};
+use crate::output::{KeptPath, shown};
 
 /// Converts an error to a message, which names the part of the recording that was kept.
-pub fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
+pub fn explain(error: RecordError, path: &Path, kept: &KeptPath) -> Failure {
     let name = shown(path);
     match error {
         RecordError::NoProgram { program, error } => Failure::cannot_run(&program, &error),
@@ -23,7 +23,8 @@ pub fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
             Failure::failed(error)
         }
         RecordError::Folder { folder, error } => Failure::Failed(format!(
-            "{}: cannot make the recorder's temporary files there: {}; TMPDIR can name another folder",
+            "{}: cannot make the recorder's temporary files there: {}; TMPDIR can name another \
+             folder",
             shown(&folder),
             reason(&error)
         )),
@@ -44,7 +45,7 @@ pub fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
 }
 
 /// Describes the readable part of a failed recording, with its path.
-fn left(kept: &Kept) -> String {
+fn left(kept: &KeptPath) -> String {
     let Some(path) = kept.at() else {
         return "; nothing of it was kept".to_owned();
     };
@@ -68,11 +69,11 @@ mod tests {
 
     fn full(path: &Path) -> String {
         let error = std::io::Error::from_raw_os_error(28);
-        explain(WriteError::Io(error).into(), path, &Kept::in_file(path)).to_string()
+        explain(WriteError::Io(error).into(), path, &KeptPath::in_file(path)).to_string()
     }
 
     #[test]
-    fn a_full_disk_is_told_with_what_can_still_be_read() {
+    fn a_full_disk_error_names_the_readable_part() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.bl");
         let mut encoder = Encoder::new(Vec::new(), &Header::new(Grain::Page)).unwrap();
@@ -84,7 +85,7 @@ mod tests {
         };
         encoder.visits(&[visit]).unwrap();
         let bytes = encoder.finish().unwrap();
-        // The index is what the disk had no room for.
+        // The disk had no room for the index.
         std::fs::write(&path, &bytes[..bytes.len() - 20]).unwrap();
         let said = full(&path);
         assert!(

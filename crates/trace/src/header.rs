@@ -36,7 +36,7 @@ impl Options {
 
 /// The recorded program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Program {
+pub struct RecordedProgram {
     /// The path of the program's file.
     pub path: String,
     /// The BLAKE3 hash of the file; zeros if unknown.
@@ -53,7 +53,7 @@ pub struct Header {
     /// The recorded command with its arguments; empty if there was none.
     pub command: Vec<String>,
     /// The program's file, if there is one.
-    pub program: Option<Program>,
+    pub program: Option<RecordedProgram>,
     /// Kernel, processor and page sizes, as the recorder found them.
     pub machine: String,
     /// Name and version of the tool that made the trace.
@@ -155,7 +155,7 @@ impl Header {
                 PROGRAM => {
                     let path = field.text()?;
                     let hash = field.bytes(32)?.try_into().unwrap_or_default();
-                    header.program = Some(Program { path, hash });
+                    header.program = Some(RecordedProgram { path, hash });
                 }
                 MACHINE => header.machine = field.text()?,
                 RECORDER => header.recorder = field.text()?,

@@ -1,7 +1,7 @@
 //! `explain`: one thing of the catalogues, in full.
 
 use broadleaf_metrics::{Metric, all_metrics, metric};
-use broadleaf_policy::{Entry, Expression, FORM, Parameter, ParseError, Refusal};
+use broadleaf_policy::{Expression, FORM, Parameter, ParseError, PolicyEntry, Refusal};
 use broadleaf_report::{
     HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, Style, View, heading_named,
     live_heading_named, range_heading_named, wrap,
@@ -218,7 +218,7 @@ fn of_heading(heading: &Heading, in_advice: Option<&Heading>) -> Explanation {
 }
 
 /// Whether a name that parses is one of this entry's family.
-fn belongs(entry: &Entry, name: &str) -> bool {
+fn belongs(entry: &PolicyEntry, name: &str) -> bool {
     name.strip_prefix(entry.name)
         .is_some_and(|rest| rest.starts_with(['-', '(']))
 }
@@ -240,7 +240,7 @@ pub(super) fn parameters(parameters: &[Parameter]) -> impl Iterator<Item = (&'st
     })
 }
 
-fn policy(entry: &Entry, named: Option<String>) -> Explanation {
+fn policy(entry: &PolicyEntry, named: Option<String>) -> Explanation {
     let mut facts = Vec::new();
     if !entry.parameters.is_empty() {
         facts.push((

@@ -12,13 +12,13 @@ use crate::progress::{Progress, Work};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input};
 use broadleaf_study::provenance::made_by;
-use broadleaf_study::source::measured::{Measured, Meter};
-use broadleaf_study::source::origin::{Origin, Passes};
+use broadleaf_study::source::measured::{MeasuredReader, Meter};
+use broadleaf_study::source::origin::{Origin, PassCount};
 
 pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     let path = output_path(options)?;
     refuse_input(&path, [options.input.as_path()])?;
-    let mut origin = Origin::open(&options.input, Passes::One)?;
+    let mut origin = Origin::open(&options.input, PassCount::One)?;
     let out = Output::create(Some(&path), options.force, Access::Owner)?;
     if out.is_terminal() {
         return Err(Failure::wrong(
@@ -33,7 +33,7 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     let bytes = origin
         .bytes()
         .map_err(|error| Failure::reading(origin.name(), &error))?;
-    let bytes = Measured::new(bytes, meter.clone());
+    let bytes = MeasuredReader::new(bytes, meter.clone());
     let (out, counts) = match options.format {
         Format::Lackey => from_lackey(bytes, out, options, origin.name(), &|counts| {
             bar.set(meter.bytes(), counts.loads + counts.stores);

@@ -9,7 +9,7 @@ use crate::progress::Bars;
 use broadleaf_study::failure::{Failure, reason};
 use broadleaf_study::names;
 use broadleaf_study::output::{Access, Output, print, shown};
-use broadleaf_study::papers::{Claim, PAPERS, Paper, Scale, Setting, csv};
+use broadleaf_study::papers::{PAPERS, Paper, PaperClaim, PaperSetting, Scale, csv};
 
 pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     let paper = find(&options.name)?;
@@ -18,7 +18,7 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
         (_, true) => Scale::Full,
         _ => Scale::Quick,
     };
-    let setting = Setting {
+    let setting = PaperSetting {
         scale,
         cycles_per_access: (options.cycles_per_access).unwrap_or(paper.cycles_per_access),
         without: mechanism(paper, options.without.as_deref())?,
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Arguments) -> Result<(), Failure> {
     let mut text = head(paper, &setting);
     print(&text)?;
     let mut contents = Vec::new();
-    let mut claims = vec![Claim::COLUMNS.map(str::to_owned).to_vec()];
+    let mut claims = vec![PaperClaim::COLUMNS.map(str::to_owned).to_vec()];
     let mut fail = Vec::new();
     let mut not_shown = 0;
     for experiment in experiments() {
@@ -136,7 +136,7 @@ fn mechanism(paper: &Paper, without: Option<&str>) -> Result<Option<String>, Fai
     Ok(Some(mechanism.to_owned()))
 }
 
-fn head(paper: &Paper, setting: &Setting) -> String {
+fn head(paper: &Paper, setting: &PaperSetting) -> String {
     let mut out = format!("{}\n\n", paper.title);
     for line in broadleaf_study::papers::wrapped(paper.remarks, 100) {
         let _ = writeln!(out, "{line}");

@@ -8,8 +8,8 @@ use std::thread::{self, Scope};
 
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{
-    DEFAULT_LEVEL, Effort, Header, Part, RecodeError, Recoded, Recoder, TraceWriter, VERSION,
-    WriteError,
+    DEFAULT_LEVEL, DecodingEffort, Header, Part, RecodeError, Recoded, Recoder, TraceWriter,
+    VERSION, WriteError,
 };
 
 use crate::args::Recode;
@@ -17,8 +17,8 @@ use crate::progress::Progress;
 use broadleaf_study::compare::available_threads;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input};
-use broadleaf_study::source::origin::Passes;
-use broadleaf_study::source::{ReadError, Reading, Trace, Whole};
+use broadleaf_study::source::origin::PassCount;
+use broadleaf_study::source::{ReadError, Trace, TraceReading, Whole};
 
 /// How many parts each thread has: one that it works on, and one that waits.
 const EACH: usize = 2;
@@ -26,8 +26,8 @@ const EACH: usize = 2;
 pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
     let path = output_path(options)?;
     refuse_input(&path, [options.trace.as_path()])?;
-    let reading = Reading {
-        passes: Passes::One,
+    let reading = TraceReading {
+        passes: PassCount::One,
         keep_going: false,
         fetches: true,
         max_accesses: options.bound.max_accesses,
@@ -79,7 +79,7 @@ const SLOWER: f64 = 1.15;
 const FEW: u64 = 1 << 20;
 
 /// Refuses to write version 2 if it would be read more slowly than the recording.
-fn refuse_slower(name: &str, effort: Effort) -> Result<(), Failure> {
+fn refuse_slower(name: &str, effort: DecodingEffort) -> Result<(), Failure> {
     let each = effort.for_each_visit();
     if effort.visits < FEW || each < SLOWER {
         return Ok(());
@@ -132,7 +132,7 @@ impl Way<'_> {
         &mut self,
         scope: &'scope Scope<'scope, '_>,
         bar: &Progress,
-    ) -> Result<(u64, Effort), Failure> {
+    ) -> Result<(u64, DecodingEffort), Failure> {
         let meter = self.trace.meter();
         // No more than there are parts.
         let mut workers: Vec<Worker> = Vec::new();
@@ -141,7 +141,7 @@ impl Way<'_> {
         let mut under_way = VecDeque::new();
         let mut behind = None;
         let mut ended = false;
-        let (mut accesses, mut effort) = (0, Effort::default());
+        let (mut accesses, mut effort) = (0, DecodingEffort::default());
         loop {
             while !ended && under_way.len() < EACH * self.threads {
                 match self.trace.next_stored() {
@@ -178,7 +178,7 @@ impl Way<'_> {
         }
     }
 
-    fn write(&mut self, recoded: Result<Recoded, RecodeError>) -> Result<Effort, Failure> {
+    fn write(&mut self, recoded: Result<Recoded, RecodeError>) -> Result<DecodingEffort, Failure> {
         let recoded = recoded.map_err(|error| match error {
             RecodeError::Read(error) => cannot_recode(self.trace.damaged(error)),
             RecodeError::Write(error) => self.cannot_write(error),

@@ -17,7 +17,7 @@ use crate::args::{Engine, Record};
 use crate::interrupt::LeftToChild;
 use crate::progress::Progress;
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::{Access, Direct, Refused, Replace, refuse_input, shown};
+use broadleaf_study::output::{Access, ClaimRefused, Direct, Replace, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
 use broadleaf_study::recording::explain;
 
@@ -87,7 +87,7 @@ pub(crate) fn record(
 ///
 /// # Errors
 /// If the name is taken and `force` is not set, or if no file can be written there.
-pub(crate) fn claim(path: &Path, force: bool) -> Result<Direct, Refused> {
+pub(crate) fn claim(path: &Path, force: bool) -> Result<Direct, ClaimRefused> {
     Direct::claim(path, force, Access::Owner, Replace::WhenWhole)
 }
 
@@ -160,7 +160,7 @@ fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     };
     for path in (0..u32::MAX).map(named) {
         match claim(&path, false) {
-            Err(Refused::Taken(_)) => {}
+            Err(ClaimRefused::Taken(_)) => {}
             claimed => return Ok((path, claimed?)),
         }
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use broadleaf_engine::{Error, Piece};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::WriteError;
-use broadleaf_trace::reduced::{Kept, ReducedHeader, ReducedWriter};
+use broadleaf_trace::reduced::{KeptVisit, ReducedHeader, ReducedWriter};
 use broadleaf_translation::Tlb;
 use broadleaf_units::PageNumber;
 
@@ -18,9 +18,9 @@ use broadleaf_study::compare::{available_threads, failure, not_canonical, refuse
 use broadleaf_study::failure::Failure;
 use broadleaf_study::machines::machines;
 use broadleaf_study::output::{Access, Output, refuse_input, shown};
-use broadleaf_study::source::origin::Passes;
+use broadleaf_study::source::origin::PassCount;
 use broadleaf_study::source::reduced::{family, hash, path_beside};
-use broadleaf_study::source::{ReadError, Reading, Trace, Whole, locate};
+use broadleaf_study::source::{ReadError, Trace, TraceReading, Whole, locate};
 
 pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let path = output_path(options)?;
@@ -29,10 +29,10 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     refuse_input(&path, inputs.iter().map(PathBuf::as_path))?;
     let machines = machines(&options.machine)?;
     let threads = options.threads.map_or_else(available_threads, NonZero::get);
-    let reading = Reading {
-        passes: Passes::One,
+    let reading = TraceReading {
+        passes: PassCount::One,
         max_accesses: options.bound.max_accesses,
-        ..Reading::default()
+        ..TraceReading::default()
     };
     let mut trace = Trace::open(&options.trace, reading, Whole::Work)?;
     let name = trace.name().to_owned();
@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
         &mut |piece| {
             let written = match piece {
                 Piece::Reduced(visits, sums) => {
-                    let cannot = |visit: &&Kept| !Tlb::can_translate(PageNumber(visit.page));
+                    let cannot = |visit: &&KeptVisit| !Tlb::can_translate(PageNumber(visit.page));
                     if let Some(visit) = visits.iter().find(cannot) {
                         untranslatable = Some(visit.page);
                         return ControlFlow::Break(());

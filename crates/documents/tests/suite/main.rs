@@ -1,4 +1,4 @@
-//! Runs the commands of each document as a test of its own, and follows the documents' links.
+//! Runs the commands of each document as one test, and checks the documents' links.
 
 use std::fs;
 use std::path::{Path, PathBuf};

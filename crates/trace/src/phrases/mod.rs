@@ -50,7 +50,7 @@ pub struct Phrased<'a> {
 
 /// The effort of reading chunks of version 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effort {
+pub struct DecodingEffort {
     /// Visits in the chunks.
     pub visits: u64,
     /// Codes that encode these visits.
@@ -59,7 +59,7 @@ pub struct Effort {
     pub words: u64,
 }
 
-impl Effort {
+impl DecodingEffort {
     /// Adds another effort.
     pub fn add(&mut self, other: Self) {
         self.visits += other.visits;

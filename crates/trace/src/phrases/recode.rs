@@ -1,6 +1,6 @@
 //! Conversion of a trace into version 2, part by part.
 
-use super::Effort;
+use super::DecodingEffort;
 use super::write::PhrasePacker;
 use crate::Item;
 use crate::chunk::PHRASES_VERSION;
@@ -27,7 +27,7 @@ pub struct Recoded {
     /// Chunks for [`TraceWriter::write`], in order.
     pub chunks: Vec<PackedChunk>,
     /// The effort of reading these chunks.
-    pub effort: Effort,
+    pub effort: DecodingEffort,
     /// The value for [`TraceReader::close`](crate::TraceReader::close).
     pub closed: Option<Closed>,
 }

@@ -3,7 +3,7 @@
 use super::search::PhraseSearch;
 use super::split::PhraseSections;
 use super::vocabulary::{self, Numbering};
-use super::{Effort, MOST_VISITS, MOST_WORDS};
+use super::{DecodingEffort, MOST_VISITS, MOST_WORDS};
 use crate::chunk::{self, ChunkKind, Totals};
 use crate::compress::Packer;
 use crate::error::WriteError;
@@ -25,7 +25,7 @@ pub(super) struct PhrasePacker {
     search: PhraseSearch,
     sections: PhraseSections,
     codes: Vec<u16>,
-    effort: Effort,
+    effort: DecodingEffort,
     /// The finished chunks.
     packed: Vec<PackedChunk>,
 }
@@ -42,7 +42,7 @@ impl PhrasePacker {
             search: PhraseSearch::default(),
             sections: PhraseSections::default(),
             codes: Vec::new(),
-            effort: Effort::default(),
+            effort: DecodingEffort::default(),
             packed: Vec::new(),
         })
     }
@@ -78,7 +78,7 @@ impl PhrasePacker {
     pub(super) fn finish(
         &mut self,
         process: u32,
-    ) -> Result<(Vec<PackedChunk>, Effort), WriteError> {
+    ) -> Result<(Vec<PackedChunk>, DecodingEffort), WriteError> {
         if !(self.words.is_empty() && self.events.is_empty()) {
             self.end_chunk(process)?;
         }

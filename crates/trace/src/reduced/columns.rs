@@ -4,7 +4,7 @@
 //! that repeated behaviour gives equal bytes. Most times and counts are small and take one byte;
 //! larger numbers are escapes.
 
-use super::{Kept, Manner, Sums};
+use super::{KeptVisit, Manner, Sums};
 use crate::chunk::MOST_CHUNK_BYTES;
 use crate::compress::{Packer, Unpacker};
 use crate::error::{Bad, Section};
@@ -130,7 +130,7 @@ impl ReducedColumns {
     }
 
     #[inline]
-    pub(super) fn put_visit(&mut self, page: u32, since: u64, visit: &Kept) {
+    pub(super) fn put_visit(&mut self, page: u32, since: u64, visit: &KeptVisit) {
         self.low.push(page as u8);
         self.high
             .extend_from_slice(&((page >> 8) as u16).to_le_bytes());
@@ -286,7 +286,7 @@ impl ColumnReader {
         &mut self,
         count: usize,
         accesses: u64,
-        into: &mut Vec<Kept>,
+        into: &mut Vec<KeptVisit>,
     ) -> Result<(), &'static str> {
         let which = self.visits..self.visits + count;
         self.visits += count;
@@ -319,7 +319,7 @@ impl ColumnReader {
                     possible &= manner.is_possible();
                     let loads = escapes.number(*loads);
                     possible &= loads <= u64::from(u32::MAX);
-                    Kept {
+                    KeptVisit {
                         page: page.copied().unwrap_or_default(),
                         time,
                         loads_before_store: loads as u32,

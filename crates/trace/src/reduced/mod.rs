@@ -100,7 +100,7 @@ impl Manner {
 
 /// A visit that may change state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptVisit {
     /// The number of the visited base page of 4 KiB.
     pub page: u64,
     /// The number of accesses since the start of the item, before the visit.

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::columns::{ColumnReader, ScriptItem};
 use super::scan::scan;
-use super::{Kept, ReducedHeader, Sums};
+use super::{KeptVisit, ReducedHeader, Sums};
 use crate::chunk::{CHECK_BYTES, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, check_agrees};
 use crate::compress::Unpacker;
 use crate::error::{Bad, Section, TraceError};
@@ -193,7 +193,7 @@ fn end(body: &[u8]) -> Result<(Sums, u64), &'static str> {
 pub enum ReducedItem<'a> {
     /// Visits that may change state, with no event between them, and the totals of all visits among
     /// them.
-    Visits(&'a [Kept], Sums),
+    Visits(&'a [KeptVisit], Sums),
     /// A change that takes effect before the next visit.
     Event(&'a Event),
 }
@@ -207,7 +207,7 @@ pub struct ReducedPartReader {
     /// The sums of the items decoded so far.
     made: Sums,
     kept: u64,
-    visits: Vec<Kept>,
+    visits: Vec<KeptVisit>,
     event: Event,
 }
 

@@ -8,7 +8,7 @@ use broadleaf_units::{SpaceId, VirtAddr};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ReducedTestItem {
-    Visits(Vec<Kept>, Sums),
+    Visits(Vec<KeptVisit>, Sums),
     Event(Event),
 }
 
@@ -35,7 +35,7 @@ fn pieces(random: &mut SplitMix64, count: u64) -> Vec<ReducedTestItem> {
                 };
                 let stores = random.below(2) == 0;
                 let leads = random.below(8) == 0;
-                Kept {
+                KeptVisit {
                     page: if random.below(9) == 0 {
                         random.next() >> 12
                     } else {
@@ -55,7 +55,7 @@ fn pieces(random: &mut SplitMix64, count: u64) -> Vec<ReducedTestItem> {
                     ),
                 }
             });
-            let visits: Vec<Kept> = visits.collect();
+            let visits: Vec<KeptVisit> = visits.collect();
             let sums = Sums {
                 loads: time + random.below(9),
                 stores: random.below(1 << 20),
@@ -150,7 +150,7 @@ fn chunks_end_where_they_are_full() {
         ..Sums::default()
     };
     let visits = |first: u64| {
-        (0..4096).map(move |at| Kept {
+        (0..4096).map(move |at| KeptVisit {
             page: first + at,
             time: at,
             loads_before_store: 0,
@@ -176,7 +176,7 @@ fn chunks_end_where_they_are_full() {
 
 #[test]
 fn invalid_items_are_refused() {
-    let of = |visits: &[Kept], sums: Sums| {
+    let of = |visits: &[KeptVisit], sums: Sums| {
         read(&written(&[ReducedTestItem::Visits(visits.to_vec(), sums)]))
     };
     let large = Sums {
@@ -188,7 +188,7 @@ fn invalid_items_are_refused() {
     columns.put_visits(0, &large);
     let error = read(&with_chunk(&mut columns)).unwrap_err();
     assert!(error.to_string().contains("exceed the limit"), "{error}");
-    let visit = Kept {
+    let visit = KeptVisit {
         page: 1,
         time: 0,
         loads_before_store: 0,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::columns::{MOST_OF_A_PIECE, MOST_VISITS, ReducedColumns};
-use super::{Kept, ReducedHeader, Sums};
+use super::{KeptVisit, ReducedHeader, Sums};
 use crate::chunk::{self, ChunkKind};
 use crate::compress::{DEFAULT_LEVEL, Packer};
 use crate::error::WriteError;
@@ -76,7 +76,7 @@ impl<W: Write> ReducedWriter<W> {
     ///
     /// # Errors
     /// Returns an error if writing fails.
-    pub fn visits(&mut self, visits: &[Kept], sums: &Sums) -> Result<(), WriteError> {
+    pub fn visits(&mut self, visits: &[KeptVisit], sums: &Sums) -> Result<(), WriteError> {
         if self.columns.low.len() >= self.chunk_visits {
             self.flush()?;
         }

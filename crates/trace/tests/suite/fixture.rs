@@ -7,8 +7,8 @@ use std::io::Cursor;
 use crate::common::reference_encoder::{ReferenceEncoder, TestTarget, patterns};
 use crate::common::{TestItem, canonical, read, read_until_error, recode, write};
 use broadleaf_trace::{
-    Advice, Backing, BlockDef, BlockItem, Event, Grain, Header, Lead, Mapping, Options, Program,
-    Protection, Range, ReadOptions, TraceIndex, TraceReader, TraceWriter, Visit,
+    Advice, Backing, BlockDef, BlockItem, Event, Grain, Header, Lead, Mapping, Options, Protection,
+    Range, ReadOptions, RecordedProgram, TraceIndex, TraceReader, TraceWriter, Visit,
 };
 use broadleaf_units::{FileId, SpaceId, ThreadId, VirtAddr};
 
@@ -64,7 +64,7 @@ fn full_header(grain: Grain, instruction_pages: bool) -> Header {
             children: true,
         },
         command: vec!["sh".to_owned(), "-c".to_owned(), "true; true".to_owned()],
-        program: Some(Program {
+        program: Some(RecordedProgram {
             path: "/bin/sh".to_owned(),
             hash: std::array::from_fn(|at| 7 * at as u8),
         }),

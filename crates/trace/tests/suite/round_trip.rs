@@ -4,8 +4,8 @@ use std::io::Cursor;
 
 use crate::common::{TestItem, canonical, header, read, read_until_error, trace, write};
 use broadleaf_trace::{
-    Encoder, Event, Grain, Header, Lead, Options, Program, ReadOptions, TraceIndex, TraceReader,
-    Visit,
+    Encoder, Event, Grain, Header, Lead, Options, ReadOptions, RecordedProgram, TraceIndex,
+    TraceReader, Visit,
 };
 use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn a_header_round_trips() {
             ..Options::default()
         },
         command: vec!["gzip".to_owned(), "-9".to_owned(), String::new()],
-        program: Some(Program {
+        program: Some(RecordedProgram {
             path: "/usr/bin/gzip".to_owned(),
             hash: std::array::from_fn(|at| at as u8),
         }),

@@ -2,7 +2,7 @@
 //! which keep an age on every entry; others against lists in the order of last use.
 
 use broadleaf_oracle::random::Rng;
-use broadleaf_oracle::{AgedTlb, Found, Machine, PageSizeKind};
+use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine as Machine, PageSizeKind};
 use broadleaf_translation::{Lookup, SpaceTag, Tlb, machine, machine_names};
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
@@ -219,9 +219,9 @@ fn compare(slow_machine: Machine) {
                         ours.fill(tag, PageNumber(page), size);
                     }
                     let wanted = match slow.lookup(space, page, leaf) {
-                        Found::FirstLevel => Lookup::First,
-                        Found::SecondLevel => Lookup::Second,
-                        Found::Walk => Lookup::Miss,
+                        FoundIn::FirstLevel => Lookup::First,
+                        FoundIn::SecondLevel => Lookup::Second,
+                        FoundIn::Walk => Lookup::Miss,
                     };
                     assert_eq!(found, wanted, "{name}, seed {seed}, step {step}");
                     seen[wanted as usize] += 1;

@@ -13,16 +13,16 @@ use crate::progress::Progress;
 use broadleaf_study::compare::not_canonical;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{json, print};
-use broadleaf_study::source::origin::Passes;
-use broadleaf_study::source::{Reading, Trace, Whole};
+use broadleaf_study::source::origin::PassCount;
+use broadleaf_study::source::{Trace, TraceReading, Whole};
 use gather::{Gathered, Process};
 
 /// The name and version of the shape of the JSON answer.
 const SCHEMA: &str = "broadleaf.info/1";
 
 pub(crate) fn run(options: &Info, view: View) -> Result<(), Failure> {
-    let reading = Reading {
-        passes: Passes::One,
+    let reading = TraceReading {
+        passes: PassCount::One,
         keep_going: options.keep_going,
         fetches: true,
         max_accesses: options.bound.max_accesses,

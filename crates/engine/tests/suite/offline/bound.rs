@@ -4,7 +4,7 @@
 use super::{all_cycles, cases, machine, replay, some_prices, tlb_cycles};
 use broadleaf_engine::Outcome;
 use broadleaf_metrics::CellResult;
-use broadleaf_oracle::offline::Stream;
+use broadleaf_oracle::offline::ReferenceStream as Stream;
 use broadleaf_oracle::random::{Rng, Script, near};
 use broadleaf_oracle::{OwnedItem, Recording};
 use broadleaf_trace::{Advice, Event, Range, Visit};

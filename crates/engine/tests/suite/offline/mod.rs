@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use broadleaf_engine::{Choice, Costs, Files, Items, Limits, Outcome, Plan, run};
 use broadleaf_metrics::CellResult;
-use broadleaf_oracle::offline::{Layout, Piece, Prices, Problem};
+use broadleaf_oracle::offline::{Layout, LayoutPiece as Piece, Prices, Problem};
 use broadleaf_oracle::random::{Rng, loops, near};
 use broadleaf_oracle::{OwnedItem, Recording};
 use broadleaf_translation::Machine;

@@ -2,7 +2,7 @@
 
 use super::{cases, machine, some_prices};
 use broadleaf_engine::{Choice, ChosenPiece, Costs, Files, Items, Limits, Plan, run};
-use broadleaf_oracle::offline::{Layout, Piece, misses};
+use broadleaf_oracle::offline::{Layout, LayoutPiece as Piece, misses};
 use broadleaf_oracle::random::{Rng, loops};
 use broadleaf_oracle::{OwnedItem, Recording};
 use broadleaf_translation::Machine;

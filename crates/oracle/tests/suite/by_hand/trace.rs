@@ -1,8 +1,8 @@
-//! A trace written down reference by reference.
+//! A trace written reference by reference.
 
 use std::collections::BTreeMap;
 
-use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording, replay};
+use broadleaf_oracle::{OracleCounts, OracleMachine, OwnedItem, PolicySpec, Recording, replay};
 use broadleaf_trace::{Backing, Event, Grain, Mapping, Protection, Range, Visit};
 use broadleaf_units::VirtAddr;
 
@@ -27,9 +27,9 @@ pub(crate) fn pages(start: u64, count: u64) -> Range {
 }
 
 #[derive(Default)]
-pub(crate) struct Trace(pub(crate) Vec<OwnedItem>);
+pub(crate) struct HandTrace(pub(crate) Vec<OwnedItem>);
 
-impl Trace {
+impl HandTrace {
     pub(crate) fn event(mut self, event: Event) -> Self {
         self.0.push(OwnedItem::Event(event));
         self
@@ -85,14 +85,14 @@ impl Trace {
         (from..from + count).fold(self, Self::store)
     }
 
-    pub(crate) fn counts(&self, policy: PolicySpec) -> Counts {
+    pub(crate) fn counts(&self, policy: PolicySpec) -> OracleCounts {
         replay(
             &Recording {
                 grain: Grain::Page,
                 items: self.0.clone(),
             },
             policy,
-            Machine::Skylake,
+            OracleMachine::Skylake,
         )
     }
 }
