@@ -9,8 +9,8 @@ mod changes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use broadleaf_trace::{Backing, KernelTouch, Protection};
-use broadleaf_units::FileId;
+use broadleaf_trace::{Backing, KernelTouch};
+use broadleaf_units::{FileId, Rights};
 
 /// The sizes of the trace's files, in bytes.
 pub(crate) type FileSizes = BTreeMap<FileId, u64>;
@@ -46,7 +46,7 @@ pub(crate) enum OracleCoverage {
 #[derive(Clone, Debug)]
 struct MappingPiece {
     pages: Range<u64>,
-    protection: Protection,
+    protection: Rights,
     shared: bool,
     backing: Backing,
 }
@@ -110,7 +110,7 @@ impl Mappings {
         if self.everything {
             self.put(MappingPiece {
                 pages: pages.clone(),
-                protection: Protection {
+                protection: Rights {
                     read: true,
                     write: true,
                     execute: false,

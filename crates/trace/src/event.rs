@@ -1,6 +1,6 @@
 //! Events: changes of an address space, and of what runs in it, between two visits.
 
-use broadleaf_units::{FileId, SpaceId, ThreadId, VirtAddr};
+use broadleaf_units::{FileId, Rights, SpaceId, ThreadId, VirtAddr};
 
 /// A range of addresses, base-page aligned at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,17 +9,6 @@ pub struct Range {
     pub start: VirtAddr,
     /// Length in bytes.
     pub len: u64,
-}
-
-/// Access rights, as in `mmap(2)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Protection {
-    /// Loads are allowed.
-    pub read: bool,
-    /// Stores are allowed.
-    pub write: bool,
-    /// Fetches are allowed.
-    pub execute: bool,
 }
 
 /// The memory that a mapping maps.
@@ -51,7 +40,7 @@ pub struct Mapping {
     /// The addresses.
     pub range: Range,
     /// The access rights.
-    pub protection: Protection,
+    pub protection: Rights,
     /// True for `MAP_SHARED`, false for `MAP_PRIVATE`.
     pub shared: bool,
     /// The mapped memory.
@@ -105,7 +94,7 @@ pub enum Event {
     /// The range is no longer mapped.
     Unmap(Range),
     /// The range's rights changed.
-    Protect(Range, Protection),
+    Protect(Range, Rights),
     /// `mremap`: the pages of `from` move to `to`. Growth adds new pages; shrinkage removes pages.
     Remap {
         /// The old range.

@@ -36,7 +36,7 @@ pub use decode::{ChunkReader, MOST_REACH};
 pub use definitions::{Definitions, MOST_DEFINITION_BYTES};
 pub use encode::Encoder;
 pub use error::{Bad, Section, TraceError, WriteError};
-pub use event::{Advice, Backing, Event, KernelTouch, Mapping, Protection, Range, TouchOrigin};
+pub use event::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
 pub use event_bytes::EventEncoder;
 pub use header::{Header, Options, RecordedProgram};
 pub use index::{ChunkInfo, TraceIndex};

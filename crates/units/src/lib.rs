@@ -8,9 +8,11 @@
 mod geometry;
 mod ids;
 mod page;
+mod rights;
 mod size;
 
 pub use geometry::Geometry;
 pub use ids::{FileId, SpaceId, ThreadId};
 pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};
+pub use rights::Rights;
 pub use size::{lacks_unit, size};

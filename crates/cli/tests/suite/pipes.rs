@@ -4,8 +4,8 @@ use std::fs::File;
 use std::process::Output;
 
 use crate::support::{broadleaf, file, folder, run, run_with, stderr, succeeded};
-use broadleaf_trace::{Backing, Encoder, Event, Grain, Header, Mapping, Protection, Range, Visit};
-use broadleaf_units::VirtAddr;
+use broadleaf_trace::{Backing, Encoder, Event, Grain, Header, Mapping, Range, Visit};
+use broadleaf_units::{Rights, VirtAddr};
 use serde_json::Value;
 
 fn visits(pages: std::ops::Range<u64>) -> Vec<Visit> {
@@ -33,7 +33,7 @@ fn late() -> Vec<u8> {
             start: VirtAddr(0x2000_0000),
             len: 0x40_0000,
         },
-        protection: Protection {
+        protection: Rights {
             read: true,
             write: true,
             execute: false,

@@ -7,11 +7,9 @@ pub use memories::MemoryId;
 
 use crate::advised::Advised;
 use crate::space::{Facts, Space};
-use crate::{
-    Backing, Change, Extent, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages, Rights, Span,
-};
+use crate::{Backing, Change, Extent, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages, Span};
 use broadleaf_policy::BackingKind;
-use broadleaf_units::{BlockNumber, FileId, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{BlockNumber, FileId, PageNumber, PageSize, Rights, SpaceId};
 use memories::Memories;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,11 +4,11 @@ use crate::common::scripted::Scripted;
 use crate::common::*;
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::system::{Files, OutOfMemory, Spec};
-use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Rights};
+use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping};
 use broadleaf_policy::{
     Copies, Effort, Needs, PageDaemon, Placement, Point, PromotionOrder, Scan, Without,
 };
-use broadleaf_units::{FileId, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{FileId, PageNumber, PageSize, Rights, SpaceId};
 use std::ops::Range;
 
 /// Draws numbers.

@@ -1,8 +1,9 @@
 //! The changes of an address space's mappings.
 
+use broadleaf_units::Rights;
 use std::ops::Range;
 
-use broadleaf_trace::{Backing, Mapping, Protection};
+use broadleaf_trace::{Backing, Mapping};
 
 use super::{MappingPiece, Mappings, overlap, pages_in};
 
@@ -66,11 +67,7 @@ impl Mappings {
 
     /// Gives `pages` these rights. Returns the ranges that had others (rule 21: equal rights change
     /// nothing).
-    pub(crate) fn protect(
-        &mut self,
-        pages: &Range<u64>,
-        protection: Protection,
-    ) -> Vec<Range<u64>> {
+    pub(crate) fn protect(&mut self, pages: &Range<u64>, protection: Rights) -> Vec<Range<u64>> {
         let mut changed: Vec<Range<u64>> = Vec::new();
         for piece in self.pieces.clone() {
             let inside = overlap(&piece.pages, pages);
@@ -106,7 +103,7 @@ impl Mappings {
             .unwrap_or(pages.start..pages.start);
         if pages.end > old.end {
             self.clear_advice(&(old.end..pages.end));
-            let protection = Protection {
+            let protection = Rights {
                 read: true,
                 write: true,
                 execute: false,
@@ -131,7 +128,7 @@ impl Mappings {
             piece.pages.start = added.start;
             self.clear_advice(&added);
         } else {
-            let protection = Protection {
+            let protection = Rights {
                 read: true,
                 write: true,
                 execute: false,

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use broadleaf_trace::{Mapping, Protection};
-use broadleaf_units::SpaceId;
+use broadleaf_trace::Mapping;
+use broadleaf_units::{Rights, SpaceId};
 
 use super::{BlockKey, OracleMemory};
 use crate::block::{Fill, OracleReservation, ResidentBlock, ResidentPage};
@@ -79,7 +79,7 @@ impl OracleMemory {
     }
 
     /// Rule 21.
-    pub(crate) fn protect(&mut self, space: SpaceId, pages: &Range<u64>, protection: Protection) {
+    pub(crate) fn protect(&mut self, space: SpaceId, pages: &Range<u64>, protection: Rights) {
         for changed in self.mappings(space).protect(pages, protection) {
             for number in self.known_blocks(space, &changed) {
                 if !self.is_promoted((space, number)) {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use broadleaf_trace::{Advice, Backing, Event, Grain, Item, Mapping, Protection, Range, Visit};
-use broadleaf_units::{SpaceId, VirtAddr};
+use broadleaf_trace::{Advice, Backing, Event, Grain, Item, Mapping, Range, Visit};
+use broadleaf_units::{Rights, SpaceId, VirtAddr};
 
 use super::LayoutPiece;
 use crate::mappings::pages_in;
@@ -103,7 +103,7 @@ fn map(first: u64, end: u64) -> Event {
             start: VirtAddr(first * 4096),
             len: (end - first) * 4096,
         },
-        protection: Protection {
+        protection: Rights {
             read: true,
             write: true,
             execute: false,

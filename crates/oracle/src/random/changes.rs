@@ -2,24 +2,24 @@
 
 use std::ops::Range;
 
-use broadleaf_trace::{Advice, Backing, Event, KernelTouch, Mapping, Protection, TouchOrigin};
-use broadleaf_units::FileId;
+use broadleaf_trace::{Advice, Backing, Event, KernelTouch, Mapping, TouchOrigin};
+use broadleaf_units::{FileId, Rights};
 
 use super::Rng;
 use super::ranges::{ARENA, ARENA_PAGES, HEAP, STACK_END, WIDE, WIDE_PAGES, bytes, some_range};
 use super::writer::Writer;
 
-const READ_WRITE: Protection = Protection {
+const READ_WRITE: Rights = Rights {
     read: true,
     write: true,
     execute: false,
 };
-const READ: Protection = Protection {
+const READ: Rights = Rights {
     read: true,
     write: false,
     execute: false,
 };
-const NONE: Protection = Protection {
+const NONE: Rights = Rights {
     read: false,
     write: false,
     execute: false,
@@ -30,13 +30,7 @@ const NONE: Protection = Protection {
 const FILES: [u64; 3] = [4 * 512 * 4096, 511 * 4096 + 17, (3 * 512 + 5) * 4096 + 123];
 
 impl Writer {
-    fn map_at(
-        &mut self,
-        pages: &Range<u64>,
-        protection: Protection,
-        shared: bool,
-        backing: Backing,
-    ) {
+    fn map_at(&mut self, pages: &Range<u64>, protection: Rights, shared: bool, backing: Backing) {
         self.event(Event::Map(Mapping {
             range: bytes(pages),
             protection,

@@ -4,9 +4,9 @@
 use std::ops::Range;
 
 use broadleaf_trace::{
-    Advice, Backing, Event, Grain, KernelTouch, Lead, Mapping, Protection, TouchOrigin, Visit,
+    Advice, Backing, Event, Grain, KernelTouch, Lead, Mapping, TouchOrigin, Visit,
 };
-use broadleaf_units::{FileId, SpaceId};
+use broadleaf_units::{FileId, Rights, SpaceId};
 
 use super::Rng;
 use super::ranges::bytes;
@@ -202,8 +202,8 @@ impl Near {
     }
 }
 
-fn some_rights(rng: &mut Rng) -> Protection {
-    Protection {
+fn some_rights(rng: &mut Rng) -> Rights {
+    Rights {
         read: true,
         write: !rng.one_in(5),
         execute: false,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use broadleaf_trace::{KernelTouch, Mapping, Protection};
-use broadleaf_units::{FileId, SpaceId};
+use broadleaf_trace::{KernelTouch, Mapping};
+use broadleaf_units::{FileId, Rights, SpaceId};
 
 use super::piece::RomerPiece;
 use crate::Foreknowledge;
@@ -163,7 +163,7 @@ impl RomerMemory {
         &mut self,
         space: SpaceId,
         pages: &Range<u64>,
-        protection: Protection,
+        protection: Rights,
     ) -> Vec<Range<u64>> {
         let changed = self.mappings(space).protect(pages, protection);
         for range in &changed {

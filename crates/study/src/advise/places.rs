@@ -155,7 +155,7 @@ impl Pools {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_trace::{Mapping, Protection, Range};
+    use broadleaf_trace::{Mapping, Range};
     use broadleaf_units::VirtAddr;
 
     fn range(start: u64, len: u64) -> Range {
@@ -168,7 +168,7 @@ mod tests {
     fn map(start: u64, len: u64, backing: Backing) -> Event {
         Event::Map(Mapping {
             range: range(start, len),
-            protection: Protection {
+            protection: Rights {
                 read: true,
                 write: true,
                 execute: false,

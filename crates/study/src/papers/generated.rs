@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use broadleaf_engine::{Part, Piece, Source};
-use broadleaf_trace::{Backing, Event, Grain, Mapping, Protection, Range, Visit};
-use broadleaf_units::{FileId, SpaceId, VirtAddr};
+use broadleaf_trace::{Backing, Event, Grain, Mapping, Range, Visit};
+use broadleaf_units::{FileId, Rights, SpaceId, VirtAddr};
 
 /// The next item of a generated trace.
 #[derive(Clone, Debug)]
@@ -170,7 +170,7 @@ pub(crate) fn map_file(start: u64, bytes: u64, file: u32) -> Said {
 fn mapping(start: u64, bytes: u64, backing: Backing, shared: bool) -> Said {
     Said::Event(Event::Map(Mapping {
         range: range(start, bytes),
-        protection: Protection {
+        protection: Rights {
             read: true,
             write: true,
             execute: false,

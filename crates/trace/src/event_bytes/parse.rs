@@ -1,12 +1,12 @@
 //! Decoding an event's payload.
 
-use broadleaf_units::{FileId, ThreadId, VirtAddr};
+use broadleaf_units::{FileId, Rights, ThreadId, VirtAddr};
 
 use super::{
     ADVISE, BRK, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT, REMAP, SPACE_END,
     SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
 };
-use crate::event::{Advice, Backing, Event, KernelTouch, Mapping, Protection, Range, TouchOrigin};
+use crate::event::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
 use crate::varint::Cursor;
 
 /// Decodes an event from its kind and payload. Returns `None` for a kind of a later version, and
@@ -103,9 +103,9 @@ fn origin(from: &mut Cursor<'_>) -> Result<TouchOrigin, &'static str> {
     })
 }
 
-fn protection(from: &mut Cursor<'_>) -> Result<Protection, &'static str> {
+fn protection(from: &mut Cursor<'_>) -> Result<Rights, &'static str> {
     match from.number()? {
-        bits @ 0..8 => Ok(Protection {
+        bits @ 0..8 => Ok(Rights {
             read: bits & 1 != 0,
             write: bits & 2 != 0,
             execute: bits & 4 != 0,

@@ -4,15 +4,16 @@ use super::{
     ADVISE, BRK, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT, REMAP, SPACE_END,
     SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
 };
-use crate::event::{Advice, Backing, Event, Protection, Range};
+use crate::event::{Advice, Backing, Event, Range};
 use crate::varint;
+use broadleaf_units::Rights;
 
 fn put_range(out: &mut Vec<u8>, range: &Range) {
     varint::put(out, range.start.0);
     varint::put(out, range.len);
 }
 
-const fn protection_bits(protection: Protection) -> u64 {
+const fn protection_bits(protection: Rights) -> u64 {
     protection.read as u64 | (protection.write as u64) << 1 | (protection.execute as u64) << 2
 }
 

@@ -6,9 +6,9 @@ pub(crate) mod scripted;
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, OutOfMemory, Place, Spec, System, SystemCounters};
-use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages, Rights};
+use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages};
 use broadleaf_policy::{NOMINAL_RATE, Policy, PromotionOrder, Scan};
-use broadleaf_units::{FileId, PageSize, SpaceId};
+use broadleaf_units::{FileId, PageSize, Rights, SpaceId};
 use std::ops::Range;
 
 /// The space in which everything happens, where there is one.

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use broadleaf_oracle::{OracleCounts, OracleMachine, OwnedItem, PolicySpec, Recording, replay};
-use broadleaf_trace::{Backing, Event, Grain, Mapping, Protection, Range, Visit};
-use broadleaf_units::VirtAddr;
+use broadleaf_trace::{Backing, Event, Grain, Mapping, Range, Visit};
+use broadleaf_units::{Rights, VirtAddr};
 
-pub(crate) const READ_WRITE: Protection = Protection {
+pub(crate) const READ_WRITE: Rights = Rights {
     read: true,
     write: true,
     execute: false,
 };
-pub(crate) const READ: Protection = Protection {
+pub(crate) const READ: Rights = Rights {
     read: true,
     write: false,
     execute: false,
@@ -35,13 +35,7 @@ impl HandTrace {
         self
     }
 
-    pub(crate) fn map(
-        self,
-        start: u64,
-        count: u64,
-        protection: Protection,
-        backing: Backing,
-    ) -> Self {
+    pub(crate) fn map(self, start: u64, count: u64, protection: Rights, backing: Backing) -> Self {
         let shared = backing == Backing::SharedMemory;
         self.event(Event::Map(Mapping {
             range: pages(start, count),

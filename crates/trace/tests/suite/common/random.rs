@@ -2,9 +2,9 @@
 #![allow(dead_code)]
 
 use broadleaf_trace::{
-    Advice, Backing, Event, KernelTouch, Lead, Mapping, Protection, Range, TouchOrigin, Visit,
+    Advice, Backing, Event, KernelTouch, Lead, Mapping, Range, TouchOrigin, Visit,
 };
-use broadleaf_units::{FileId, SpaceId, ThreadId, VirtAddr};
+use broadleaf_units::{FileId, Rights, SpaceId, ThreadId, VirtAddr};
 use proptest::prelude::*;
 
 use super::TestItem;
@@ -16,8 +16,8 @@ fn range() -> impl Strategy<Value = Range> {
     })
 }
 
-fn protection() -> impl Strategy<Value = Protection> {
-    any::<(bool, bool, bool)>().prop_map(|(read, write, execute)| Protection {
+fn protection() -> impl Strategy<Value = Rights> {
+    any::<(bool, bool, bool)>().prop_map(|(read, write, execute)| Rights {
         read,
         write,
         execute,
