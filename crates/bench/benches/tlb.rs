@@ -1,9 +1,11 @@
 //! The TLB alone: lookups, and what a walk fills in after a miss.
 
 use broadleaf_bench::MACHINE;
-use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine as Machine, PageSizeKind};
+use broadleaf_machine::machine;
+use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine, PageSizeKind};
+use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_trace::synth;
-use broadleaf_translation::{Lookup, SpaceTag, Tlb, machine};
+use broadleaf_units::SpaceTag;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -30,7 +32,7 @@ fn look_up(tlb: &mut Tlb, pages: &[u64], size: PageSize) -> (u64, u64) {
 
 /// The same of the slow model.
 fn counted(pages: &[u64], size: PageSizeKind) -> (u64, u64) {
-    let mut tlb = AgedTlb::new(Machine::Skylake);
+    let mut tlb = AgedTlb::new(OracleMachine::Skylake);
     let (mut missed, mut walks) = (0, 0);
     for page in pages {
         let found = tlb.lookup(SpaceId(0), *page, size);
@@ -41,7 +43,7 @@ fn counted(pages: &[u64], size: PageSizeKind) -> (u64, u64) {
 }
 
 fn tlb(criterion: &mut Criterion) {
-    assert_eq!(MACHINE, Machine::Skylake.to_string());
+    assert_eq!(MACHINE, OracleMachine::Skylake.to_string());
     let design = machine(MACHINE).expect("a machine").design;
     let base = (PageSize::SIZE_4K, PageSizeKind::Base);
     let large = (PageSize::SIZE_2M, PageSizeKind::Super);

@@ -10,6 +10,8 @@
 //! gives the expected output: `<!-- prints`, the lines, `-->`. Readers do not see the comment. In
 //! these lines, `...` alone on a line matches any lines, and `[..]` inside a line matches any text.
 
+pub mod style;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

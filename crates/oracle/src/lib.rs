@@ -2,12 +2,12 @@
 //!
 //! The engine replays a trace with packed arrays and whole visits. The oracle implements the
 //! written rules a second time, with vectors, ordered maps and one reference at a time. The rules
-//! are `docs/decisions/0001-what-the-model-decides.md` for memory and policies, and Zhu 2018,
+//! are `docs/spec/model.md` for memory and policies, and Zhu 2018,
 //! section 4, for the TLBs. A difference between engine and oracle therefore reveals a mistake in
 //! one of them. The oracle shares no code with the models that it checks.
 //!
 //! [`replay_romer`] models policies that are notified of TLB misses (Romer 1995, and
-//! `docs/decisions/0003-what-charges-decide.md`).
+//! `docs/spec/charges.md`).
 //!
 //! [`offline`] finds the best superpages from the beginning: by OFFLINE of the same paper, and
 //! exactly.

@@ -36,8 +36,7 @@ impl Recording {
 /// The knowledge of a trace that a replay needs beforehand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreknowledge {
-    /// The address spaces that have at least one event that makes a mapping (rule 4 of decision
-    /// 0001).
+    /// The address spaces that have at least one event that makes a mapping (spec model 4).
     pub spaces_with_maps: BTreeSet<SpaceId>,
     /// The blocks, by address space and number, that `freebsd` promotes at some time. Only
     /// `foresight` needs them.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_engine::Costs;
+use broadleaf_model::Costs;
 
 /// The maximum cost, in cycles: a third of a second, far below any overflow of sums.
 const MOST: u64 = 1_000_000_000;

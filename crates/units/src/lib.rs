@@ -5,14 +5,16 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod described;
 mod geometry;
 mod ids;
 mod page;
 mod rights;
 mod size;
 
+pub use described::Described;
 pub use geometry::Geometry;
-pub use ids::{FileId, SpaceId, ThreadId};
+pub use ids::{FileId, SpaceId, SpaceTag, ThreadId};
 pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};
 pub use rights::Rights;
 pub use size::{lacks_unit, size};

@@ -44,7 +44,7 @@ fn charged(
     times
 }
 
-/// Rules 3 and 4 of decision 0003, from base pages and from any other layout, in which a superpage
+/// Spec charges 3 and 4, from base pages and from any other layout, in which a superpage
 /// counts as one page. Each candidate is charged once at each miss that its promotion alone would
 /// save, and at no other miss.
 #[test]

@@ -2,7 +2,7 @@
 //! miss. The TLB has any number of entries, and pages any set of sizes. Promotions and counters
 //! have costs.
 //!
-//! `docs/decisions/0003-what-charges-decide.md` decides what the paper leaves open. All data is in
+//! `docs/spec/charges.md` decides what the paper leaves open. All data is in
 //! lists or ordered maps, and is scanned: the TLB and the LRU stack at each miss, and all sizes for
 //! the page around a base page. The model has no frames: memory never runs short, files are in
 //! memory, and processes share nothing.

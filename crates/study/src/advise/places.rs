@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_engine::Source;
+use broadleaf_model::Source;
 use broadleaf_trace::{Backing, Event, Item};
 use broadleaf_units::{FileId, SpaceId};
 
@@ -156,7 +156,7 @@ impl Pools {
 mod tests {
     use super::*;
     use broadleaf_trace::{Mapping, Range};
-    use broadleaf_units::VirtAddr;
+    use broadleaf_units::{Rights, VirtAddr};
 
     fn range(start: u64, len: u64) -> Range {
         Range {

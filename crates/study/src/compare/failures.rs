@@ -1,6 +1,6 @@
 //! The failures of replays, in words.
 
-use broadleaf_engine::Error;
+use broadleaf_model::Error;
 use broadleaf_report::number::{grouped, size};
 
 use crate::failure::Failure;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use broadleaf_engine::{Part, Piece, Source};
+use broadleaf_model::{Part, Piece, Source};
 use broadleaf_trace::{Backing, Event, Grain, Mapping, Range, Visit};
 use broadleaf_units::{FileId, Rights, SpaceId, VirtAddr};
 

@@ -10,8 +10,8 @@ use crate::papers::generated::{
 };
 use crate::papers::replay::{PaperReplay, took};
 use crate::papers::{PaperSetting, Scale, Table};
-use broadleaf_engine::{Files, Limits};
 use broadleaf_metrics::CellResult;
+use broadleaf_model::{Files, Limits};
 
 const AT: u64 = 1 << 32;
 const OTHER: u64 = 1 << 33;

@@ -101,8 +101,8 @@ pub(super) fn row(
     of_outcome(setting, name, &replay.generated(trace)?)
 }
 
-/// Replays a trace of `accesses` accesses.
-pub(super) fn replay<S: broadleaf_engine::Source>(
+/// Replays any trace of `accesses` accesses.
+pub(super) fn replay<S: broadleaf_model::Source>(
     setting: &PaperSetting,
     name: &str,
     trace: &mut S,
@@ -117,8 +117,8 @@ where
         doing: name,
         machine: MACHINE,
         policies: &policies.each_ref().map(String::as_str),
-        limits: broadleaf_engine::Limits {
-            files: broadleaf_engine::Files::InMemory,
+        limits: broadleaf_model::Limits {
+            files: broadleaf_model::Files::InMemory,
             ..memory(4 << 30, super::setting::IN_ORDER)
         },
         interim: Vec::new(),
@@ -129,7 +129,7 @@ where
 fn of_outcome(
     setting: &PaperSetting,
     name: &str,
-    outcome: &broadleaf_engine::Outcome,
+    outcome: &broadleaf_model::Outcome,
 ) -> Result<BestRow, Failure> {
     let all: Vec<Took> = (outcome.results.iter())
         .map(|result| took(result, setting))

@@ -1,6 +1,6 @@
 //! The common setting of all experiments: the machine, its costs, and the size of memory.
 
-use broadleaf_engine::{Costs, Files, Limits};
+use broadleaf_model::{Costs, Files, Limits};
 
 use crate::papers::Scale;
 

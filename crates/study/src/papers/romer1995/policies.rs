@@ -1,6 +1,6 @@
 //! The paper's policies, by the names in its tables, with the paper's costs.
 
-use broadleaf_engine::{Costs, Files, Limits};
+use broadleaf_model::{Costs, Files, Limits};
 
 /// The machine of the paper.
 pub(super) const MACHINE: &str = "romer1995";

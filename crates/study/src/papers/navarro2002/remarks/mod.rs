@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::papers::generated::{GeneratedTrace, Saying};
 use crate::papers::replay::PaperReplay;
 use crate::papers::{PaperSetting, Table};
-use broadleaf_engine::{Limits, Outcome};
+use broadleaf_model::{Limits, Outcome};
 
 /// The address of the programs' data.
 const AT: u64 = 1 << 32;
