@@ -3,7 +3,7 @@
 use crate::PageId;
 use crate::followed::Followed;
 use broadleaf_memory::{BlockId, Seen};
-use broadleaf_trace::reduced::{Kept, Manner};
+use broadleaf_trace::reduced::{KeptVisit, Manner};
 use broadleaf_units::{PageNumber, SpaceId};
 
 /// A visit that changes the memory of every policy: it is the first to its page, or the first to store to it.
@@ -48,7 +48,7 @@ impl Batch {
     }
 
     /// Adds visits, behind `begin` accesses, without their blocks.
-    pub(crate) fn extend(&mut self, visits: &[Kept], begin: u64) {
+    pub(crate) fn extend(&mut self, visits: &[KeptVisit], begin: u64) {
         self.pages
             .extend(visits.iter().map(|visit| PageNumber(visit.page)));
         // The access that a visit leads with was the last one before.
@@ -68,7 +68,7 @@ impl Batch {
     /// The visit `at` changes memories: its page was in that state. `time` accesses were made before its own.
     pub(crate) fn add_incident(
         &mut self,
-        visit: &Kept,
+        visit: &KeptVisit,
         at: usize,
         id: PageId,
         time: u64,

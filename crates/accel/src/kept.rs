@@ -349,7 +349,7 @@ mod tests {
     use super::*;
     use broadleaf_filter::Sifted;
     use broadleaf_trace::Event;
-    use broadleaf_trace::reduced::{Kept as Visit, Manner, Sums};
+    use broadleaf_trace::reduced::{KeptVisit as Visit, Manner, Sums};
     use broadleaf_units::SpaceId;
 
     fn visits(page: u64, count: u64) -> Fed {

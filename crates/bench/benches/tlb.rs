@@ -2,7 +2,7 @@
 
 use broadleaf_bench::MACHINE;
 use broadleaf_machine::machine;
-use broadleaf_oracle::{AgedTlb, Found, Machine, PageSizeKind};
+use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine, PageSizeKind};
 use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_trace::synth;
 use broadleaf_units::SpaceTag;
@@ -32,18 +32,18 @@ fn look_up(tlb: &mut Tlb, pages: &[u64], size: PageSize) -> (u64, u64) {
 
 /// The same of the slow model.
 fn counted(pages: &[u64], size: PageSizeKind) -> (u64, u64) {
-    let mut tlb = AgedTlb::new(Machine::Skylake);
+    let mut tlb = AgedTlb::new(OracleMachine::Skylake);
     let (mut missed, mut walks) = (0, 0);
     for page in pages {
         let found = tlb.lookup(SpaceId(0), *page, size);
-        missed += u64::from(found != Found::FirstLevel);
-        walks += u64::from(found == Found::Walk);
+        missed += u64::from(found != FoundIn::FirstLevel);
+        walks += u64::from(found == FoundIn::Walk);
     }
     (missed, walks)
 }
 
 fn tlb(criterion: &mut Criterion) {
-    assert_eq!(MACHINE, Machine::Skylake.to_string());
+    assert_eq!(MACHINE, OracleMachine::Skylake.to_string());
     let design = machine(MACHINE).expect("a machine").design;
     let base = (PageSize::SIZE_4K, PageSizeKind::Base);
     let large = (PageSize::SIZE_2M, PageSizeKind::Super);

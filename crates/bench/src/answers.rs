@@ -2,7 +2,7 @@
 
 use crate::Failed;
 use broadleaf_metrics::{CellResult, TraceSummary};
-use broadleaf_oracle::{Counts, PolicySpec};
+use broadleaf_oracle::{OracleCounts, PolicySpec};
 use broadleaf_units::PageSize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ pub fn of_engine(result: &CellResult, trace: &TraceSummary) -> (String, Figures)
 }
 
 /// What the oracle says of one policy.
-pub fn of_oracle(policy: PolicySpec, counts: &Counts) -> (String, Figures) {
+pub fn of_oracle(policy: PolicySpec, counts: &OracleCounts) -> (String, Figures) {
     let list = [
         ("accesses", counts.accesses),
         ("loads", counts.loads),

@@ -2,7 +2,9 @@
 
 use crate::answers::{self, Answers};
 use crate::{Failed, MACHINE, walk};
-use broadleaf_oracle::{Foreknowledge, Machine, Pace, PolicySpec, Replay, Survey};
+use broadleaf_oracle::{
+    Foreknowledge, OracleMachine as Machine, OracleReplay, Pace, PolicySpec, Survey,
+};
 use broadleaf_trace::{Grain, Item, TraceError, TraceReader};
 use std::io::{self, Read};
 
@@ -58,8 +60,8 @@ pub fn replay(from: impl Read, known: &Known, policy: PolicySpec) -> Result<Answ
     Ok(Answers::from([answers::of_oracle(policy, &counts)]))
 }
 
-fn start(known: &Known, policy: PolicySpec) -> Replay {
-    Replay::new(
+fn start(known: &Known, policy: PolicySpec) -> OracleReplay {
+    OracleReplay::new(
         known.grain,
         policy,
         known.machine,

@@ -6,7 +6,7 @@ use crate::is_seen_by_no_policy;
 use crate::sifted::Sifted;
 use crate::trail::{Follows, Trail};
 use crate::{Places, Recency};
-use broadleaf_trace::reduced::{Kept, Manner, Sums};
+use broadleaf_trace::reduced::{KeptVisit, Manner, Sums};
 use broadleaf_trace::{Event, Lead, Phrased, Visit};
 use broadleaf_units::Geometry;
 use broadleaf_units::{BlockNumber, PageNumber};
@@ -18,8 +18,8 @@ const STORED: usize = 256;
 const DIRTY: usize = 64;
 
 /// A lookup that makes up for one that was left out.
-fn made_up(page: PageNumber, time: u64, manner: Manner) -> Kept {
-    Kept {
+fn made_up(page: PageNumber, time: u64, manner: Manner) -> KeptVisit {
+    KeptVisit {
         page: page.0,
         time,
         loads_before_store: 0,
@@ -29,8 +29,8 @@ fn made_up(page: PageNumber, time: u64, manner: Manner) -> Kept {
 
 /// A visit that is kept, as it is.
 #[inline(always)]
-fn own(visit: &Visit, page: PageNumber, time: u64) -> Kept {
-    Kept {
+fn own(visit: &Visit, page: PageNumber, time: u64) -> KeptVisit {
+    KeptVisit {
         page: page.0,
         time,
         loads_before_store: visit.loads_before_store.min(visit.loads),

@@ -33,7 +33,7 @@ pub use block::Block;
 pub use by_kind::ByKind;
 pub use change::{Change, Extent, Move, Shootdown, Span};
 pub use history::{Histories, History, Seen};
-pub use mapping::{Backing, Mapping, Rights};
+pub use mapping::{Backing, Mapping};
 pub use memory::{Counters, Memory, Totals};
 pub use notice::{Leaf, Notice};
 pub use page_map::PageMap;

@@ -8,7 +8,7 @@ use crate::offline::{self, Choice, Decision, Recorder, Setting};
 use crate::{Error, Source};
 use broadleaf_machine::Machine;
 use broadleaf_memory::system::{Schedule, Spec};
-use broadleaf_policy::{Cycles, Foresight, Policy, Search};
+use broadleaf_policy::{Cycles, Foresight, OfflineSearch, Policy};
 use std::collections::BTreeMap;
 
 /// What was chosen for each policy that chooses, on each machine, by their names.
@@ -36,7 +36,7 @@ impl Choices {
     }
 }
 
-fn search(policy: &dyn Policy) -> Option<Search> {
+fn search(policy: &dyn Policy) -> Option<OfflineSearch> {
     match policy.needs().foresight {
         Foresight::Cheapest(search) => Some(search),
         Foresight::None | Foresight::Of(_) => None,
@@ -44,7 +44,7 @@ fn search(policy: &dyn Policy) -> Option<Search> {
 }
 
 /// What there is to choose for, of a policy on a machine.
-fn setting(search: Search, machine: &Machine, spec: &Spec, tells_ranges: bool) -> Setting {
+fn setting(search: OfflineSearch, machine: &Machine, spec: &Spec, tells_ranges: bool) -> Setting {
     let cycles = (0..spec.sizes.levels()).map(|level| {
         let shift = spec.base.shift() + spec.sizes.order(level);
         let size = broadleaf_units::PageSize::from_shift(shift);

@@ -1,6 +1,6 @@
 //! Where a trace comes from, as far as the engine cares.
 
-use broadleaf_trace::reduced::{Kept, ReducedItem, Sums};
+use broadleaf_trace::reduced::{KeptVisit, ReducedItem, Sums};
 use broadleaf_trace::{Event, Grain, Item, PartItem, Phrased, Visit};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub enum Piece<'a> {
     /// The same by their words. All pieces of a part have one vocabulary.
     Phrased(Phrased<'a>),
     /// Those of them that may change something on the machines of the plan, and what all come to.
-    Reduced(&'a [Kept], Sums),
+    Reduced(&'a [KeptVisit], Sums),
     /// Something that takes effect before the next visit.
     Event(&'a Event),
 }

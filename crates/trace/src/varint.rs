@@ -1,4 +1,4 @@
-//! Numbers and texts as the format writes them.
+//! Numbers and texts in the notation of the format.
 
 /// Appends a number, seven bits in each byte, lowest first.
 #[inline]
@@ -10,16 +10,16 @@ pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends a text: its length in bytes, and its bytes.
+/// Appends a text: the length in bytes, then the bytes.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     put(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }
 
-const ENDS: &str = "it ends inside a number";
+const ENDS: &str = "the data ends inside a number";
 const LONG: &str = "a number has more than 64 bits";
 
-/// The number that begins at `*at`, which moves behind it.
+/// Reads the number at `*at` and moves `*at` to the byte after the number.
 #[inline]
 pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
     match bytes.get(*at) {
@@ -70,7 +70,7 @@ fn take_bytes(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
     Err(LONG)
 }
 
-/// Takes numbers and texts off the front of some bytes.
+/// A cursor that reads numbers and texts from a byte slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -86,13 +86,13 @@ impl<'a> Cursor<'a> {
         self.at >= self.bytes.len()
     }
 
-    /// How many bytes were taken.
+    /// The number of bytes read so far.
     pub(crate) const fn position(&self) -> usize {
         self.at
     }
 
     pub(crate) fn byte(&mut self) -> Result<u8, &'static str> {
-        let byte = *self.bytes.get(self.at).ok_or("it ends too early")?;
+        let byte = *self.bytes.get(self.at).ok_or("the data ends too early")?;
         self.at += 1;
         Ok(byte)
     }
@@ -102,7 +102,7 @@ impl<'a> Cursor<'a> {
         take(self.bytes, &mut self.at)
     }
 
-    /// A number that has to fit 32 bits.
+    /// Reads a number of at most 32 bits.
     #[inline]
     pub(crate) fn number32(&mut self) -> Result<u32, &'static str> {
         u32::try_from(self.number()?).map_err(|_| "a number has more than 32 bits")
@@ -111,12 +111,12 @@ impl<'a> Cursor<'a> {
     pub(crate) fn bytes(&mut self, count: u64) -> Result<&'a [u8], &'static str> {
         let rest = &self.bytes[self.at..];
         let count = usize::try_from(count).ok().filter(|&n| n <= rest.len());
-        let count = count.ok_or("something is longer than what holds it")?;
+        let count = count.ok_or("a field is longer than its container")?;
         self.at += count;
         Ok(&rest[..count])
     }
 
-    /// Something that says its own length first.
+    /// Reads a field that begins with its own length.
     pub(crate) fn prefixed(&mut self) -> Result<&'a [u8], &'static str> {
         let count = self.number()?;
         self.bytes(count)
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
         Ok(text.to_owned())
     }
 
-    /// A number of texts, and the texts.
+    /// Reads a count and as many texts.
     pub(crate) fn texts(&mut self) -> Result<Vec<String>, &'static str> {
         let count = self.number()?;
         let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! Which page sizes a machine has, as a value that is passed along instead of constants that are assumed.
+//! The page sizes of a machine. Callers pass a [`Geometry`] instead of assuming constants.
 
 use crate::{BlockNumber, PageNumber, PageSize, VirtAddr};
 
@@ -16,7 +16,8 @@ impl Geometry {
         superpage: PageSize::SIZE_2M,
     };
 
-    /// A geometry of these sizes, or `None` where the superpage is not larger than the base page.
+    /// Returns a geometry of these sizes, or `None` if the superpage is not larger than the base
+    /// page.
     pub const fn new(base: PageSize, superpage: PageSize) -> Option<Self> {
         if superpage.shift() > base.shift() {
             Some(Self { base, superpage })
@@ -35,7 +36,7 @@ impl Geometry {
         self.superpage
     }
 
-    /// How many base pages a superpage holds.
+    /// The number of base pages in a superpage.
     pub const fn pages_per_block(self) -> u64 {
         1 << (self.superpage.shift() - self.base.shift())
     }
@@ -50,7 +51,7 @@ impl Geometry {
         BlockNumber(page.0 >> (self.superpage.shift() - self.base.shift()))
     }
 
-    /// Where `page` lies in its block, in base pages from the block's start.
+    /// The offset of `page` in its block, in base pages.
     pub const fn offset_in_block(self, page: PageNumber) -> usize {
         (page.0 & (self.pages_per_block() - 1)) as usize
     }

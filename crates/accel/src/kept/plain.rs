@@ -1,6 +1,6 @@
-//! Kept visits that do not repeat: a word for each, or four if the word has no room.
+//! KeptVisit visits that do not repeat: a word for each, or four if the word has no room.
 
-use broadleaf_trace::reduced::{Kept, Manner, Sums};
+use broadleaf_trace::reduced::{KeptVisit, Manner, Sums};
 
 /// How many visits a stretch holds, about: few enough that several threads find work.
 const ENOUGH: usize = 1 << 16;
@@ -36,7 +36,7 @@ impl PlainVisits {
     }
 
     /// Adds a piece. Its visits are in the order of their times.
-    pub(super) fn add(&mut self, visits: &[Kept], sums: &Sums) {
+    pub(super) fn add(&mut self, visits: &[KeptVisit], sums: &Sums) {
         let mut time = 0;
         if self.words.capacity() == 0 {
             self.words.reserve_exact(ENOUGH + visits.len());
@@ -73,12 +73,12 @@ pub(crate) struct PlainReader<'a> {
     words: &'a [u64],
     from: usize,
     pieces: std::slice::Iter<'a, (usize, usize, Sums)>,
-    visits: Vec<Kept>,
+    visits: Vec<KeptVisit>,
 }
 
 impl PlainReader<'_> {
     /// The next piece.
-    pub(super) fn next_piece(&mut self) -> Option<(&[Kept], Sums)> {
+    pub(super) fn next_piece(&mut self) -> Option<(&[KeptVisit], Sums)> {
         let (end, count, sums) = self.pieces.next()?;
         let mut words = self.words[self.from..*end].iter();
         self.from = *end;
@@ -88,7 +88,7 @@ impl PlainReader<'_> {
         while let Some(&word) = words.next() {
             // What was put in as a number is one.
             let manner = Manner::of_number((word >> MANNER) as u8 & 0xf).unwrap_or(Manner::LOAD);
-            let mut visit = Kept {
+            let mut visit = KeptVisit {
                 page: word >> PAGE,
                 time: time + (word & NO_ROOM),
                 loads_before_store: (word >> LOADS) as u32 & ((1 << (PAGE - LOADS)) - 1),
@@ -128,7 +128,7 @@ mod tests {
                     random.next() >> (64 - bits)
                 };
                 time += small_or_large(40);
-                visits.push(Kept {
+                visits.push(KeptVisit {
                     page: small_or_large(52),
                     time,
                     loads_before_store: small_or_large(32) as u32,

@@ -14,7 +14,9 @@ use broadleaf_metrics::CellResult;
 use broadleaf_model::{Items, Limits, Part, Piece, Plan, Source};
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
-use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording};
+use broadleaf_oracle::{
+    OracleCounts as Counts, OracleMachine as Machine, OwnedItem, PolicySpec, Recording,
+};
 use broadleaf_trace::reduced::{ReducedPartReader, ReducedReader};
 use broadleaf_trace::{
     Backing, Encoder, Event, Header, Mapping, Options, PartItem, PartReader, Recoder, TraceReader,

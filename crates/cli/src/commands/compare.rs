@@ -10,7 +10,7 @@ use broadleaf_report::{
     BASELINE, Glyphs, REFERENCE, View, comparison_table, curves, over_time, write_csv,
     write_parquet,
 };
-use broadleaf_study::compare::{Answer, Request, compare, policies};
+use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
 use broadleaf_study::machines::machines;
 
 use crate::args::{Compare, CompareFormat};
@@ -121,7 +121,7 @@ fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
 
 /// The answer in a format.
 fn render(
-    answer: &Answer,
+    answer: &ComparisonAnswer,
     format: CompareFormat,
     glyphs: Glyphs,
     view: View,
@@ -152,6 +152,6 @@ fn render(
 }
 
 /// The answer as a table.
-pub(crate) fn table(answer: &Answer, view: View) -> String {
+pub(crate) fn table(answer: &ComparisonAnswer, view: View) -> String {
     answer.with_context(|comparison, context| comparison_table(comparison, context, view))
 }

@@ -13,8 +13,8 @@ use crate::args::Export;
 use crate::progress::TaskBar;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input};
-use broadleaf_study::source::origin::Passes;
-use broadleaf_study::source::{ReadError, Reading, Trace, Whole};
+use broadleaf_study::source::origin::PassCount;
+use broadleaf_study::source::{ReadError, Trace, TraceReading, Whole};
 
 pub(crate) fn run(options: &Export) -> Result<(), Failure> {
     let name = options.format.as_ref().or(options.to.as_ref());
@@ -25,8 +25,8 @@ pub(crate) fn run(options: &Export) -> Result<(), Failure> {
     };
     let path = output_path(options, entry)?;
     refuse_input(&path, [options.trace.as_path()])?;
-    let reading = Reading {
-        passes: Passes::One,
+    let reading = TraceReading {
+        passes: PassCount::One,
         keep_going: false,
         fetches: true,
         max_accesses: options.bound.max_accesses,

@@ -1,8 +1,7 @@
 //! Memory that processes share for good, counted by hand: who finds it, that it stands in memory and in the swap once, and when it is no more.
 
 use crate::common::*;
-use broadleaf_memory::Rights;
-use broadleaf_units::SpaceId;
+use broadleaf_units::{Rights, SpaceId};
 
 #[test]
 fn memory_that_is_shared_for_good_is_never_copied() {

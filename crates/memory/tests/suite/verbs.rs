@@ -2,10 +2,10 @@
 
 use broadleaf_memory::{
     AddressSpaces, Backing, Block, BlockId, ByKind, Change, GEOMETRY, Histories, Mapping, Memory,
-    PAGES_PER_BLOCK, Pages, Rights, Shootdown, Totals, Touched,
+    PAGES_PER_BLOCK, Pages, Shootdown, Totals, Touched,
 };
 use broadleaf_policy::{BackingKind, Coverage};
-use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{BlockNumber, PageNumber, PageSize, Rights, SpaceId};
 use std::collections::BTreeSet;
 
 const SPACE: SpaceId = SpaceId(0);

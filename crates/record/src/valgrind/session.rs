@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use broadleaf_trace::{
-    Grain, Header, Options as Contents, Program, Totals, TraceWriter, WriteError,
+    Grain, Header, Options as Contents, RecordedProgram, Totals, TraceWriter, WriteError,
 };
 
 use super::cause;
@@ -288,7 +288,7 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
             .iter()
             .map(|word| word.to_string_lossy().into_owned())
             .collect(),
-        program: Some(Program {
+        program: Some(RecordedProgram {
             path: program.canonicalize()?.to_string_lossy().into_owned(),
             hash: *hasher.finalize().as_bytes(),
         }),

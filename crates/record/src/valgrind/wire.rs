@@ -1,9 +1,7 @@
 //! What the Valgrind tool writes: the other side of `recorder/valgrind/wire.h`. The two change together.
 
-use broadleaf_trace::{
-    Advice, Backing, Event, KernelTouch, Mapping, Protection, Range, TouchOrigin,
-};
-use broadleaf_units::{FileId, ThreadId, VirtAddr};
+use broadleaf_trace::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
+use broadleaf_units::{FileId, Rights, ThreadId, VirtAddr};
 
 pub(super) const MAGIC: u32 = 0x424c_5631;
 pub(super) const SEGMENTS: usize = 16;
@@ -150,9 +148,9 @@ impl Payload<'_> {
         }
     }
 
-    fn protection(&mut self) -> Protection {
+    fn protection(&mut self) -> Rights {
         let bits = self.number();
-        Protection {
+        Rights {
             read: bits & 1 != 0,
             write: bits & 2 != 0,
             execute: bits & 4 != 0,

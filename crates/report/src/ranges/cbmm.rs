@@ -59,7 +59,7 @@ fn section(range: &AdvisedRange) -> Result<&'static str, String> {
         Some(BackingName::Stack | BackingName::Kernel) => {
             Err("a profile knows the heap and what mmap made, and it is neither".to_owned())
         }
-        None => Err("the trace does not tell what it lies in".to_owned()),
+        None => Err("the trace does not contain its mapping".to_owned()),
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
             notes,
             [
                 "0x7ff00000000-0x7ff00200000 of process 41 sort is left out: a profile knows the heap and what mmap made, and it is neither",
-                "0x400000-0x800000 of process 41 sort is left out: the trace does not tell what it lies in",
+                "0x400000-0x800000 of process 41 sort is left out: the trace does not contain its mapping",
                 "0x400000-0x800000 of process 41 sort is left out: its superpages have 1 GiB, and a profile is about 2 MiB",
             ]
         );

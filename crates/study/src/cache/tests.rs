@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use broadleaf_machine::{Machine, machine};
-use broadleaf_trace::reduced::{Kept, Manner, ReducedHeader, ReducedReader, ReducedWriter, Sums};
+use broadleaf_trace::reduced::{
+    KeptVisit, Manner, ReducedHeader, ReducedReader, ReducedWriter, Sums,
+};
 
 use super::{EntryFacts, TraceCache, size_in};
-use crate::source::origin::{Origin, Passes};
+use crate::source::origin::{Origin, PassCount};
 use crate::source::reduced::{family, hash};
 
 /// A cache folder, and traces beside it.
@@ -38,7 +40,7 @@ fn skylake() -> Vec<Machine> {
 fn part(page: u64) -> Vec<u8> {
     let to = ReducedWriter::new(Vec::new(), &ReducedHeader::default());
     let mut writer = to.expect("a writer");
-    let visit = Kept {
+    let visit = KeptVisit {
         page,
         time: 0,
         loads_before_store: 0,
@@ -71,7 +73,7 @@ fn keep(cache: &TraceCache, trace: &Path) {
 
 /// The reduced form that the cache has, as bytes.
 fn found(cache: &TraceCache, trace: &Path, machines: &[Machine]) -> Option<Vec<u8>> {
-    let origin = Origin::open(trace, Passes::One).expect("a trace");
+    let origin = Origin::open(trace, PassCount::One).expect("a trace");
     let mut bytes = Vec::new();
     let mut entry = cache.find(&origin, machines)?;
     assert_eq!(entry.size(), Some(5000), "limits go by the trace's size");

@@ -1,4 +1,4 @@
-//! Executions told as the format's description says, as simply as can be, and in any legal way.
+//! A second encoder, as simple as the format's description, that can use every legal encoding.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -7,13 +7,13 @@ use broadleaf_trace::{
     BlockDef, BlockItem, Event, EventEncoder, Lead, StreamChunk, Totals, TraceWriter, Visit,
 };
 
-use crate::common::Piece;
+use crate::common::TestItem;
 
-/// Where one reference of an execution goes.
+/// The destination of one reference of an execution.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Target {
+pub(crate) enum TestTarget {
     Unit(u64),
-    /// Into so many further units.
+    /// The first unit, and the number of further units.
     Reach(u64, u64),
     NotMade,
 }
@@ -30,15 +30,15 @@ fn place(unit: u64) -> usize {
     (1 + (((unit.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * 254) >> 32)) as usize
 }
 
-/// The page's tables and sections, kept as simply as can be.
+/// The tables and sections of the format's description, in simple form.
 #[derive(Default)]
-pub(crate) struct Teller {
+pub(crate) struct ReferenceEncoder {
     next: BTreeMap<Option<u32>, u32>,
     other: BTreeMap<Option<u32>, u32>,
     mask: BTreeMap<u32, u8>,
     last: BTreeMap<u32, u64>,
     recent: BTreeMap<usize, u64>,
-    last_told: u64,
+    last_unit: u64,
     current: Option<u32>,
     run: u64,
     sections: [Vec<u8>; 6],
@@ -53,7 +53,7 @@ const MASKS: usize = 3;
 const UNITS: usize = 4;
 const PLACES: usize = 5;
 
-impl Teller {
+impl ReferenceEncoder {
     fn head(&mut self, path: u8, left: u8) {
         let run = std::mem::take(&mut self.run);
         self.sections[HEADS].push(path | left << 2 | (run.min(15) as u8) << 4);
@@ -70,24 +70,25 @@ impl Teller {
         self.events.push(heads, event).expect("an event");
     }
 
-    /// One execution of a pattern whose references begin with `first`.
-    pub(crate) fn execute(&mut self, number: u32, first: u32, targets: &[Target], way: u32) {
+    /// Encodes one execution of a pattern whose references begin with `first`. The bits of `way`
+    /// choose among legal encodings.
+    pub(crate) fn execute(&mut self, number: u32, first: u32, targets: &[TestTarget], way: u32) {
         self.totals.executions += 1;
-        let foretold = self.next.get(&self.current) == Some(&number);
+        let predicted = self.next.get(&self.current) == Some(&number);
         let moved: Vec<bool> = (first..)
             .zip(targets)
             .map(|(reference, target)| match target {
-                Target::Unit(unit) => self.last.get(&reference) != Some(unit),
-                Target::Reach(..) | Target::NotMade => true,
+                TestTarget::Unit(unit) => self.last.get(&reference) != Some(unit),
+                TestTarget::Reach(..) | TestTarget::NotMade => true,
             })
             .collect();
-        if foretold && !moved.contains(&true) && way & 3 != 0 {
+        if predicted && !moved.contains(&true) && way & 3 != 0 {
             self.run += 1;
             self.current = Some(number);
             return;
         }
-        // What was foretold may be named all the same; then it changes the tables.
-        let path = if foretold && way & 4 == 0 {
+        // A predicted pattern may be named; naming changes the tables.
+        let path = if predicted && way & 4 == 0 {
             0
         } else if self.other.get(&self.current) == Some(&number) && way & 8 == 0 {
             1
@@ -102,13 +103,13 @@ impl Teller {
             };
         }
         self.current = Some(number);
-        // What stayed may be told all the same.
-        let told: Vec<bool> = moved
+        // An unmoved reference may be encoded.
+        let encoded: Vec<bool> = moved
             .iter()
             .enumerate()
             .map(|(at, moved)| *moved || way >> (8 + at % 16) & 3 == 3)
             .collect();
-        let masks: Vec<u8> = told
+        let masks: Vec<u8> = encoded
             .chunks(8)
             .map(|group| {
                 (0..8)
@@ -117,7 +118,7 @@ impl Teller {
                     .sum()
             })
             .collect();
-        let left = if !told.contains(&true) && way & 16 == 0 {
+        let left = if !encoded.contains(&true) && way & 16 == 0 {
             0
         } else if masks.len() == 1
             && self.mask.get(&number).unwrap_or(&0) == &masks[0]
@@ -134,32 +135,32 @@ impl Teller {
             2
         };
         for (at, target) in targets.iter().enumerate() {
-            if told[at] {
-                self.tell(first + at as u32, *target, way >> (at % 7) & 64 != 0);
+            if encoded[at] {
+                self.unit(first + at as u32, *target, way >> (at % 7) & 64 != 0);
             }
         }
         self.head(path, left);
     }
 
-    fn tell(&mut self, reference: u32, target: Target, by_place: bool) {
+    fn unit(&mut self, reference: u32, target: TestTarget, by_place: bool) {
         let (unit, reach) = match target {
-            Target::NotMade => {
+            TestTarget::NotMade => {
                 self.sections[UNITS].push(255);
                 self.sections[PLACES].extend([1, 0]);
                 return;
             }
-            Target::Unit(unit) => (unit, 0),
-            Target::Reach(unit, reach) => (unit, reach),
+            TestTarget::Unit(unit) => (unit, 0),
+            TestTarget::Reach(unit, reach) => (unit, reach),
         };
         let place = place(unit);
         let recent = self.recent.get(&place).copied().unwrap_or(0);
-        if reach == 0 && !by_place && unit == self.last_told {
+        if reach == 0 && !by_place && unit == self.last_unit {
             self.sections[UNITS].push(0);
         } else if reach == 0 && !by_place && recent == unit {
             self.sections[UNITS].push(place as u8);
         } else {
             self.sections[UNITS].push(255);
-            let distance = unit.wrapping_sub(self.last_told) as i64;
+            let distance = unit.wrapping_sub(self.last_unit) as i64;
             let zigzag = ((distance << 1) ^ (distance >> 63)) as u64;
             varint(
                 &mut self.sections[PLACES],
@@ -171,7 +172,7 @@ impl Teller {
         }
         self.recent.insert(place, unit);
         self.last.insert(reference, unit);
-        self.last_told = unit;
+        self.last_unit = unit;
     }
 
     pub(crate) fn finish(&mut self, process: u32, to: &mut TraceWriter<Vec<u8>>) {
@@ -190,19 +191,19 @@ impl Teller {
     }
 }
 
-/// A pattern as the test sees it.
-pub(crate) struct Pattern {
+/// A pattern in the form that the tests use.
+pub(crate) struct TestPattern {
     pub(crate) first_reference: u32,
     pub(crate) items: Vec<BlockItem>,
 }
 
-pub(crate) fn patterns(blocks: &[BlockDef]) -> Vec<Pattern> {
+pub(crate) fn patterns(blocks: &[BlockDef]) -> Vec<TestPattern> {
     let mut patterns = Vec::new();
     let mut first_reference = 0;
     for block in blocks {
         for (at, item) in block.items.iter().enumerate() {
             if *item == BlockItem::Exit {
-                patterns.push(Pattern {
+                patterns.push(TestPattern {
                     first_reference,
                     items: block.items[..at].to_vec(),
                 });
@@ -213,12 +214,12 @@ pub(crate) fn patterns(blocks: &[BlockDef]) -> Vec<Pattern> {
     patterns
 }
 
-/// What an execution does, item by item, as visits of one thing each.
+/// Expands an execution into visits of one item each.
 pub(crate) fn expand(
-    pattern: &Pattern,
-    targets: &[Target],
+    pattern: &TestPattern,
+    targets: &[TestTarget],
     fetches: bool,
-    out: &mut Vec<Piece>,
+    out: &mut Vec<TestItem>,
     totals: &mut Totals,
 ) {
     let mut targets = targets.iter();
@@ -226,7 +227,7 @@ pub(crate) fn expand(
     for item in &pattern.items {
         let mut instructions = |count: u32, unit| {
             totals.instructions += u64::from(count);
-            out.push(Piece::Visit(Visit {
+            out.push(TestItem::Visit(Visit {
                 unit,
                 instructions: count,
                 fetch: fetches,
@@ -257,13 +258,13 @@ pub(crate) fn expand(
             BlockItem::Exit => continue,
         };
         let (unit, reach) = match targets.next().expect("a target for each reference") {
-            Target::NotMade => continue,
-            Target::Unit(unit) => (*unit, 0),
-            Target::Reach(unit, reach) => (*unit, *reach),
+            TestTarget::NotMade => continue,
+            TestTarget::Unit(unit) => (*unit, 0),
+            TestTarget::Reach(unit, reach) => (*unit, *reach),
         };
         totals.loads += u64::from(loads);
         totals.stores += u64::from(stores);
-        out.push(Piece::Visit(Visit {
+        out.push(TestItem::Visit(Visit {
             unit,
             loads,
             stores,
@@ -272,7 +273,7 @@ pub(crate) fn expand(
         }));
         let lead = if stores == 0 { Lead::Load } else { Lead::Store };
         out.extend((1..=reach).map(|further| {
-            Piece::Visit(Visit {
+            TestItem::Visit(Visit {
                 unit: unit + further,
                 lead,
                 ..Visit::default()
