@@ -142,7 +142,7 @@ impl RecodeThread {
         let (done, recoded) = sync_channel(EACH);
         scope.spawn(move || {
             for part in to_do {
-                // Parts behind damage are not wanted.
+                // Parts after the damage are not used.
                 if done.send(recoder.recode(part)).is_err() {
                     return;
                 }
@@ -175,7 +175,7 @@ impl Transfer<'_> {
         let mut turns = (0..self.threads).cycle();
         // The threads of the parts that were handed out, and the accesses of these parts.
         let mut under_way = VecDeque::new();
-        let mut behind = None;
+        let mut later_error = None;
         let mut ended = false;
         let (mut accesses, mut effort) = (0, DecodingEffort::default());
         loop {
@@ -195,7 +195,7 @@ impl Transfer<'_> {
                     // Errors of earlier parts are reported first.
                     Err(error) => {
                         ended = true;
-                        behind = Some(error);
+                        later_error = Some(error);
                     }
                 }
             }
@@ -208,7 +208,7 @@ impl Transfer<'_> {
             accesses += of_part;
             task.set(meter.bytes(), accesses);
         }
-        match behind {
+        match later_error {
             Some(error) => Err(cannot_recode(error)),
             None => Ok((accesses, effort)),
         }

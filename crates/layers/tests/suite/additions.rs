@@ -1,7 +1,8 @@
-//! The recipes of CONTRIBUTING.md suffice: a made-up addition of each kind is one file and one line.
+//! The recipes of CONTRIBUTING.md suffice: a made-up addition of each kind is one file and one
+//! line.
 //!
-//! The test copies the crates with a catalogue, makes each addition, and runs the crates' tests. The
-//! contract tests go through the catalogues, so they test the additions.
+//! The test copies the crates with a catalogue, makes each addition, and runs the crates' tests.
+//! The contract tests go through the catalogues, so they test the additions.
 
 use broadleaf_layers::root;
 use std::collections::BTreeMap;
