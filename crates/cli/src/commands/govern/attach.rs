@@ -3,7 +3,7 @@
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use broadleaf_governor::{Governor, Kernel, Linux, No, Tree};
+use broadleaf_governor::{Governor, Kernel, KernelError, Linux, ProcessTree};
 
 use super::journal::Notes;
 use super::limits::ManyFiles;
@@ -30,11 +30,13 @@ pub(crate) fn run(options: &Attach) -> Result<(), Failure> {
             .ok_or_else(|| Failure::Wrong(format!("there is no process {pid}")))?;
         match kernel.pages(process) {
             Ok(_) => {}
-            Err(No::Gone) => return Err(Failure::Wrong(format!("process {pid} has just ended"))),
-            Err(No::NotAllowed) => {
+            Err(KernelError::Gone) => {
+                return Err(Failure::Wrong(format!("process {pid} has just ended")));
+            }
+            Err(KernelError::NotAllowed) => {
                 return Err(Failure::Failed(format!(
                     "process {pid} cannot be looked at: {}. It takes the same user, or CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
-                    No::NotAllowed
+                    KernelError::NotAllowed
                 )));
             }
             Err(no) => {
@@ -55,7 +57,7 @@ pub(crate) fn run(options: &Attach) -> Result<(), Failure> {
         .seconds
         .map(|seconds| began + Duration::from_secs_f64(seconds));
     let mut journal = Notes::begin(&options.govern, ward.policy(), &[])?;
-    let mut governor = Governor::new(kernel, ward, Tree::of(roots), options.govern.dry_run);
+    let mut governor = Governor::new(kernel, ward, ProcessTree::of(roots), options.govern.dry_run);
     let asked = Asked::new();
     let _many = ManyFiles::allowed();
     govern(

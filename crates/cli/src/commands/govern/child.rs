@@ -6,8 +6,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 
 use broadleaf_governor::{
-    Governor, Kernel, Linux, MayLack, Tree, Usage, Ward, inherit_closed_streams, inherit_signals,
-    wait_for,
+    Governor, Kernel, Linux, MayLack, ProcessTree, Usage, Ward, inherit_closed_streams,
+    inherit_signals, wait_for,
 };
 
 use crate::interrupt::stop_as_child;
@@ -52,7 +52,7 @@ pub(super) fn governor_of(
     let mut kernel = Linux::new();
     // It is there until somebody waits for it, even where it has ended.
     let root = kernel.process(child.id());
-    Ok(Governor::new(kernel, ward, Tree::of(root), dry))
+    Ok(Governor::new(kernel, ward, ProcessTree::of(root), dry))
 }
 
 /// Tells when a child has ended, how, and what it came to.

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Instant;
 
-use broadleaf_governor::{Governor, Linux, Tree, allow_only_advised, end_by, wait_for};
+use broadleaf_governor::{Governor, Linux, ProcessTree, allow_only_advised, end_by, wait_for};
 
 use broadleaf_report::View;
 
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Run, view: View) -> Result<(), Failure> {
         if options.govern.journal.is_some() {
             say("no journal is written, for nothing was governed");
         }
-        let mut nobody = Governor::new(Linux::new(), ward, Tree::default(), true);
+        let mut nobody = Governor::new(Linux::new(), ward, ProcessTree::default(), true);
         let ended = Ended {
             status: Some(status),
             usage: Some(usage),

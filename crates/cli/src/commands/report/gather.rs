@@ -1,7 +1,8 @@
 //! From what was seen of a process to its record and its picture.
 
 use broadleaf_governor::{
-    BARS, Behind, Census, Forecast, Kinds, Mapping, Pages, ProcessId, ProcessSeen, Vitals, forecast,
+    BARS, Census, Forecast, Kinds, LiveBacking, LiveMapping, LivePages, ProcessId, ProcessSeen,
+    Vitals, forecast,
 };
 use broadleaf_metrics::{BlockCounts, PolicyForecast, PopulationBar, ProcessReport};
 use broadleaf_report::{MappedBlocks, PageMap};
@@ -10,7 +11,7 @@ use broadleaf_report::{MappedBlocks, PageMap};
 pub(crate) fn process_report(
     process: ProcessId,
     vitals: &Vitals,
-    pages: &Pages,
+    pages: &LivePages,
     policies: &[String],
 ) -> ProcessReport {
     let census = Census::of(pages);
@@ -70,7 +71,7 @@ fn histogram(census: &Census) -> Vec<PopulationBar> {
 }
 
 /// What a picture of its memory is drawn from.
-pub(crate) fn page_map(pages: &Pages) -> PageMap {
+pub(crate) fn page_map(pages: &LivePages) -> PageMap {
     let mut mappings: Vec<MappedBlocks> = Vec::new();
     let mut last = None;
     for (mapping, seen) in pages.mapped() {
@@ -90,13 +91,13 @@ pub(crate) fn page_map(pages: &Pages) -> PageMap {
 }
 
 /// What a mapping is called: the end of a path says more than its beginning.
-fn name(mapping: &Mapping) -> String {
+fn name(mapping: &LiveMapping) -> String {
     let path = mapping.name.trim_end_matches(" (deleted)");
     let last = path.rsplit('/').next().unwrap_or_default();
-    let kind = match mapping.behind {
-        Behind::Anonymous => "anonymous",
-        Behind::Shmem => "shared",
-        Behind::File | Behind::Other => "file",
+    let kind = match mapping.backing {
+        LiveBacking::Anonymous => "anonymous",
+        LiveBacking::Shmem => "shared",
+        LiveBacking::File | LiveBacking::Other => "file",
     };
     // What a shared mapping without a file is called by the kernel.
     if last.is_empty() || path == "/dev/zero" {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use broadleaf_governor::service::{Care, Service, Then, Traits};
+use broadleaf_governor::service::{Care, ServiceRules, Then, Traits};
 use broadleaf_governor::{Description, Linux, ProcessId, Vitals};
 
 /// However little a process changes, it is asked anew so often for its user and cgroup.
@@ -60,7 +60,7 @@ impl Finder {
     }
 
     /// The processes that rules fit, in order, without kernel threads and this process.
-    pub(super) fn find(&mut self, rules: &Service, now: Instant) -> Vec<Found> {
+    pub(super) fn find(&mut self, rules: &ServiceRules, now: Instant) -> Vec<Found> {
         let everyone = self.kernel.everyone();
         let living: BTreeSet<ProcessId> = everyone.iter().map(|(id, _)| *id).collect();
         self.known.retain(|id, _| living.contains(id));
@@ -75,7 +75,7 @@ impl Finder {
 
     fn one(
         &mut self,
-        rules: &Service,
+        rules: &ServiceRules,
         id: ProcessId,
         vitals: &Vitals,
         now: Instant,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use broadleaf_governor::service::{Care, Service};
+use broadleaf_governor::service::{Care, ServiceRules};
 use broadleaf_governor::{Linux, ProcessId};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, View};
@@ -14,7 +14,7 @@ use super::wards::{apart, governor};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::print;
 
-pub(super) fn run(rules: &Service, view: View) -> Result<(), Failure> {
+pub(super) fn run(rules: &ServiceRules, view: View) -> Result<(), Failure> {
     let found = Finder::new().find(rules, Instant::now());
     if found.is_empty() {
         return print("no process falls under a rule\n");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use broadleaf_governor::service::Service;
+use broadleaf_governor::service::ServiceRules;
 use broadleaf_governor::{Kernel, Linux};
 use broadleaf_report::View;
 
@@ -33,7 +33,7 @@ enum Next {
 
 /// A service at work.
 pub(super) struct Turn {
-    rules: Service,
+    rules: ServiceRules,
     dry: bool,
     kernel: Linux,
     finder: Finder,
@@ -50,7 +50,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub(super) fn new(rules: Service, dry: bool, metrics: Option<Metrics>) -> Self {
+    pub(super) fn new(rules: ServiceRules, dry: bool, metrics: Option<Metrics>) -> Self {
         let now = Instant::now();
         Self {
             dry,
@@ -71,7 +71,7 @@ impl Turn {
     pub(super) fn go_on(
         &mut self,
         wishes: &Wishes,
-        read: impl Fn() -> Result<Service, Failure>,
+        read: impl Fn() -> Result<ServiceRules, Failure>,
     ) -> Result<(), Failure> {
         loop {
             let (due, next) = self.next();
@@ -109,7 +109,7 @@ impl Turn {
         self.kernel.own_cpu().saturating_sub(before)
     }
 
-    fn reload(&mut self, read: Result<Service, Failure>) {
+    fn reload(&mut self, read: Result<ServiceRules, Failure>) {
         match read {
             Ok(rules) => {
                 let count = rules.rules.len();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use broadleaf_governor::{Kernel, Linux, No, ProcessId, Vitals};
+use broadleaf_governor::{Kernel, KernelError, Linux, ProcessId, Vitals};
 use broadleaf_metrics::ProcessReport;
 use broadleaf_report::PageMap;
 
@@ -107,7 +107,7 @@ impl Watch {
                 &pages,
                 &self.policy,
             )),
-            Err(No::NotAllowed) => None,
+            Err(KernelError::NotAllowed) => None,
             // It is just ending, or changes under our eyes: what was known of it stands.
             Err(_) => known.report.take(),
         };
