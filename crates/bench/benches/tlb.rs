@@ -1,4 +1,4 @@
-//! The TLB alone: lookups, and what a walk fills in after a miss.
+//! Benchmarks of the TLB alone: lookups, and fills after a miss.
 
 use broadleaf_bench::MACHINE;
 use broadleaf_oracle::{AgedTlb, Found, Machine, PageSizeKind};
@@ -9,7 +9,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const LOOKUPS: u64 = 1 << 16;
 
-/// Goes through the pages, and counts lookups that missed the first level and those that missed both.
+/// Looks up the pages. Returns the lookups that missed the first level, and those that missed both
+/// levels.
 fn look_up(tlb: &mut Tlb, pages: &[u64], size: PageSize) -> (u64, u64) {
     let tag = SpaceTag::default();
     let (mut missed, mut walks) = (0, 0);
@@ -28,7 +29,7 @@ fn look_up(tlb: &mut Tlb, pages: &[u64], size: PageSize) -> (u64, u64) {
     (missed, walks)
 }
 
-/// The same of the slow model.
+/// Returns the counts of the slow model.
 fn counted(pages: &[u64], size: PageSizeKind) -> (u64, u64) {
     let mut tlb = AgedTlb::new(Machine::Skylake);
     let (mut missed, mut walks) = (0, 0);
@@ -48,8 +49,9 @@ fn tlb(criterion: &mut Criterion) {
     let pages = |visits: &mut dyn Iterator<Item = broadleaf_trace::Visit>| -> Vec<u64> {
         visits.map(|visit| visit.unit).collect()
     };
-    // Few pages, which the first level holds; more, which the second does; Zipf's law, for which neither is large enough; and pages so many that
-    // hardly any lookup hits, as base pages and as superpages.
+    // The cases: few pages, which the first level holds; more pages, which the second level holds;
+    // Zipf's law, which exceeds both levels; and so large a set of pages that hardly any lookup
+    // hits, as base pages and as superpages.
     let cases = [
         (
             "first level",

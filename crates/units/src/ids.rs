@@ -1,13 +1,15 @@
-//! Names of things that a trace numbers.
+//! The ids of objects that a trace numbers.
 
-/// An address space: one process between two `exec` calls. Numbered from 0 in the order in which a trace meets them.
+/// An address space: one process between two `exec` calls. Numbers start at 0, in the order of the
+/// first occurrence in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpaceId(pub u32);
 
-/// A thread of one address space. Numbered as the recorder saw it; unique inside its space at any one time.
+/// A thread of one address space. The number is the recorder's, and unique in the space at any one
+/// time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub u32);
 
-/// A file that was mapped. Numbered from 0 in the order in which a trace meets them.
+/// A mapped file. Numbers start at 0, in the order of the first occurrence in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);

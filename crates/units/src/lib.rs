@@ -1,7 +1,7 @@
 //! Addresses, page numbers, page sizes, counts and ids as types.
 //!
-//! Everything else in Broadleaf speaks in these types, so that an address is never taken for a page number nor a page
-//! number for a block number. This crate knows nothing of any other.
+//! All crates of Broadleaf use these types, so an address is never taken for a page number, nor a
+//! page number for a block number. This crate imports no other crate of Broadleaf.
 #![no_std]
 #![forbid(unsafe_code)]
 

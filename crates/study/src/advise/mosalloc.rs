@@ -95,7 +95,7 @@ fn parts(range: &AdvisedRange, pools: &Pools) -> Result<(Kind, Vec<Range<u64>>),
             Ok((Kind::Mmap, parts))
         }
         Some(_) => Err("a layout is about the heap and anonymous mappings, and it is neither"),
-        None => Err("the trace does not tell what it lies in"),
+        None => Err("the trace does not record what it lies in"),
     }
 }
 
