@@ -49,9 +49,9 @@ fn tlb(criterion: &mut Criterion) {
     let pages = |visits: &mut dyn Iterator<Item = broadleaf_trace::Visit>| -> Vec<u64> {
         visits.map(|visit| visit.unit).collect()
     };
-    // The cases: few pages, which the first level holds; more pages, which the second level holds;
-    // Zipf's law, which exceeds both levels; and so large a set of pages that hardly any lookup
-    // hits, as base pages and as superpages.
+    // The first level holds the few pages of the first case. The second level holds those of the
+    // second case. Zipf's law exceeds both levels. The last two cases hardly ever hit, with base
+    // pages and with superpages.
     let cases = [
         (
             "first level",

@@ -81,7 +81,7 @@ impl fmt::Display for StallLimit {
 }
 
 /// The stalls of a governor's programs. The kernel holds the lock of a program's address space
-/// while it promotes or splits a block, so each call counts as a stall of its whole length. That
+/// while it promotes or splits a block. So each call counts as a stall of its whole length. That
 /// count is an upper bound: a thread waits only if it faults or touches one of the blocks
 /// meanwhile.
 #[derive(Clone, Debug)]

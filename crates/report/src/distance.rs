@@ -3,9 +3,9 @@
 /// The number of bytes of a name that are compared.
 const LONGEST: usize = 64;
 
-/// Returns the number of letters that must be inserted, removed, replaced or swapped with a
-/// neighbour to turn `a` into `b` (Damerau 1964, restricted to one change for each place). Compares
-/// at most the first 64 bytes of each name.
+/// Returns the edit distance: the letters that must be inserted, removed, replaced or swapped with
+/// a neighbour to turn `a` into `b`. The source is Damerau 1964, restricted to one change for each
+/// place. Compares at most the first 64 bytes of each name.
 pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let cut = |name: &str| name.len().min(LONGEST);
     let (a, b) = (&a.as_bytes()[..cut(a)], &b.as_bytes()[..cut(b)]);

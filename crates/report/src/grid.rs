@@ -48,9 +48,9 @@ struct GridColumn {
 
 /// A grid of columns with headings, and rows of cells.
 ///
-/// A grid that is wider than the view first wraps its headings, then the words of its last column,
-/// then cuts the columns that may be cut. If the grid is still too wide, it is split into blocks of
-/// columns. Each block repeats the first columns ([`Grid::keys`]).
+/// A grid that is wider than the view first wraps its headings, then the words of its last column.
+/// Then it cuts the columns that may be cut. If the grid is still too wide, it is split into blocks
+/// of columns. Each block repeats the first columns ([`Grid::keys`]).
 #[derive(Clone, Debug)]
 pub struct Grid {
     columns: Vec<GridColumn>,

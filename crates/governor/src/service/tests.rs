@@ -238,7 +238,10 @@ fn faults_are_refused_with_their_place() {
 proptest::proptest! {
     /// Any text is either parsed or refused with a place inside it.
     #[test]
-    fn no_text_is_too_much(text in "(\\[\\[rule\\]\\]|command|user|policy|=|\"|\n|[0-9.]|[a-z*%-]| |\\PC){0,60}") {
+    fn no_text_is_too_much(
+        text in "(\\[\\[rule\\]\\]|command|user|policy|=|\"|\n|\
+                 [0-9.]|[a-z*%-]| |\\PC){0,60}"
+    ) {
         if let Err(wrong) = ServiceRules::parse(&text, &users) {
             proptest::prop_assert!(text.get(wrong.at.clone()).is_some(), "{:?}", wrong);
         }

@@ -49,8 +49,8 @@ impl Ward {
     }
 
     /// Returns the superpages of a process that another process of the ward maps as well and is
-    /// charged for: shared memory, and memory that a fork shares. `is_late` is true if the ward saw
-    /// processes before this observation.
+    /// charged for. These are shared memory, and memory that a fork shares. `is_late` is true if
+    /// the ward saw processes before this observation.
     pub(super) fn charged_elsewhere(
         &self,
         process: &ProcessSeen,

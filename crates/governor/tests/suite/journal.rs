@@ -228,19 +228,24 @@ fn a_damaged_line_is_named() {
         ),
         ("{\"at\":99999999999999,\"what\":1}", "unknown field"),
         (
-            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"gone\":[[0,18446744073709551615]]}}]}",
+            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"gone\":\
+             [[0,18446744073709551615]]}}]}",
             "were not all there",
         ),
         (
-            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"mappings\":{\"after\":1,\"drop\":18446744073709551615,\"add\":[]}}}]}",
+            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"mappings\":\
+             {\"after\":1,\"drop\":18446744073709551615,\"add\":[]}}}]}",
             "never were there",
         ),
         (
-            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"blocks\":[[1,300,300]]}}]}",
+            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"blocks\":\
+             [[1,300,300]]}}]}",
             "holds 600 pages",
         ),
         (
-            "{\"at\":99999999999999,\"outcomes\":[{\"process\":{\"pid\":1,\"started\":1},\"block\":1,\"came\":{\"promoted\":{\"block\":1,\"present\":900,\"zero\":0,\"swapped\":0,\"huge\":false}}}]}",
+            "{\"at\":99999999999999,\"outcomes\":[{\"process\":{\"pid\":1,\"started\":1},\
+             \"block\":1,\"came\":{\"promoted\":{\"block\":1,\"present\":900,\"zero\":0,\
+             \"swapped\":0,\"huge\":false}}}]}",
             "holds 900 pages",
         ),
     ] {

@@ -1,7 +1,7 @@
 //! The pipe whose end informs the processes of a recording that their recorder has died.
 //!
-//! The recorder keeps the pipe open for writing. Each process that runs under the tool keeps it
-//! open for reading, and has asked the kernel for SIGKILL when the last writer goes (`F_SETSIG`, in
+//! The recorder keeps the pipe open for writing. Each process under the tool keeps the pipe open
+//! for reading. It has asked the kernel for SIGKILL when the last writer goes (`F_SETSIG`, in
 //! `recorder/valgrind/ring.c`).
 
 #![allow(

@@ -4,8 +4,8 @@
 //! actions after the fork. A program comes before the program that replaces it.
 //!
 //! Processes are read and written in parallel. Only the writing threads wait here, while the
-//! reading threads make the next chunks. No wait is long: a fork is reported as soon as the child
-//! announces itself, and the first chunk of a child ends after a second at the latest.
+//! reading threads make the next chunks. No wait is long. A fork is reported as soon as the child
+//! announces itself. The first chunk of a child ends after a second at the latest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! The streams of executions of a chunk, in the trace format.
 
 /// A buffer of bytes that grows at its end. The appending code makes room for many bytes at once
-/// and keeps the end in a variable, so that appending a byte is a single store.
+/// and keeps the end in a variable. Then each byte is a single store.
 #[derive(Default)]
 pub(super) struct Bytes {
     bytes: Vec<u8>,

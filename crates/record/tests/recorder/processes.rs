@@ -74,7 +74,7 @@ fn children_of_every_kind_are_followed_or_left_alone() {
     follow.follow_children = true;
     let all = trace_with(&follow).expect("the recording works");
     assert_eq!(all.status.code(), Some(23));
-    // The program itself and the shell, a fork, a fork that fails to execute, and a vfork and a
+    // The program itself and the shell; a fork, and a fork that fails to execute. A vfork and a
     // spawn, each before and after its execution.
     assert_eq!((all.processes, all.spaces), (5, 8));
     let (mut forks, mut pids) = (BTreeSet::new(), BTreeSet::new());
