@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use broadleaf_engine::Costs;
+use broadleaf_model::Costs;
 use clap::{Args, ValueEnum};
 
 use super::number::count;

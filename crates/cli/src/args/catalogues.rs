@@ -32,8 +32,12 @@ pub(crate) enum Catalogue {
     Machines,
     /// How a TLB can be organised
     Tlbs,
+    /// Which translation of a TLB makes room
+    Replacements,
     /// What a walk can go through
     PageTables,
+    /// What lies between a processor and memory
+    Caches,
     /// Traces that can be read
     Formats,
     /// The figures of a result
@@ -42,7 +46,7 @@ pub(crate) enum Catalogue {
     Refusals,
 }
 
-/// Explain one policy, machine, metric, column, refusal, TLB, page table or format
+/// Explain one policy, machine, metric, column, refusal, part of a machine or format
 ///
 /// Says what it does, which parameters it takes and where it comes from.
 #[derive(Debug, Args)]

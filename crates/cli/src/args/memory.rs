@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use broadleaf_engine::{Costs, Files};
+use broadleaf_model::{Costs, Files};
 use clap::{ArgGroup, Args, ValueEnum};
 
 use broadleaf_study::costs::costs;

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
@@ -11,7 +12,6 @@ use broadleaf_report::{
 };
 use broadleaf_study::compare::{Answer, Request, compare, policies};
 use broadleaf_study::machines::machines;
-use broadleaf_translation::Machine;
 
 use crate::args::{Compare, CompareFormat};
 use crate::progress::Bars;

@@ -1,12 +1,12 @@
 //! `explain`: one thing of the catalogues, in full.
 
+use broadleaf_machine::{Machine, machine, machine_names, parts};
 use broadleaf_metrics::{Metric, all_metrics, metric};
 use broadleaf_policy::{Entry, Expression, FORM, Parameter, ParseError, Refusal};
 use broadleaf_report::{
     HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, Style, View, heading_named,
     live_heading_named, range_heading_named, wrap,
 };
-use broadleaf_translation::{Machine, PAGE_TABLES, TLBS, machine, machine_names};
 
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
@@ -124,7 +124,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             facts: vec![],
         });
     }
-    for (kind, entries) in [("TLB", TLBS), ("page table", PAGE_TABLES)] {
+    for (kind, entries) in parts() {
         if let Some(entry) = entries.iter().find(|entry| entry.name == name) {
             return Ok(Explanation {
                 heading: entry.name.to_owned(),
@@ -159,7 +159,12 @@ fn find(name: &str) -> Result<Explanation, Failure> {
                 .map(|heading| heading.name),
         )
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
-        .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
+        .chain(
+            parts()
+                .into_iter()
+                .flat_map(|(_, entries)| entries)
+                .map(|entry| entry.name),
+        )
         .chain(
             FORMATS
                 .iter()

@@ -1,9 +1,9 @@
 //! `list`: what the catalogues hold.
 
+use broadleaf_machine::{machine, machine_names, parts};
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{FORM, Kind, Parameter, Refusal};
 use broadleaf_report::{Align, Grid, View};
-use broadleaf_translation::{PAGE_TABLES, TLBS, machine, machine_names};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -37,12 +37,24 @@ fn listed(what: Catalogue) -> Result<Listed, Failure> {
     Ok(match what {
         Catalogue::Policies => policies(),
         Catalogue::Machines => machines()?,
-        Catalogue::Tlbs => described("TLB", TLBS),
-        Catalogue::PageTables => described("page table", PAGE_TABLES),
+        Catalogue::Tlbs => part("TLB"),
+        Catalogue::PageTables => part("page table"),
+        Catalogue::Replacements => part("replacement"),
+        Catalogue::Caches => part("cache"),
         Catalogue::Formats => formats(),
         Catalogue::Metrics => metrics(),
         Catalogue::Refusals => refusals(),
     })
+}
+
+/// The catalogue of a kind of parts of machines.
+fn part(kind: &str) -> Listed {
+    let mut all = parts().into_iter();
+    let entries = all.find(|(of, _)| *of == kind);
+    described(
+        kind,
+        &entries.map(|(_, entries)| entries).unwrap_or_default(),
+    )
 }
 
 /// A catalogue, for both kinds of readers.
@@ -120,7 +132,7 @@ fn machines() -> Result<Listed, Failure> {
     Ok(Listed { grid, json })
 }
 
-fn described(kind: &str, entries: &[broadleaf_translation::Described]) -> Listed {
+fn described(kind: &str, entries: &[broadleaf_units::Described]) -> Listed {
     let mut grid = Grid::new()
         .column(kind, Align::Left)
         .column("what it is", Align::Left);

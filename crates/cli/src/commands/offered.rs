@@ -1,9 +1,9 @@
 //! Names of the catalogues, offered to shells that complete an argument.
 
+use broadleaf_machine::{machine_names, parts};
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{Refusal, catalogue};
 use broadleaf_report::{HEADINGS, LIVE_HEADINGS, RANGE_HEADINGS};
-use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use super::formats::{ADVICE_FORMATS, FORMATS};
@@ -35,7 +35,12 @@ pub(crate) fn everything() -> Offered {
         .chain(machine_names())
         .chain(all_metrics().map(|metric| metric.name))
         .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
-        .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
+        .chain(
+            parts()
+                .into_iter()
+                .flat_map(|(_, entries)| entries)
+                .map(|entry| entry.name),
+        )
         .chain(
             FORMATS
                 .iter()

@@ -5,11 +5,11 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use broadleaf_engine::{Error, Piece};
+use broadleaf_model::{Error, Piece};
 use broadleaf_report::number::{grouped, size};
+use broadleaf_tlb::Tlb;
 use broadleaf_trace::WriteError;
 use broadleaf_trace::reduced::{Kept, ReducedHeader, ReducedWriter};
-use broadleaf_translation::Tlb;
 use broadleaf_units::PageNumber;
 
 use crate::args::Reduce;
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
     let mut failed = None;
     let mut untranslatable = None;
     let mut accesses = 0;
-    let reduced = broadleaf_engine::reduce(
+    let reduced = broadleaf_accel::reduce(
         &mut trace,
         &machines,
         threads,

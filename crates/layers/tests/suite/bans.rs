@@ -45,7 +45,7 @@ fn every_inner_crate_reads_the_one_list() {
         fs::read(root().join("crates/layers/inner.clippy.toml")).expect("the list is readable");
     let inner = inner_crates();
     assert!(
-        inner.contains(&"units".to_string()) && inner.contains(&"engine".to_string()),
+        inner.contains(&"units".to_string()) && inner.contains(&"model".to_string()),
         "{inner:?}"
     );
     for name in inner {

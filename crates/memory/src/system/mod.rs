@@ -17,6 +17,7 @@ mod fault;
 mod footprint;
 mod fork;
 mod frame_table;
+mod notices;
 mod obtain;
 mod promote;
 mod pte;

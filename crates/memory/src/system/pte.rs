@@ -104,6 +104,17 @@ impl Pte {
         self.0 & (Self::PRESENT | Self::ZERO) == Self::PRESENT
     }
 
+    /// The part that page tables of a machine hold: the frame, the level, and whether the page is
+    /// mapped.
+    pub(crate) const fn mapping(self) -> u64 {
+        match self.is_present() {
+            true => {
+                self.0 & ((1 << FRAME_BITS) - 1 | Self::PRESENT | Self::ZERO | 0xf << LEVEL_SHIFT)
+            }
+            false => 0,
+        }
+    }
+
     /// Whether it maps a page of a file so that stores go to the file.
     pub(crate) const fn is_shared_file(self) -> bool {
         self.0 & (Self::OF_FILE | Self::PROTECTED) == Self::OF_FILE

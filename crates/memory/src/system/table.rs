@@ -100,6 +100,8 @@ pub(crate) struct Tables {
     unused: u64,
     /// Bytes of memory that the entries of all chunks take.
     entry_bytes: usize,
+    /// The entries before the changes since the last notices, if changes are kept.
+    changes: Option<BTreeMap<Place, Pte>>,
 }
 
 impl Tables {
@@ -111,7 +113,32 @@ impl Tables {
             recent: vec![NOTHING; RECENT],
             unused: 0,
             entry_bytes: 0,
+            changes: None,
         }
+    }
+
+    /// Keeps changes from here on. Pages that are mapped already count as changes.
+    pub(crate) fn watch(&mut self) {
+        if self.changes.is_none() {
+            let mapped = self.iter().filter(|(_, pte)| pte.is_present());
+            self.changes = Some(mapped.map(|(at, _)| (at, Pte::NONE)).collect());
+        }
+    }
+
+    /// Returns true if changes were kept.
+    #[inline]
+    pub(crate) fn has_changes(&self) -> bool {
+        self.changes
+            .as_ref()
+            .is_some_and(|changes| !changes.is_empty())
+    }
+
+    /// The entries before the changes, by place.
+    pub(crate) fn take_changes(&mut self) -> BTreeMap<Place, Pte> {
+        self.changes
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     /// The number of resident pages that were not referenced since they became resident.
@@ -180,6 +207,11 @@ impl Tables {
         let chunk = &mut self.chunks[chunk];
         let (old, bytes) = chunk.ptes.set(at.page as usize, pte);
         self.entry_bytes += bytes;
+        if let Some(changes) = &mut self.changes
+            && old.mapping() != pte.mapping()
+        {
+            changes.entry(at).or_insert(old);
+        }
         let (old, new) = (Counts::of(old), Counts::of(pte));
         self.unused = self.unused + u64::from(new.unused) - u64::from(old.unused);
         chunk.counts.subtract(&old);

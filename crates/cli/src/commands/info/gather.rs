@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use broadleaf_tlb::Tlb;
 use broadleaf_trace::{Backing, Event, Grain, Item, Mapping, Range, Visit};
-use broadleaf_translation::Tlb;
 use broadleaf_units::{PageNumber, SpaceId, VirtAddr};
 
 /// Everything that one pass over a trace tells.

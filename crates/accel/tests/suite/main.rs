@@ -1,0 +1,20 @@
+//! The tests of the crates `accel` and `model`: one binary, one module for each subject.
+
+mod after;
+mod common;
+mod competitive;
+mod derby;
+mod differential;
+mod expressions;
+mod forks;
+mod interim;
+mod observers;
+mod offline;
+mod populate;
+mod recency;
+mod romer;
+mod stacks;
+mod thresholds;
+mod tlbmcpi;
+mod units;
+mod wiring;
