@@ -16,8 +16,8 @@ select count(*), sum(length(b)) from t where c between 100 and 90000;
 delete from t where c < 30000;
 """
 
-# A dictionary of lists, another one made from it, and counts in a table of 24 MiB that the program
-# asks to have in 2 MiB pages.
+# A dictionary of lists, another one made from it, and counts in a table of 24 MiB. The program asks
+# for that table in 2 MiB pages.
 PYTHON = """
 import mmap
 found = {}

@@ -19,17 +19,17 @@ const MOST_ADDED: f64 = 0.10;
 const WORTH_WHILE: f64 = 0.01;
 
 /// The rule by which [`advise`] chooses, for readers who prefer another.
-pub const RULE: &str = "Rule: of the policies that can be run and raise the peak of memory by \
-                        at most 10% over 4k, the one with the fewest walk cycles; of those within \
-                        0.01 cycles per access of the fewest, the one that adds least. \
-                        Keep 4 KiB pages if no policy saves 0.01 cycles per access.";
+pub const RULE: &str = "Rule: consider the policies that can be run and raise the peak of memory \
+    by at most 10% over 4k. Of those within 0.01 cycles per access of the fewest walk cycles, \
+    choose the one that adds least memory. Keep 4 KiB pages if no policy saves 0.01 cycles per \
+    access.";
 
 /// The rule for memory that is modelled down to the frame, so that faults have a cost.
-pub const RULE_OF_MEMORY: &str = "Rule: of the policies that can be run, do not use memory up \
-    and raise the peak of memory by at most 10% over 4k, the one that loses the fewest cycles to \
-    walks, faults and bookkeeping together; of those within a hundredth of 4k's cycles, or 0.01 \
-    cycles per access, of the fewest, the one that adds least. Keep 4 KiB pages if no policy saves \
-    a hundredth of these cycles and 0.01 cycles per access.";
+pub const RULE_OF_MEMORY: &str = "Rule: consider the policies that can be run, do not use memory \
+    up and raise the peak of memory by at most 10% over 4k. Count the cycles lost to walks, faults \
+    and bookkeeping. Of those within a hundredth of 4k's cycles, or 0.01 cycles per access, of the \
+    fewest, choose the one that adds least memory. Keep 4 KiB pages if no policy saves a hundredth \
+    of 4k's cycles and 0.01 cycles per access.";
 
 /// The recommended policy, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -245,7 +245,7 @@ impl Tended {
         ended.note(&self.command, &self.care.policy, &self.counted, &nothing);
         if self.counted.promotions > 0 {
             say!(
-                "process {} ({}) is no longer looked after: {} superpages made, {} broken for memory",
+                "process {} ({}) is no longer looked after: {} superpages promoted, {} demoted",
                 self.id,
                 self.command,
                 self.counted.promotions,
