@@ -73,8 +73,7 @@ impl<'a> Cell<'a> {
             if self.memory.fault(block, offset, now, reservable) {
                 self.deadlines.add(block, now, now);
             }
-            // A store that faults dirties the page before the policy is asked, once (decision 0001,
-            // rule 9).
+            // A store that faults dirties the page before the policy is asked, once (spec model 9).
             if store {
                 self.memory.store(block);
             }

@@ -5,7 +5,7 @@
 //! block: whether it is reserved and promoted, and what filled the pages that nobody referenced. An event becomes a list of
 //! [`Change`]s in the first half, and each memory applies them, and then the histories. Every verb that may leave a TLB with something wrong returns a [`Shootdown`] to carry out.
 //!
-//! The rules are those of docs/decisions/0001.
+//! The rules are those of docs/spec/model.md.
 #![forbid(unsafe_code)]
 
 mod advised;

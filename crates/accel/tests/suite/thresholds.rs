@@ -95,7 +95,7 @@ fn full_blocks() {
     assert_eq!(refused(&dirty, "too_few_resident"), 511);
 }
 
-/// A store that faults makes its page resident and dirty at once (decision 0001, rule 9).
+/// A store that faults makes its page resident and dirty at once (spec model 9).
 #[test]
 fn a_store_that_faults_is_one_decision_point() {
     let edge = || lackey((0..511).map(load).chain([store(511)]));
@@ -119,7 +119,7 @@ fn a_store_that_faults_is_one_decision_point() {
     );
 }
 
-/// A file's partial last page counts as a whole page (decision 0001, rule 3).
+/// A file's partial last page counts as a whole page (spec model 3).
 #[test]
 fn a_file_is_as_long_as_its_pages() {
     for (bytes, promotions) in [

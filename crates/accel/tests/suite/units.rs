@@ -211,7 +211,7 @@ fn periods_may_be_given_in_seconds() {
     }
 }
 
-/// A store that faults is one decision point for policies of frames too (decision 0001, rule 9).
+/// A store that faults is one decision point for policies of frames too (spec model 9).
 #[test]
 fn a_store_that_faults_is_one_question_of_frames() {
     let mut edge = Items::new(Grain::Page);

@@ -140,8 +140,8 @@ fn an_addition_is_one_file_and_one_line() {
     }
     assert_eq!(changed, expected);
 
-    // Crates of other registries are built already, in the folder of this build.
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("..");
+    // Cargo names a member of a workspace alike in each copy: the copy needs a folder of its own.
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("additions-target");
     let mut command = Command::new("cargo");
     command.args(["test", "--offline", "--quiet", "--target-dir"]);
     command.arg(target).current_dir(&folder);

@@ -1,7 +1,7 @@
 //! Descriptions of machines: what the built-in ones say, and what is refused with which line and key.
 
-use broadleaf_machine::{Machine, NoMachine, PAGE_TABLES, machine, machine_names, machine_text};
-use broadleaf_tlb::{Lookup, TLBS, Tlb};
+use broadleaf_machine::{Machine, NoMachine, machine, machine_names, machine_text, parts};
+use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_units::SpaceTag;
 use broadleaf_units::{PageNumber, PageSize};
 
@@ -32,8 +32,8 @@ fn every_built_in_machine_is_one() {
         assert_eq!((sizes.join(" ").as_str(), &*cycles), wanted, "{name}");
     }
     assert!(
-        TLBS.iter()
-            .chain(PAGE_TABLES)
+        (parts().into_iter())
+            .flat_map(|(_, entries)| entries)
             .all(|entry| entry.explanation.ends_with('.'))
     );
 }
@@ -146,6 +146,19 @@ fn errors_name_the_line_and_the_key() {
         ("va[24:22]", "24..22", "index", "is not an index"),
         ("level = 2", "level = 3", "level", "the level is 1 or 2"),
         ("\"lru\"", "\"random\"", "replacement", "no replacement"),
+        (
+            "level = 2",
+            "organisation = \"round\"\nlevel = 2",
+            "organisation",
+            "no TLB is called \"round\"; there is set-associative",
+        ),
+        (
+            "[[tlb]]",
+            "page-table = \"tarot\"\n[[tlb]]",
+            "page-table",
+            "no page table",
+        ),
+        ("[[tlb]]", "caches = \"oak\"\n[[tlb]]", "caches", "no cache"),
         ("4k = 35", "5k = 35", "5k", "not a page size"),
         ("2m = 21", "4K = 21", "4K", "4k is there already"),
         ("2m = 21", "4096 = 21", "4096", "4k is there already"),

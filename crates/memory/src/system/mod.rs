@@ -5,7 +5,7 @@
 //! [`System::look`] and, where that finds something to do, [`System::reference`]; an event through [`System::apply`]; time through
 //! [`System::pass`]. What a TLB must forget comes out of [`System::shootdowns`].
 //!
-//! The rules are those of docs/decisions/0002.
+//! The rules are those of docs/spec/memory.md.
 
 mod appraise;
 mod ask;

@@ -52,8 +52,7 @@ impl System<'_> {
         self.tables.set(at, pte.with(Pte::USED | Pte::REFERENCED));
         if store {
             if !self.tables.get(at).has(Pte::DIRTY) {
-                // The policy was asked at the fault, and knows of the store (decision 0001, rule
-                // 9).
+                // The policy was asked at the fault, and knows of the store (spec model 9).
                 if faults {
                     self.dirty(at);
                 } else {

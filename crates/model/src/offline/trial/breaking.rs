@@ -45,7 +45,7 @@ impl Trial<'_> {
     }
 
     /// A superpage is broken by the policy's sizes: the parts that the range does not cross stay
-    /// superpages (decision 0002, rule 16).
+    /// superpages (spec memory 16).
     fn break_up(&mut self, (at, level): Piece, range: std::ops::Range<u64>, gone: bool) {
         let removed = self.active.remove(&at);
         let life = removed.and_then(|(_, unit)| self.units[unit as usize].life);

@@ -68,7 +68,7 @@ impl Trial<'_> {
     /// The work of a promotion at a fault or at a miss: a fault in an empty piece fills the piece;
     /// every other promotion copies what is resident then, the page that faulted included. Copying
     /// is spared where the pages lie in one extent, unless each promotion has its full price
-    /// (decision 0003, rule 22).
+    /// (spec charges 22).
     fn work(&self, piece: Piece, faults: bool) -> Work {
         let pages = self.ladder.pages(piece.1);
         let copied = match self.residence.count(piece) {
