@@ -1,7 +1,7 @@
 //! References as the cells take them: visits with everything found out that is the same for every policy.
 
 use crate::PageId;
-use crate::trail::Followed;
+use crate::followed::Followed;
 use broadleaf_memory::{BlockId, Seen};
 use broadleaf_trace::reduced::{Kept, Manner};
 use broadleaf_units::{PageNumber, SpaceId};

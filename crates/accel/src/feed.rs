@@ -4,10 +4,10 @@ mod ahead;
 mod lists;
 
 use crate::kept::{Keeper, Kept};
-use crate::sieve::Sieve;
-use crate::sifted::Fed;
 use crate::slot::Slot;
 use ahead::{Ahead, Output};
+use broadleaf_filter::Fed;
+use broadleaf_filter::Sieve;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_model::pool::Crew;
 use broadleaf_model::{Part, Source};
@@ -224,7 +224,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Recency;
+    use broadleaf_filter::Recency;
     use broadleaf_model::Items;
     use broadleaf_model::pool::Pool;
     use broadleaf_trace::{Event, Grain, Visit};

@@ -1,6 +1,6 @@
 //! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need not be decoded again.
 
-use crate::sifted::Fed;
+use broadleaf_filter::Fed;
 use broadleaf_model::{Part, Piece, Source};
 use broadleaf_trace::reduced::{ReducedHeader, ReducedPartReader, ReducedReader, ReducedWriter};
 use broadleaf_trace::{Grain, TraceError, WriteError};
@@ -193,7 +193,7 @@ impl Part for KeptPart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sifted::Sifted;
+    use broadleaf_filter::Sifted;
     use broadleaf_trace::Event;
     use broadleaf_trace::reduced::{Kept as Visit, Manner, Sums};
     use broadleaf_units::SpaceId;

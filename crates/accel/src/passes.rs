@@ -1,14 +1,15 @@
 //! A pass over a trace: what is decoded is prepared once, and all teams replay it.
 
+use crate::PageId;
 use crate::feed::{Feed, Lists};
 use crate::kept::Kept;
 use crate::prepare;
-use crate::sieve::Sieve;
-use crate::sifted::{Fed, Sifted, stretches};
 use crate::team::Team;
 use crate::teams::{Prepared, Teams};
-use crate::trail::Follows;
-use crate::{PageId, Recency};
+use broadleaf_filter::Follows;
+use broadleaf_filter::Recency;
+use broadleaf_filter::Sieve;
+use broadleaf_filter::{Fed, Sifted, stretches};
 use broadleaf_memory::Change;
 use broadleaf_model::events::{changes_spaces, tells_a_mapping};
 use broadleaf_model::pool::{Crew, Pool};

@@ -1,9 +1,9 @@
 //! Batches: stretches of filtered visits with their blocks and the histories of their pages.
 
 use crate::batch::{Batch, Incident};
-use crate::sifted::{Fed, Sifted, Stretch};
+use broadleaf_filter::is_seen_by_no_policy;
+use broadleaf_filter::{Fed, Sifted, Stretch};
 use broadleaf_memory::GEOMETRY;
-use broadleaf_model::events::is_seen_by_no_policy;
 use broadleaf_model::populate::parts;
 use broadleaf_model::stream::{Refused, Stream};
 use broadleaf_trace::reduced::Manner;

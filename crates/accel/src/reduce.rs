@@ -1,9 +1,9 @@
 //! Reducing a trace: what a replay would be handed, handed out.
 
-use crate::Recency;
 use crate::feed::{Feed, Lists};
-use crate::sieve::Sieve;
-use crate::sifted::Fed;
+use broadleaf_filter::Fed;
+use broadleaf_filter::Recency;
+use broadleaf_filter::Sieve;
 use broadleaf_machine::Machine;
 use broadleaf_model::MOST_THREADS;
 use broadleaf_model::pool::Pool;

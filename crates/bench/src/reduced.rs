@@ -3,7 +3,7 @@
 use crate::answers::Answers;
 use crate::walk::Walked;
 use crate::{Failed, MACHINE, replay};
-use broadleaf_accel::Family;
+use broadleaf_filter::Family;
 use broadleaf_model::{Part, Piece, Plan, Source};
 use broadleaf_trace::reduced::{
     ReducedHeader, ReducedItem, ReducedPartReader, ReducedReader, ReducedWriter,

@@ -2,6 +2,7 @@
 
 use super::cell::Cell;
 use super::choices::{Choices, cycles, few_of};
+use super::filter::SharedFilter;
 use super::follow::{self, Follower};
 use super::limits::Limits;
 use super::mmu::Mmu;
@@ -15,10 +16,11 @@ use broadleaf_policy::{Cycles, Foresight as Known};
 /// The cells of a replay.
 pub(super) struct Cast<'a> {
     pub(super) cells: Vec<Cell<'a>>,
-    /// A policy on a machine, by its number: first those of the plan, policies in the order of the
-    /// request and machines inside, then those that nobody asked for.
+    /// The runs of the plan, policy by policy in the order of the request, and each policy on all
+    /// machines. Runs that the request does not name follow.
     runs: Vec<Run>,
-    /// The last runs stand in for runs of the plan, with another choice: the numbers of these.
+    /// The last runs replace runs of the plan with another choice: the numbers of the replaced
+    /// runs.
     stand_ins: Vec<usize>,
 }
 
@@ -29,7 +31,7 @@ struct Run {
     machine: usize,
 }
 
-/// Cells and runs that are being put together.
+/// Cells and runs under construction.
 #[derive(Default)]
 struct Runs<'a> {
     cells: Vec<Cell<'a>>,
@@ -63,10 +65,10 @@ impl<'a> Runs<'a> {
 }
 
 impl<'a> Cast<'a> {
-    /// Of all that a plan asks for, and of the policy to which faults are compared.
+    /// The cells of a plan, and of the policy to which faults are compared.
     ///
     /// # Errors
-    /// Where memory cannot be as the limits say.
+    /// If memory cannot be set up within the limits.
     pub(super) fn new(
         plan: &'a Plan,
         limits: &Limits,
@@ -84,7 +86,7 @@ impl<'a> Cast<'a> {
             }
             let first = of_policy.as_ref().map_or(0, |(_, first)| *first);
             let known = policy.needs().foresight;
-            // What such a policy chooses depends on the machine.
+            // The choices of such a policy depend on the machine.
             let chooses = matches!(known, Known::Cheapest(_));
             if !chooses && runs.observe(first, machine) {
                 continue;
@@ -153,7 +155,7 @@ impl<'a> Cast<'a> {
         })
     }
 
-    /// Cells with one machine each, for which no others stand in.
+    /// Cells with one machine each, and no runs that replace others.
     pub(super) fn of(cells: Vec<Cell<'a>>) -> Self {
         let runs = (0..cells.len()).map(|cell| Run { cell, machine: 0 });
         Self {
@@ -175,6 +177,14 @@ impl<'a> Cast<'a> {
         (cell, cell.mmu(run.machine))
     }
 
+    /// Lets each cell use the shared filter if the filter covers the cell. Returns false if none
+    /// does.
+    pub(super) fn filter(&mut self, shared: &SharedFilter) -> bool {
+        let cells = self.cells.iter_mut();
+        let using = cells.filter_map(|cell| cell.filter_with(shared).ok());
+        using.count() > 0
+    }
+
     /// All accesses so far were made, for all of them.
     pub(super) fn pass(&mut self, stream: &Stream) {
         self.cells.iter_mut().for_each(|cell| cell.pass(stream));
@@ -194,7 +204,7 @@ impl<'a> Cast<'a> {
         best
     }
 
-    /// The number of the choice that a run makes for a pair: 0 for the run that was asked for.
+    /// The number of the choice that a run makes for a pair. A requested run has number 0.
     pub(super) fn stands_in(&self, pair: usize, run: usize) -> usize {
         let first = self.runs.len() - self.stand_ins.len();
         let before = run

@@ -1,6 +1,7 @@
 //! What each event of a trace means for memory.
 
 use crate::stream::{Stream, TooLate};
+use broadleaf_filter::is_seen_by_no_policy;
 use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages, Rights};
 use broadleaf_trace::{Advice, Event, Protection, Range};
 use broadleaf_units::SpaceId;
@@ -68,21 +69,6 @@ pub const fn takes_something_away(event: &Event) -> bool {
     matches!(
         event,
         Event::Unmap(_) | Event::Protect(..) | Event::Remap { .. } | Event::Advise(..)
-    )
-}
-
-/// Whether an event changes nothing that a policy sees, and takes no page and no translation away.
-pub const fn is_seen_by_no_policy(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::SpaceSwitch(_)
-            | Event::SpaceEnd { .. }
-            | Event::ThreadStart(_)
-            | Event::ThreadSwitch(_)
-            | Event::ThreadEnd(_)
-            | Event::Misplaced { .. }
-            | Event::Fork { .. }
-            | Event::Exec { .. }
     )
 }
 

@@ -12,13 +12,13 @@ use broadleaf_units::SpaceId;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Traces that are replayed one after the other: what ran before, and the one that results are about.
+/// Traces that are replayed one after the other: earlier traces, and the one that results describe.
 pub struct Sources<'s, S> {
     /// Traces that ran before.
     pub earlier: &'s mut [S],
     /// The trace of the results.
     pub last: &'s mut S,
-    /// Whether any of them was read before.
+    /// True if any of them was read before.
     pub read: bool,
 }
 
@@ -66,7 +66,7 @@ pub fn run<S: Source>(
     Ok(outcome)
 }
 
-/// What the passes over traces share.
+/// The state that the passes over traces share.
 pub(crate) struct Passes<'p, 's, S> {
     pub(crate) sources: &'p mut Sources<'s, S>,
     pub(crate) plan: &'p Plan,
@@ -74,7 +74,7 @@ pub(crate) struct Passes<'p, 's, S> {
     pub(crate) pool: &'p Pool,
     pub(crate) state: &'p mut Progress,
     pub(crate) progress: &'p mut dyn FnMut(Progress) -> ControlFlow<()>,
-    /// Spaces whose mappings are told.
+    /// Spaces whose mappings the trace lists.
     pub(crate) told: BTreeSet<SpaceId>,
 }
 
@@ -115,7 +115,8 @@ impl<S: Source> Passes<'_, '_, S> {
     }
 }
 
-/// What a policy promotes in an earlier trace, by the names that it has among others.
+/// The promotions of a policy in an earlier trace, with the space names that the trace has among
+/// others.
 pub fn named<E>(promoted: Promoted, earlier: usize) -> Result<Promoted, Error<E>> {
     let mut names = Names::default();
     names.begin(Some(earlier));

@@ -41,6 +41,8 @@ pub struct Plan {
     interim: Vec<u64>,
     frames: bool,
     tables: bool,
+    /// Replays all visits in the frame-level model, for tests of its filter.
+    all_visits: bool,
 }
 
 /// Why a plan cannot be carried out.
@@ -150,6 +152,18 @@ impl Plan {
         self.tables || machines.any(|machine| !machine.has_fixed_walk_costs())
     }
 
+    /// Replays all visits in the frame-level model, without the filter. Results are the same; tests
+    /// compare them.
+    #[doc(hidden)]
+    pub fn with_all_visits(mut self) -> Self {
+        self.all_visits = true;
+        self
+    }
+
+    pub(crate) const fn replays_all_visits(&self) -> bool {
+        self.all_visits
+    }
+
     pub(crate) const fn wants_frames(&self) -> bool {
         self.frames
     }
@@ -186,6 +200,7 @@ impl Plan {
             interim: Vec::new(),
             frames: false,
             tables: false,
+            all_visits: false,
         })
     }
 

@@ -1,43 +1,43 @@
 //! Cells go through a trace together.
 
+mod batches;
+
 use super::Limits;
 use super::cast::Cast;
 use super::earlier::Names;
+use super::filter::{SharedFilter, VisitSlice};
+use super::gathered::GatheredVisits;
 use super::result;
-use super::steps::Steps;
 use crate::events::tells_a_mapping;
 use crate::outcome::refused;
 use crate::pool::Pool;
 use crate::populate::parts;
 use crate::stream::{Refused, Stream, TooLate};
 use crate::{Error, Part, Piece, Plan, Progress, Source};
+use batches::{OpenBatch, UnusualVisits};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
-use broadleaf_trace::reduced::Sums;
-use broadleaf_trace::{Advice, Event, KernelTouch, Range, Visit};
+use broadleaf_trace::{Advice, Event, KernelTouch, Range};
 use broadleaf_units::{PageNumber, SpaceId};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// How many visits are replayed at a time.
-const BATCH: usize = 1 << 14;
-
-/// What there is when all traces were read.
+/// The state after all traces were read.
 pub(super) struct Replayed<'a> {
     pub(super) cast: Cast<'a>,
     pub(super) stream: Stream,
-    /// What cells came to on the way, at the times that the plan asks for.
+    /// The results of all cells at the times that the plan asks for.
     pub(super) interim: Vec<Vec<CellResult>>,
 }
 
-/// How a pass ended.
+/// The end of a pass.
 pub(super) enum Ended {
     AtItsEnd,
-    /// The mappings of this space are told, and were not known to be.
+    /// The trace lists the mappings of this space, and the replay took it for one without.
     ToBeginAgain(SpaceId),
 }
 
-/// The spaces whose mappings a trace tells.
+/// The spaces whose mappings a trace lists.
 pub(super) fn spaces_told<S: Source>(
     source: &mut S,
     names: &Names,
@@ -67,13 +67,21 @@ pub(super) struct Replay<'a, 'p> {
     names: Names,
     /// Accesses before the trace that is being read.
     begun: u64,
-    steps: Steps,
+    batch: OpenBatch,
+    /// Visits of the batch that cells have not replayed yet.
+    gathered: GatheredVisits,
+    /// The number of the part of a trace that is read.
+    trace_part: u64,
+    /// The filter that cells share; `None` if no cell uses it.
+    filter: Option<SharedFilter>,
+    /// The unusual visits of the vocabulary at this address and of this length.
+    unusual: Option<(usize, usize, UnusualVisits)>,
     pool: &'p Pool,
-    /// How many low bits of a unit lie inside a base page.
+    /// The number of low bits of a unit that lie inside a base page.
     shift: u32,
-    /// Whether pages that instructions come from are in this memory too.
+    /// True if code pages use this memory, too.
     code: bool,
-    /// Whether processes that were forked are in the trace.
+    /// True if the trace follows forked processes.
     children: bool,
     plan: &'p Plan,
     /// Results so far, at the times that the plan asks for.
@@ -81,7 +89,7 @@ pub(super) struct Replay<'a, 'p> {
 }
 
 impl<'a, 'p> Replay<'a, 'p> {
-    /// Of cells that have seen nothing yet.
+    /// A replay of cells at their beginning.
     pub(super) fn new(
         cast: Cast<'a>,
         stream: Stream,
@@ -89,12 +97,27 @@ impl<'a, 'p> Replay<'a, 'p> {
         limits: &Limits,
         pool: &'p Pool,
     ) -> Self {
+        let mut cast = cast;
+        let mut designs = plan.machines().iter().map(|machine| &machine.design);
+        let filters = !limits.code && !plan.replays_all_visits();
+        let filter = (filters && designs.all(broadleaf_tlb::Design::is_sets_with_lru))
+            .then(|| SharedFilter::new(plan.machines().iter().map(|machine| &machine.design)));
+        let mut filter = filter;
+        if let Some(shared) = &filter
+            && !cast.filter(shared)
+        {
+            filter = None;
+        }
         Self {
             cast,
             stream,
             names: Names::default(),
             begun: 0,
-            steps: Steps::default(),
+            batch: OpenBatch::default(),
+            gathered: GatheredVisits::default(),
+            trace_part: 0,
+            filter,
+            unusual: None,
             pool,
             shift: 0,
             code: limits.code,
@@ -111,7 +134,7 @@ impl<'a, 'p> Replay<'a, 'p> {
 
     /// All traces were read.
     pub(super) fn finish(mut self) -> Replayed<'a> {
-        self.flush();
+        self.end_batch();
         self.cast.pass(&self.stream);
         Replayed {
             cast: self.cast,
@@ -147,13 +170,14 @@ impl<'a, 'p> Replay<'a, 'p> {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Ended, Error<S::Error>> {
         while let Some(mut part) = source.next_part().map_err(Error::Source)? {
+            self.begin_trace_part();
             while let Some(piece) = part.next().map_err(Error::Source)? {
                 match piece {
                     Piece::Visits(visits) => self
-                        .visits(visits.iter().copied())
+                        .visits(VisitSlice::Each(visits))
                         .map_err(|why| refused(why, self.cast.cells.len()))?,
                     Piece::Phrased(phrased) => self
-                        .visits(phrased.visits())
+                        .visits(VisitSlice::Named(phrased))
                         .map_err(|why| refused(why, self.cast.cells.len()))?,
                     Piece::Reduced(..) => {
                         let why = "a reduced form leaves out what limited memory notices";
@@ -183,34 +207,6 @@ impl<'a, 'p> Replay<'a, 'p> {
         Ok(Ended::AtItsEnd)
     }
 
-    fn visits(&mut self, visits: impl IntoIterator<Item = Visit>) -> Result<(), Refused> {
-        for visit in visits {
-            let mut sums = Sums {
-                instructions: visit.instructions.into(),
-                ..Sums::default()
-            };
-            if !visit.fetch || self.code {
-                if self.stream.is_ending() {
-                    self.end_spaces();
-                }
-                self.look_at_results();
-                if self.steps.space != self.stream.running || self.steps.steps.len() >= BATCH {
-                    self.flush();
-                    self.refuse_more_than_may_be()?;
-                }
-                let page = PageNumber(visit.unit >> self.shift);
-                self.stream.notice(page)?;
-                self.steps.space = self.stream.running;
-                let before = self.stream.summary.instructions;
-                self.steps.add(&visit, page, self.stream.now(), before);
-                sums.loads = visit.loads.into();
-                sums.stores = visit.stores.into();
-            }
-            self.stream.pass(&sums);
-        }
-        Ok(())
-    }
-
     /// Returns an error if the model takes more memory than it may. Called after each batch, since
     /// one batch adds little.
     fn refuse_more_than_may_be(&self) -> Result<(), Refused> {
@@ -234,21 +230,28 @@ impl<'a, 'p> Replay<'a, 'p> {
         })
     }
 
-    /// Keeps what cells come to where the plan asks for that before what comes now.
+    /// The accesses of the trace after which the plan asks for results next.
+    fn next_results(&self) -> Option<u64> {
+        let after = self.plan.interim().get(self.interim.len()).copied();
+        after.filter(|_| !self.names.are_earlier())
+    }
+
+    /// Keeps the results of all cells if the plan asks for results before the next visit.
     fn look_at_results(&mut self) {
-        while (self.plan.interim().get(self.interim.len())).is_some_and(|after| {
-            !self.names.are_earlier() && *after <= self.stream.summary.accesses
-        }) {
-            self.flush();
+        while self
+            .next_results()
+            .is_some_and(|after| after <= self.stream.summary.accesses)
+        {
+            self.end_batch();
             self.cast.pass(&self.stream);
             let results = result::results(&self.cast, &self.stream, self.plan);
             self.interim.push(results);
         }
     }
 
-    /// Something comes after the end of a space: it is gone.
+    /// Removes the spaces that ended, before anything else happens.
     fn end_spaces(&mut self) {
-        self.flush();
+        self.end_batch();
         self.cast.pass(&self.stream);
         for change in &self.stream.end_spaces() {
             self.cast
@@ -258,24 +261,9 @@ impl<'a, 'p> Replay<'a, 'p> {
         }
     }
 
-    /// Lets all cells replay what has come together.
-    fn flush(&mut self) {
-        if self.steps.steps.is_empty() {
-            return;
-        }
-        let (steps, stream) = (&self.steps, &self.stream);
-        let replays = self
-            .cast
-            .cells
-            .iter_mut()
-            .map(|cell| move || cell.replay(steps, stream));
-        self.pool.run(replays);
-        self.steps.steps.clear();
-    }
-
     /// The kernel makes pages resident, without a reference of the program.
     fn populate(&mut self, range: Range, touch: KernelTouch) -> Result<(), Refused> {
-        self.flush();
+        self.end_batch();
         self.cast.pass(&self.stream);
         let space = self.stream.running;
         let parts = parts(&self.stream.spaces, space, range, touch);
@@ -299,10 +287,10 @@ impl<'a, 'p> Replay<'a, 'p> {
             // Children that a recording does not follow need no memory.
             return Ok(());
         }
-        if crate::events::is_seen_by_no_policy(event) && !forks {
+        if broadleaf_filter::is_seen_by_no_policy(event) && !forks {
             return self.stream.event(event).map(|_| ());
         }
-        self.flush();
+        self.end_batch();
         self.cast.pass(&self.stream);
         let running = self.stream.running;
         let changes = self.stream.event(event)?;
@@ -315,7 +303,8 @@ impl<'a, 'p> Replay<'a, 'p> {
                 cell.system.visited(running);
             }
             if let Event::Fork { child } = event {
-                // What a child of the same number that never began has goes before what nobody else has.
+                // The pages of an unborn child of the same number go first, then memory that no
+                // other space shares.
                 cell.system.fork(spaces, running, *child);
             }
             changes.iter().for_each(|change| cell.apply(change));

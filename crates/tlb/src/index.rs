@@ -15,16 +15,16 @@ pub struct BitField {
 }
 
 impl BitField {
-    /// How many bits it has.
+    /// The number of bits.
     pub const fn width(self) -> u32 {
         self.high - self.low + 1
     }
 }
 
-/// How many fields an index function may combine.
+/// The most fields that an index function may combine.
 const MOST_FIELDS: usize = 4;
 
-/// Which set an address belongs to: one range of its bits, or several of equal width combined by exclusive or.
+/// The set of an address: one range of its bits, or the exclusive or of several of equal width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexFunction {
     fields: Vec<BitField>,
@@ -39,8 +39,8 @@ impl IndexFunction {
     /// The exclusive or of these fields.
     ///
     /// # Errors
-    /// A sentence, where there are more than four fields, they differ in width, a field is upside down or reaches past
-    /// bit 63 or below bit 12.
+    /// A sentence, if there are more than four fields, they differ in width, a field is upside down
+    /// or reaches past bit 63 or below bit 12.
     pub fn new(fields: Vec<BitField>) -> Result<Self, String> {
         if fields.len() > MOST_FIELDS {
             return Err(format!(
@@ -86,7 +86,26 @@ impl IndexFunction {
         }
     }
 
-    /// How many sets it tells apart.
+    /// An index whose sets each hold whole sets of this index, and of the other: the bits that both
+    /// use. `None` if one of them combines fields, and they differ.
+    pub fn common(&self, other: &Self) -> Option<Self> {
+        if self == other {
+            return Some(self.clone());
+        }
+        let fields = match (&self.fields[..], &other.fields[..]) {
+            ([], _) | (_, []) => Vec::new(),
+            ([one], [other]) => {
+                let high = one.high.min(other.high);
+                let low = one.low.max(other.low);
+                let common = (low <= high).then_some(BitField { high, low });
+                common.into_iter().collect()
+            }
+            _ => return None,
+        };
+        Some(Self { fields })
+    }
+
+    /// The number of sets.
     pub fn sets(&self) -> u64 {
         match self.fields.first() {
             Some(field) => 1u64.checked_shl(field.width()).unwrap_or(u64::MAX),
@@ -135,8 +154,8 @@ impl std::fmt::Display for IndexFunction {
     }
 }
 
-/// An index function as a shift and a mask for each field. An absent field has an empty mask.
-/// Most functions have one field.
+/// An index function as shifts and masks. Fields that are missing have an empty mask. Most
+/// functions have one field.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compiled {
     first: (u32, usize),
@@ -183,6 +202,24 @@ mod tests {
             0x5a
         );
         assert_eq!(set("none", u64::MAX), 0);
+    }
+
+    #[test]
+    fn pages_of_one_set_are_in_one_common_set() {
+        let parse = |text| IndexFunction::parse(text).expect("an index");
+        let cases = [
+            ("va[15:12]", "va[15:12]", Some("va[15:12]")),
+            ("va[24:22]", "va[23:21]", Some("va[23:22]")),
+            ("va[15:12]", "va[13:12]", Some("va[13:12]")),
+            ("va[15:12]", "va[20:16]", Some("none")),
+            ("va[15:12]", "none", Some("none")),
+            ("va[15:12] ^ va[19:16]", "va[15:12]", None),
+        ];
+        for (one, other, common) in cases {
+            let found = parse(one).common(&parse(other));
+            assert_eq!(found, common.map(parse), "{one}, {other}");
+            assert_eq!(found, parse(other).common(&parse(one)));
+        }
     }
 
     #[test]

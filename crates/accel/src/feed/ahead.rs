@@ -2,8 +2,8 @@
 
 use super::Lists;
 use crate::kept::Keeper;
-use crate::sieve::Sieve;
-use crate::sifted::{Fed, Sifted};
+use broadleaf_filter::Sieve;
+use broadleaf_filter::{Fed, Sifted};
 use broadleaf_model::{Part, Piece};
 use broadleaf_trace::reduced::Sums;
 use std::collections::VecDeque;

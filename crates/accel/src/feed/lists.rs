@@ -1,7 +1,7 @@
 //! Lists that are used again, so that their memory need not be asked for again.
 
 use super::ahead::PIECE_KEPT;
-use crate::sifted::{Fed, Sifted};
+use broadleaf_filter::{Fed, Sifted};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many are kept at most.

@@ -6,6 +6,7 @@ mod competitive;
 mod derby;
 mod differential;
 mod expressions;
+mod filtered;
 mod forks;
 mod interim;
 mod observers;

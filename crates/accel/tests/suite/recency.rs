@@ -1,6 +1,6 @@
 //! Lookups that need not be made, on machines that nobody built: a TLB that is asked only for those that are left misses what one does that is asked for all.
 
-use broadleaf_accel::Recency;
+use broadleaf_filter::Recency;
 use broadleaf_machine::Machine;
 use broadleaf_oracle::random::Rng;
 use broadleaf_tlb::{Design, Lookup, Tlb};

@@ -9,7 +9,8 @@ use broadleaf_tlb::{Evicted, Lookup};
 use broadleaf_units::{PageNumber, PageSize, SpaceId, SpaceTag};
 
 impl Cell<'_> {
-    /// The lookup, where misses are charged: the policy is told of a miss after it was counted and before the entry is loaded.
+    /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
+    /// and then the translation is loaded.
     pub(super) fn translate_charging(&mut self, page: PageNumber, level: usize, stream: &Stream) {
         let Some(mut charged) = self.charged.take() else {
             return;
@@ -52,9 +53,10 @@ impl Cell<'_> {
         self.charged = Some(charged);
     }
 
-    /// Asks the policy of what was charged: smaller candidates first, then those at lower addresses, then those of lower spaces. Each promotion changes
-    /// what larger ones were charged before they are asked of. The translations of what became one page leave the TLB, and the new one comes in. Answers
-    /// whether any translation changed.
+    /// Asks the policy about the candidates that are due: smaller candidates first, then by
+    /// address, then by space. Each promotion changes the charges of larger candidates before the
+    /// policy is asked about them. The translations of the promoted pages leave the TLB, and the
+    /// new translation is loaded. Returns true if any translation changed.
     fn ask_those_due(&mut self, charged: &mut Charged<'_>, missing: u64, stream: &Stream) -> bool {
         let mut due = std::mem::take(&mut charged.due);
         due.sort_by(|one, other| {
@@ -89,7 +91,7 @@ impl Cell<'_> {
             changed = true;
             self.load(charged, candidate.tag, first, candidate.level);
         }
-        // What a promotion took from others to have an extent.
+        // A promotion may have taken an extent from other pages.
         changed |= self.system.has_shootdowns();
         self.shoot_down_charged(charged);
         self.update_tables();

@@ -2,12 +2,15 @@
 
 mod changes;
 mod charging;
+mod filtering;
+mod references;
 mod samples;
 mod shootdown;
 
 use super::charged::Charged;
+use super::filter::BatchPart;
 use super::mmu::Mmu;
-use super::steps::{Step, Steps};
+use super::steps::Step;
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
 use crate::stream::Stream;
@@ -18,14 +21,12 @@ use broadleaf_memory::system::{
 use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use filtering::CellFilter;
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
 
 /// The most changes of superpages that are written down.
 const MOST_CHANGES: usize = 1 << 22;
-
-/// The most references that wait for the machines that observe.
-const MOST_WAITING: usize = 1 << 12;
 
 /// One policy with a memory of its own, and the machines that observe the memory.
 pub(crate) struct Cell<'a> {
@@ -38,9 +39,12 @@ pub(crate) struct Cell<'a> {
     /// References that the observers have not translated: the page, and the level of the page that
     /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
     waiting: Vec<(PageNumber, usize)>,
-    /// Up to the end of the last visit, those before the trace left out.
+    /// The filter of the cell; `None` if the cell replays every visit.
+    filter: Option<Box<CellFilter>>,
+    /// The instructions of the trace up to the last visit that was replayed. A filter keeps them up
+    /// to date only if memory is used up.
     pub(crate) instructions: u64,
-    /// What writes down what happens, where superpages are to be chosen. No TLB is looked at then.
+    /// The recorder of references, in a pass that chooses superpages. No TLB is looked up then.
     recorder: Option<Box<Recorder>>,
     /// The changes of superpages that the trace imposed, by their numbers in the log.
     imposed: Vec<Range<usize>>,
@@ -48,7 +52,7 @@ pub(crate) struct Cell<'a> {
     moment: u64,
     /// The promotions that were made at misses.
     at_misses: u64,
-    /// What misses are charged to, for a policy that asks.
+    /// The charges of misses, if the policy asks for charges.
     pub(crate) charged: Option<Box<Charged<'a>>>,
     /// When memory was used up: the accesses before the one that found none.
     pub(crate) ended: Option<u64>,
@@ -58,10 +62,16 @@ pub(crate) struct Cell<'a> {
     interval: u64,
     /// When the next is to be taken.
     next_sample: u64,
-    /// How memory stood when most of it was used, to within a sixty-fourth.
+    /// The state of memory at its peak, to within a sixty-fourth.
     pub(crate) peak: Sample,
-    /// How much was used when the peak was last looked at.
+    /// Resident pages when the peak was last sampled.
     highest: u64,
+}
+
+/// The surroundings of a reference: the trace so far, and the part of the batch.
+struct Scene<'s> {
+    stream: &'s Stream,
+    part: &'s BatchPart<'s>,
 }
 
 impl<'a> Cell<'a> {
@@ -95,6 +105,7 @@ impl<'a> Cell<'a> {
             mmu,
             observers: Vec::new(),
             waiting: Vec::new(),
+            filter: None,
             instructions: 0,
             recorder: None,
             imposed: Vec::new(),
@@ -137,12 +148,12 @@ impl<'a> Cell<'a> {
         Some((own.map(|(_, change)| *change).collect(), self.at_misses))
     }
 
-    /// What was written down, if it was.
+    /// The recorder, if the cell has one.
     pub(super) fn into_recorder(self) -> Option<Recorder> {
         self.recorder.map(|recorder| *recorder)
     }
 
-    /// What comes from here on is counted; what came so far left memory and TLBs as they are.
+    /// Counts from zero. Memory and TLBs stay as they are.
     pub(crate) fn begin(&mut self, now: u64) {
         self.system.begin_counting();
         self.instructions = 0;
@@ -159,26 +170,46 @@ impl<'a> Cell<'a> {
         self.highest = 0;
     }
 
-    /// Replays visits, of one address space.
-    pub(crate) fn replay(&mut self, steps: &Steps, stream: &Stream) {
+    /// Replays visits of one address space with no event between them.
+    pub(crate) fn replay(&mut self, part: &BatchPart<'_>, stream: &Stream) {
         if self.ended.is_some() {
             return;
         }
-        self.switch(steps.space);
-        if self.system.is_inheriting(steps.space) {
-            self.system.visited(steps.space);
+        self.switch(part.space);
+        if self.system.is_inheriting(part.space) {
+            self.system.visited(part.space);
         }
-        for step in &steps.steps {
-            self.instructions = step.instructions;
-            if self.visit(step, stream).is_none() {
-                self.translate_waiting();
-                return;
-            }
-        }
-        if let Some(last) = steps.steps.last() {
-            self.look_around(last.time);
+        if self.filter.is_none() || part.filtered.is_none() {
+            self.replay_all(part, stream);
+        } else {
+            self.replay_filtered(part, stream);
         }
         self.translate_waiting();
+    }
+
+    /// Replays every visit.
+    fn replay_all(&mut self, part: &BatchPart<'_>, stream: &Stream) {
+        let scene = Scene { stream, part };
+        let (mut time, mut instructions) = (part.begin, part.instructions);
+        for at in 0..part.visits.len() {
+            let visit = part.visits.visit(at);
+            instructions = instructions.saturating_add(visit.instructions.into());
+            if part.references(&visit) {
+                self.instructions = instructions;
+                let step = Step::of(&visit, part.shift, time);
+                if self.visit(&step, &scene).is_none() {
+                    return;
+                }
+                time = time.saturating_add(visit.accesses());
+            }
+        }
+    }
+
+    /// Samples memory at the end of a batch, whose last visit began at `time`.
+    pub(crate) fn end_batch(&mut self, time: u64) {
+        if self.ended.is_none() {
+            self.look_around(time);
+        }
     }
 
     /// The kernel touches pages: memory sees references, and the TLB sees none.
@@ -217,73 +248,8 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Replays one visit; `None` where memory is used up.
-    fn visit(&mut self, step: &Step, stream: &Stream) -> Option<()> {
-        if step.fetches {
-            return self.fetch(step.page, step.time, stream);
-        }
-        if step.leads {
-            // Its access was the last one before.
-            self.refer(
-                step.page,
-                step.time.saturating_sub(1),
-                step.leads_with_store,
-                stream,
-            )?;
-        }
-        if !step.accesses {
-            return Some(());
-        }
-        let loads = u64::from(step.loads_before_store);
-        self.refer(step.page, step.time, step.stores && loads == 0, stream)?;
-        if step.stores && loads > 0 {
-            self.refer(step.page, step.time.saturating_add(loads), true, stream)?;
-        }
-        Some(())
-    }
-
-    /// One reference: memory first, then what TLBs have to forget, then the lookup. All other references of a visit hit what the first
-    /// brought, and change nothing.
-    #[inline]
-    fn refer(&mut self, page: PageNumber, time: u64, store: bool, stream: &Stream) -> Option<()> {
-        let level = self.touch(page, time, store, stream)?;
-        if let Some(recorder) = &mut self.recorder {
-            let page = self.system.base_page(page);
-            let at = Place {
-                space: self.mmu.running.0,
-                page,
-            };
-            recorder.pass(self.moment);
-            recorder.look_for_a_chance(&self.system, &stream.spaces, at);
-            recorder.refer(at);
-            return Some(());
-        }
-        if self.charged.is_some() {
-            self.translate_charging(page, level, stream);
-            return Some(());
-        }
-        self.mmu.translate(page, level);
-        if !self.observers.is_empty() {
-            self.waiting.push((page, level));
-            if self.waiting.len() >= MOST_WAITING {
-                self.translate_waiting();
-            }
-        }
-        Some(())
-    }
-
-    /// Lets the observers translate the references that wait.
-    fn translate_waiting(&mut self) {
-        for mmu in &mut self.observers {
-            for &(page, level) in &self.waiting {
-                mmu.translate(page, level);
-            }
-        }
-        self.waiting.clear();
-    }
-
-    /// Adds a machine that observes the memory, and returns its number. `None` if this machine needs
-    /// a memory of its own: it has other page sizes, or the policy is notified of its misses.
+    /// Adds a machine that observes the memory, and returns its number. `None` if this machine
+    /// needs a memory of its own: it has other page sizes, or the policy is notified of its misses.
     pub(super) fn observe(&mut self, machine: &'a Machine) -> Option<usize> {
         let is_observed_only = self.charged.is_none() && self.recorder.is_none();
         let same_sizes = self.mmu.machine.design.sizes() == machine.design.sizes();
@@ -310,71 +276,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Instructions are fetched from a page: it has to be in memory, and the TLB of data is not asked.
-    fn fetch(&mut self, page: PageNumber, time: u64, stream: &Stream) -> Option<()> {
-        self.touch(page, time, false, stream)?;
-        if let Some(recorder) = &mut self.recorder {
-            let (space, page) = (self.mmu.running.0, self.system.base_page(page));
-            recorder.fetch(Place { space, page });
-        }
-        Some(())
-    }
-
-    /// What a reference does to memory, and what TLBs then have to forget. Answers the level of the page that maps it; `None` where memory is
-    /// used up.
-    #[inline]
-    fn touch(
-        &mut self,
-        page: PageNumber,
-        time: u64,
-        store: bool,
-        stream: &Stream,
-    ) -> Option<usize> {
-        self.moment += 1;
-        if self.system.next_time() <= time {
-            self.system.set_moment(self.moment);
-            self.system.pass(&stream.spaces, time);
-            self.update_tables();
-        }
-        let at = Place {
-            space: self.mmu.running.0,
-            page: self.system.base_page(page),
-        };
-        let level = match self.system.look(at, store) {
-            Some(level) => level,
-            None => {
-                let level = self.change(at, time, store, stream)?;
-                self.update_tables();
-                level
-            }
-        };
-        if self.system.has_shootdowns() {
-            self.shoot_down();
-        }
-        Some(level)
-    }
-
-    /// A reference changes memory. Answers the level of the page that maps it then; `None` where
-    /// memory is used up.
-    fn change(&mut self, at: Place, time: u64, store: bool, stream: &Stream) -> Option<usize> {
-        self.system.set_time(time);
-        self.system.set_moment(self.moment);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.pass(self.moment);
-            recorder.fault(&self.system, &stream.spaces, at);
-        }
-        let level = self.system.reference(&stream.spaces, at, store);
-        if level.is_ok() {
-            self.look_around(time);
-        } else {
-            self.ended = Some(time);
-            let totals = self.system.totals(&stream.spaces);
-            self.totals_when_ended = Some(Box::new(totals));
-        }
-        level.ok()
-    }
-
-    /// All accesses so far were made: what fell due before the last one happens before what comes.
+    /// Runs what fell due before the last access so far, before an event.
     pub(crate) fn pass(&mut self, stream: &Stream) {
         if self.ended.is_none()
             && let Some(last) = stream.now().checked_sub(1)
@@ -387,7 +289,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// How many translations of pages of that size the TLB holds at most.
+/// The most translations of pages of that size that the TLB holds.
 pub(super) fn entries(machine: &Machine, size: PageSize) -> usize {
     let levels = [2, 1].into_iter();
     let structures = levels.filter_map(|level| machine.design.holding(level, size));

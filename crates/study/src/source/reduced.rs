@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use broadleaf_accel::Family;
+use broadleaf_filter::Family;
 use broadleaf_machine::Machine;
 use broadleaf_trace::reduced::{ReducedHeader, ReducedReader};
 

@@ -6,25 +6,26 @@ use broadleaf_trace::reduced::{Kept, Sums};
 
 /// What the sieve makes of visits.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sifted {
+pub struct Sifted {
     /// Those that may change something.
-    pub(crate) kept: Vec<Kept>,
+    pub kept: Vec<Kept>,
     /// What all look up, where somebody follows that.
-    pub(crate) trail: Trail,
+    pub trail: Trail,
 }
 
 impl Sifted {
     /// Nothing is left, but the memory.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.kept.clear();
         self.trail.clear();
     }
 }
 
 /// A piece of the trace.
-pub(crate) enum Fed {
+pub enum Fed {
     /// Visits that were sifted, and what all come to.
     Visits(Sifted, Sums),
+    /// An event.
     Event(Event),
 }
 
@@ -34,13 +35,15 @@ const MOST_KEPT: usize = 4096;
 
 /// A stretch of what was sifted: visits that are kept, and the trail's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
-    pub(crate) kept: (usize, usize),
-    pub(crate) pages: (usize, usize),
+pub struct Stretch {
+    /// The first visit, and the one after the last.
+    pub kept: (usize, usize),
+    /// The first page of the trail, and the one after the last.
+    pub pages: (usize, usize),
 }
 
 /// Cuts what was sifted into stretches.
-pub(crate) fn stretches(sifted: &Sifted) -> impl Iterator<Item = Stretch> + '_ {
+pub fn stretches(sifted: &Sifted) -> impl Iterator<Item = Stretch> + '_ {
     let (all_kept, all_pages) = (sifted.kept.len(), sifted.trail.pages.len());
     let (mut kept, mut page) = (0, 0);
     std::iter::from_fn(move || {

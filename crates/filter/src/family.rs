@@ -57,11 +57,11 @@ impl std::fmt::Display for Family {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     #[test]
     fn written_as_read_and_by_what_matters() {
-        let design = |name: &str| broadleaf_machine::machine(name).unwrap().design;
-        let (skylake, va23) = (design("skylake"), design("skylake-va23"));
+        let (skylake, va23) = (testing::skylake(), testing::skylake_va23());
         let both = Family::of([&skylake, &va23]);
         assert_eq!(
             both.to_string(),
@@ -70,6 +70,6 @@ mod tests {
         assert_eq!(Family::parse(&both.to_string()), both);
         assert!(Family::of([&skylake]).is_within(&both) && both.is_within(&both));
         assert!(!Family::of([&va23]).is_within(&Family::of([&skylake])));
-        assert!(!Family::of([&design("skylake-unified-64")]).is_within(&both));
+        assert!(!Family::of([&testing::design("skylake-unified-64")]).is_within(&both));
     }
 }

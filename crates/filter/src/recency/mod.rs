@@ -5,8 +5,7 @@ mod making_up;
 mod places;
 mod strict;
 
-use broadleaf_tlb::Compiled;
-use broadleaf_tlb::{Design, Structure};
+use broadleaf_tlb::{Compiled, Design, IndexFunction, Structure};
 use broadleaf_units::{PageNumber, PageSize};
 use places::PLACES;
 pub use places::{Place, Places};
@@ -193,7 +192,11 @@ impl Recency {
     pub fn new<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
         let mut recency = Self::for_any_design();
         let mut known: Vec<&Structure> = Vec::new();
-        let (mut has_base, mut has_larger, mut ways) = (false, false, DEPTH);
+        // Structures of base pages and of larger pages, each kind as one with the sets that all of
+        // them have in common.
+        let (mut base, mut larger): (Option<IndexFunction>, Option<(PageSize, IndexFunction)>) =
+            (None, None);
+        let mut ways = DEPTH;
         let first = designs
             .into_iter()
             .flat_map(|design| design.structures())
@@ -207,28 +210,42 @@ impl Recency {
                 continue;
             }
             known.push(structure);
-            match &structure.pages[..] {
-                [(PageSize::SIZE_4K, index)] if !has_base => {
-                    has_base = true;
-                    recency.index = index.compile();
+            let is_added = match &structure.pages[..] {
+                [(PageSize::SIZE_4K, index)] => {
+                    let common = (base.as_ref()).map_or(Some(index.clone()), |it| it.common(index));
+                    common.map(|index| base = Some(index)).is_some()
                 }
-                [(size, index)] if *size > PageSize::SIZE_4K && !has_larger => {
-                    has_larger = true;
-                    recency.larger_index = index.compile();
-                    recency.shift = u32::from(size.shift() - PageSize::SIZE_4K.shift());
+                [(size, index)] if larger.as_ref().is_none_or(|(known, _)| known == size) => {
+                    let common =
+                        (larger.as_ref()).map_or(Some(index.clone()), |(_, it)| it.common(index));
+                    common.map(|index| larger = Some((*size, index))).is_some()
                 }
-                _ => recency.strict.add(structure),
+                _ => false,
+            };
+            if !is_added {
+                recency.strict.add(structure);
             }
         }
         recency.has_strict = !recency.strict.is_empty();
-        if recency.has_strict {
-            // Where a structure of base pages is missing, one is made up that is as fine: the others decide.
-            if let (false, Some(mixed)) = (has_base, known.first()) {
-                recency.index = mixed.pages[0].1.compile();
-            }
-        } else if has_base && has_larger {
+        if !recency.has_strict && base.is_some() && larger.is_some() {
             recency.depth = ways;
             recency.shallow = ways == 1;
+        }
+        // If no structure holds base pages alone, or none larger ones alone, sets as fine as those of
+        // another structure are made up: the others decide.
+        let mixed = known.iter().find(|structure| structure.pages.len() > 1);
+        let finest = |mixed: &&Structure| mixed.pages.first().map(|(_, index)| index.clone());
+        let largest = |mixed: &&Structure| {
+            let larger = mixed.pages.iter().rev();
+            let mut larger = larger.filter(|(size, _)| *size > PageSize::SIZE_4K);
+            larger.next().cloned()
+        };
+        if let Some(index) = base.or_else(|| mixed.and_then(finest)) {
+            recency.index = index.compile();
+        }
+        if let Some((size, index)) = larger.or_else(|| mixed.and_then(largest)) {
+            recency.larger_index = index.compile();
+            recency.shift = u32::from(size.shift() - PageSize::SIZE_4K.shift());
         }
         recency
     }

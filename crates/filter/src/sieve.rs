@@ -2,13 +2,13 @@
 
 mod words;
 
+use crate::is_seen_by_no_policy;
 use crate::sifted::Sifted;
 use crate::trail::{Follows, Trail};
 use crate::{Places, Recency};
-use broadleaf_memory::GEOMETRY;
-use broadleaf_model::events::is_seen_by_no_policy;
 use broadleaf_trace::reduced::{Kept, Manner, Sums};
 use broadleaf_trace::{Event, Lead, Phrased, Visit};
+use broadleaf_units::Geometry;
 use broadleaf_units::{BlockNumber, PageNumber};
 use words::{STRETCH, Slot, Words};
 
@@ -51,7 +51,7 @@ fn own(visit: &Visit, page: PageNumber, time: u64) -> Kept {
 ///
 /// What it remembers is bounded and only makes it let more through, so it may begin anywhere in a trace with nothing in mind.
 #[derive(Clone, Debug)]
-pub(crate) struct Sieve {
+pub struct Sieve {
     recency: Recency,
     stored: Box<[PageNumber; STORED]>,
     dirty: [BlockNumber; DIRTY],
@@ -84,7 +84,8 @@ const NO_PAGE: PageNumber = PageNumber(u64::MAX);
 const NO_BLOCK: BlockNumber = BlockNumber(u64::MAX);
 
 impl Sieve {
-    pub(crate) fn new(recency: Recency) -> Self {
+    /// A filter that knows of no visit.
+    pub fn new(recency: Recency) -> Self {
         Self {
             recency,
             stored: Box::new([NO_PAGE; STORED]),
@@ -98,7 +99,7 @@ impl Sieve {
     }
 
     /// Becomes as new as another, and keeps its memory.
-    pub(crate) fn renew(&mut self, new: &Self) {
+    pub fn renew(&mut self, new: &Self) {
         self.recency.clone_from(&new.recency);
         self.stored.fill(NO_PAGE);
         self.dirty.fill(NO_BLOCK);
@@ -108,13 +109,13 @@ impl Sieve {
     }
 
     /// Tells what all visits look up, too.
-    pub(crate) const fn following(mut self, follows: Follows) -> Self {
+    pub const fn following(mut self, follows: Follows) -> Self {
         self.follows = follows;
         self
     }
 
     /// Of a reduced piece, what is kept is all that is known, and so all that is followed.
-    pub(crate) fn follow_kept(&self, sifted: &mut Sifted) {
+    pub fn follow_kept(&self, sifted: &mut Sifted) {
         if self.follows != Follows::Nothing {
             let Sifted { kept, trail } = sifted;
             for (at, visit) in kept.iter().enumerate() {
@@ -140,13 +141,7 @@ impl Sieve {
 
     /// Adds to `sifted` those of some visits that may change something, and to `sums` what all come to. `shift` is how many low bits of a
     /// unit lie inside a base page.
-    pub(crate) fn sift(
-        &mut self,
-        visits: &[Visit],
-        shift: u32,
-        sifted: &mut Sifted,
-        sums: &mut Sums,
-    ) {
+    pub fn sift(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
         // Where pages stand changes behind the words' back.
         self.words.forget();
         self.sift_visits(visits, shift, sifted, sums);
@@ -214,7 +209,7 @@ impl Sieve {
 
     /// The same for visits that are told by their words, all of one vocabulary as long as the sieve lives. A word whose page stands where it was kept is passed over at
     /// once, whatever it comes to.
-    pub(crate) fn sift_phrased(
+    pub fn sift_phrased(
         &mut self,
         phrased: &Phrased<'_>,
         shift: u32,
@@ -318,7 +313,7 @@ impl Sieve {
     /// A page was stored to, by a visit that is kept. Where pages no longer stand: the larger pages around it may have been forgotten.
     fn note_store(&mut self, page: PageNumber) -> Option<Places> {
         self.stored[page.0 as usize % STORED] = page;
-        let block = GEOMETRY.block_of(page);
+        let block = Geometry::X86_64.block_of(page);
         let dirty = &mut self.dirty[block.0 as usize % DIRTY];
         let is_first = *dirty != block;
         is_first.then(|| {
@@ -329,7 +324,7 @@ impl Sieve {
 
     /// Adds to `sifted` what makes up for visits that were left out and only changed an order. To be done at the end of each piece: `sums` is what its
     /// visits come to.
-    pub(crate) fn catch_up(&mut self, sifted: &mut Sifted, sums: &Sums) {
+    pub fn catch_up(&mut self, sifted: &mut Sifted, sums: &Sums) {
         let Sifted { kept, trail } = sifted;
         // With the last access, as what follows may come before the next.
         let end = sums.accesses();
@@ -341,7 +336,7 @@ impl Sieve {
     }
 
     /// A stretch of a trace is done, which has been caught up with, and of whose visits so many were kept.
-    pub(crate) fn rest(&mut self, visits: usize, kept: usize) {
+    pub fn rest(&mut self, visits: usize, kept: usize) {
         let looked = self.looks;
         if self.looks_so_for > 0 {
             self.looks_so_for -= 1;
@@ -364,7 +359,7 @@ impl Sieve {
     }
 
     /// An event follows the end of a piece.
-    pub(crate) fn pass(&mut self, event: &Event) {
+    pub fn pass(&mut self, event: &Event) {
         // What is known is known of one address space, and one that ended may begin again.
         let other_space = matches!(event, Event::SpaceSwitch(_) | Event::SpaceEnd { .. });
         if other_space || !is_seen_by_no_policy(event) {
@@ -373,7 +368,7 @@ impl Sieve {
     }
 
     /// What was known does not hold for what follows, which was caught up with.
-    pub(crate) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.recency.forget();
         self.words.forget();
         self.stored.fill(NO_PAGE);
@@ -397,8 +392,7 @@ mod tests {
 
     /// Which visits are kept of some that are told one by one or by their words.
     fn kept(words: &[u16], vocabulary: &[Visit], by_word: bool) -> Vec<(u64, u64)> {
-        let machine = broadleaf_machine::machine("skylake").expect("a machine");
-        let mut sieve = Sieve::new(Recency::new([&machine.design]));
+        let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
         let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
         let phrased = Phrased { vocabulary, words };
         if by_word {
@@ -430,8 +424,7 @@ mod tests {
     /// Where nearly everything is let through, nothing is looked at for a while, and what was known before is known no more.
     #[test]
     fn what_was_not_looked_at_is_not_known() {
-        let machine = broadleaf_machine::machine("skylake").expect("a machine");
-        let mut sieve = Sieve::new(Recency::new([&machine.design]));
+        let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
         let mut kept = |pages: &[u64]| {
             let visits: Vec<Visit> = pages.iter().map(|page| visit(*page, 0)).collect();
             let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
@@ -453,8 +446,7 @@ mod tests {
     /// Nor is it where visits are told by their words.
     #[test]
     fn words_are_not_looked_at_either() {
-        let machine = broadleaf_machine::machine("skylake").expect("a machine");
-        let mut sieve = Sieve::new(Recency::new([&machine.design]));
+        let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
         sieve.looks = Looks::Away;
         let vocabulary = [visit(1, 0), visit(2, 1)];
         let words = [0, 1, 0, 1, 0];
