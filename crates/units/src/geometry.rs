@@ -2,7 +2,7 @@
 
 use crate::{BlockNumber, PageNumber, PageSize, VirtAddr};
 
-/// A base page and a superpage size, and the arithmetic between them.
+/// A base-page size and a superpage size, with the arithmetic between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
     base: PageSize,
@@ -26,12 +26,12 @@ impl Geometry {
         }
     }
 
-    /// The base-page size.
+    /// Returns the base-page size.
     pub const fn base(self) -> PageSize {
         self.base
     }
 
-    /// The superpage size.
+    /// Returns the superpage size.
     pub const fn superpage(self) -> PageSize {
         self.superpage
     }
@@ -41,12 +41,12 @@ impl Geometry {
         1 << (self.superpage.shift() - self.base.shift())
     }
 
-    /// The base page that holds `addr`.
+    /// Returns the base page that contains `addr`.
     pub const fn page_of(self, addr: VirtAddr) -> PageNumber {
         PageNumber(addr.0 >> self.base.shift())
     }
 
-    /// The block that holds `page`.
+    /// Returns the block that contains `page`.
     pub const fn block_of(self, page: PageNumber) -> BlockNumber {
         BlockNumber(page.0 >> (self.superpage.shift() - self.base.shift()))
     }
@@ -56,7 +56,7 @@ impl Geometry {
         (page.0 & (self.pages_per_block() - 1)) as usize
     }
 
-    /// The first base page of `block`.
+    /// Returns the first base page of `block`.
     pub const fn first_page(self, block: BlockNumber) -> PageNumber {
         PageNumber(block.0 << (self.superpage.shift() - self.base.shift()))
     }

@@ -14,7 +14,7 @@ pub struct ThreadId(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
-/// The tag by which a TLB tells address spaces apart: an ASID, or a PCID on x86-64.
+/// The tag by which a TLB distinguishes address spaces: an ASID, or a PCID on x86-64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpaceTag(u16);
 

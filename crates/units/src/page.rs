@@ -50,12 +50,12 @@ impl PageSize {
         self.shift
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub const fn bytes(self) -> u64 {
         1 << self.shift
     }
 
-    /// The size as people write it: `4k`, `64k`, `2m`, `1g`.
+    /// Returns the size as people write it: `4k`, `64k`, `2m`, `1g`.
     ///
     /// ```
     /// assert_eq!(broadleaf_units::PageSize::SIZE_2M.short_name().to_string(), "2m");
@@ -79,7 +79,7 @@ impl PageSize {
     }
 }
 
-/// Writes a page size as `4k`, `2m` and so on.
+/// The short name of a page size, such as `4k` or `2m`.
 #[derive(Clone, Copy, Debug)]
 pub struct ShortName(PageSize);
 

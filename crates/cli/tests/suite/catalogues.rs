@@ -54,7 +54,7 @@ fn without_a_name_everything_is_listed() {
 fn columns_of_the_table_can_be_explained() {
     for (column, says) in [
         ("L1 misses", "first-level"),
-        ("of freebsd", "divided by those of the policy freebsd"),
+        ("vs freebsd", "divided by those of the policy freebsd"),
         ("added", "peak_resident_pages"),
         ("resident", "held at the end"),
         ("Peak", "at any one time"),
@@ -66,7 +66,7 @@ fn columns_of_the_table_can_be_explained() {
         ("candidates", "the policy would promote now"),
         ("memory added", "not resident yet"),
         ("huge at most", "huge_bytes_peak"),
-        ("broken by the program", "broken_by_programs"),
+        ("demoted by the program", "broken_by_programs"),
         (
             "walk cycles",
             "In the table of `advise`: walk_cycles_spared",

@@ -1,45 +1,48 @@
-//! From executions to the streams of a trace: what a reader cannot foretell.
+//! Encodes executions as the streams of a trace, which hold only what a reader cannot predict.
 //!
-//! The tables are those that the format describes (see the book, "The trace format"). The tool has a copy of one of them, the unit of each
-//! reference, which spares it the bases of executions in which no reference left its unit.
+//! The book describes the tables under "The trace format". The tool has a copy of one of them: the
+//! unit of each reference. With this copy, the tool can leave out the bases of executions in which
+//! no reference left its unit.
 
 use broadleaf_trace::{Event, Totals};
 
 use super::paths::{BATCH, NO_PATTERN, Path, Paths, Surprise};
-use super::places::Places;
+use super::places::PlaceTable;
 use super::stack::Stack;
 use super::streams::Streams;
-use super::totals::Totaler;
+use super::totals::ChunkTotals;
 use super::wire::{Item, LEFT, PATTERN};
 
 const LEFT_SAME: u8 = 1 << 2;
 const LEFT_MASK: u8 = 2 << 2;
 const LONG_RUN: u64 = 15;
-/// A chunk ends from here on. In a smaller one a larger share would be names of patterns; of a larger one more would be lost.
+/// The size at which a chunk ends. In smaller chunks, pattern names take a larger share. With
+/// larger chunks, an interrupted recording loses more.
 const ENOUGH_BYTES: usize = 16 << 20;
 const ENOUGH_EXECUTIONS: u64 = 64 << 20;
 
-/// What its references are, and which of them left their unit.
+/// The references of a pattern, and the mask of those that left their unit.
 #[derive(Clone, Copy, Default)]
-struct Pattern {
+struct PatternState {
     first_reference: u32,
     steps: u16,
     bases: u16,
-    /// References that left their unit when some last did, in this chunk; for patterns of up to 8.
+    /// The latest mask of references that left their unit in this chunk. Only patterns of up to 8
+    /// references use it.
     mask: u8,
-    /// It was executed in this chunk.
+    /// True if the pattern was executed in this chunk.
     ran: bool,
 }
 
-impl Pattern {
-    /// The first of its references, and how many it has.
+impl PatternState {
+    /// Returns the index of the first reference, and the number of references.
     #[inline]
     fn references(&self) -> (usize, usize) {
         (self.first_reference as usize, self.steps.into())
     }
 }
 
-/// Executions that do not fit what was told before.
+/// Executions that contradict the earlier ones.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(super) enum BadExecution {
     #[error("the recorder wrote an execution of pattern {0}, which it never described")]
@@ -50,45 +53,45 @@ pub(super) enum BadExecution {
     Nowhere(u32),
 }
 
-/// Executions of one process on their way to a chunk.
-pub(super) struct Teller {
+/// Encodes the executions of one process.
+pub(super) struct ExecutionEncoder {
     paths: Paths,
-    /// By number; at 0 is none.
-    patterns: Vec<Pattern>,
-    places: Places,
-    totals: Totaler,
-    /// Executions since the last head that were foretold.
+    /// The patterns by number. Entry 0 is no pattern.
+    patterns: Vec<PatternState>,
+    places: PlaceTable,
+    totals: ChunkTotals,
+    /// The number of predicted executions since the last head.
     run: u64,
     streams: Streams,
 }
 
-impl Teller {
+impl ExecutionEncoder {
     pub(super) fn new(unit_shift: u32) -> Self {
         Self {
             paths: Paths::new(),
-            patterns: vec![Pattern::default()],
-            places: Places::new(unit_shift),
-            totals: Totaler::new(),
+            patterns: vec![PatternState::default()],
+            places: PlaceTable::new(unit_shift),
+            totals: ChunkTotals::new(),
             run: 0,
             streams: Streams::default(),
         }
     }
 
-    /// Where the stack is from here on.
+    /// Sets the range of the stack.
     pub(super) const fn set_stack(&mut self, stack: Stack) {
         self.places.stack = stack;
     }
 
-    /// The address and the size of the stack.
+    /// Returns the range of the stack.
     pub(super) const fn stack(&self) -> Stack {
         self.places.stack
     }
 
-    /// A block that the tool describes: its patterns and references get the next numbers.
+    /// Takes a block that the tool describes. Its patterns and references get the next numbers.
     pub(super) fn block(&mut self, items: impl Iterator<Item = Item>) -> Result<(), BadExecution> {
-        let mut pattern = Pattern {
+        let mut pattern = PatternState {
             first_reference: self.places.references(),
-            ..Pattern::default()
+            ..PatternState::default()
         };
         let mut made = Totals::default();
         for item in items {
@@ -118,7 +121,7 @@ impl Teller {
         Ok(())
     }
 
-    /// The streams so far. Everything that ran is in them.
+    /// Returns the streams so far, with all executions.
     pub(super) fn streams(&mut self) -> &mut Streams {
         if self.run > 0 {
             let run = self.short_run();
@@ -127,7 +130,8 @@ impl Teller {
         &mut self.streams
     }
 
-    /// The run's part of a head, with the rest where it is long; the run begins anew.
+    /// Returns the run's part of a head and starts a new run. The rest of a long run goes to its
+    /// own stream.
     #[inline]
     fn short_run(&mut self) -> u8 {
         let run = std::mem::take(&mut self.run);
@@ -137,8 +141,8 @@ impl Teller {
         (run.min(LONG_RUN) as u8) << 4
     }
 
-    /// What ran, in order. Their bases are taken off the end of the numbers. Growth of the stack goes to `event`, with how many heads were
-    /// told before it.
+    /// Encodes executions in order. Their bases are taken from the end of `numbers`. A growth of
+    /// the stack goes to `event`, with the number of heads before it.
     pub(super) fn executions(
         &mut self,
         words: &[u32],
@@ -154,7 +158,8 @@ impl Teller {
         Ok(())
     }
 
-    /// Tells the executions of a batch that were not foretold, or in which a reference may have left its unit. `before` ran before the batch.
+    /// Encodes the surprises of a batch: executions that were not predicted, or in which a
+    /// reference may have left its unit. `before` ran before the batch.
     fn surprises(
         &mut self,
         before: u32,
@@ -166,20 +171,20 @@ impl Teller {
         let mut ends = Ends::of(&mut self.streams, found);
         let mut done = 0;
         for which in 0..found {
-            let Surprise { at, foretold } = self.paths.surprise(which);
+            let Surprise { at, predicted } = self.paths.surprise(which);
             let at = at as usize;
             self.run += (at - done) as u64;
             done = at + 1;
             let word = words[at];
             let before = at.checked_sub(1).map_or(before, |at| words[at]) & PATTERN;
             let number = word & PATTERN;
-            // What was foretold was a surprise once: here is where every pattern comes by.
+            // A predicted pattern was a surprise once, so every pattern passes this check.
             if number as usize >= self.patterns.len() || number == NO_PATTERN {
                 return Err(BadExecution::Unknown(number));
             }
-            let path = self.paths.path(before, foretold, number);
+            let path = self.paths.path(before, predicted, number);
             let named = path == Path::NAMED;
-            // The file counts patterns from 0.
+            // The file numbers patterns from 0.
             let name = number.wrapping_sub(1).to_le_bytes();
             self.streams
                 .patterns
@@ -193,7 +198,7 @@ impl Teller {
                 *numbers = rest;
                 Some(bases)
             };
-            // What ran before in this chunk was named then.
+            // A pattern that ran earlier in this chunk was named then.
             let left = if named && !pattern.ran {
                 self.first(number, bases, found, &mut ends)?
             } else if let Some(bases) = bases {
@@ -215,14 +220,14 @@ impl Teller {
                 }
                 event(ends.heads, &self.places.stack.event());
             }
-            let told = path.0 | left;
-            if told == 0 {
-                self.run += 1; // foretold after all
+            let head = path.0 | left;
+            if head == 0 {
+                self.run += 1; // The prediction was right after all.
             } else {
                 let run = self.short_run();
                 self.streams
                     .heads
-                    .put_if(&mut ends.heads, true, [told | run]);
+                    .put_if(&mut ends.heads, true, [head | run]);
             }
         }
         self.run += (words.len() - done) as u64;
@@ -230,7 +235,8 @@ impl Teller {
         Ok(())
     }
 
-    /// An execution of up to eight references in which some may have left their unit: tells which, and where to.
+    /// Encodes an execution of up to eight references of which some may have left their unit.
+    /// Returns the head's bits.
     #[inline(always)]
     fn left(&mut self, number: u32, bases: &[u64], ends: &mut Ends) -> u8 {
         let (first, steps) = self.patterns[number as usize].references();
@@ -242,10 +248,10 @@ impl Teller {
             &mut self.streams,
             &mut self.totals,
         );
-        self.tell_mask(number, mask, ends)
+        self.write_mask(number, mask, ends)
     }
 
-    /// The same for more references.
+    /// Encodes an execution of more than eight references.
     #[inline(never)]
     fn left_many(&mut self, number: u32, bases: &[u64], found: usize, ends: &mut Ends) -> u8 {
         let (first, steps) = self.patterns[number as usize].references();
@@ -270,7 +276,7 @@ impl Teller {
         LEFT_MASK
     }
 
-    /// The first execution of a pattern in this chunk.
+    /// Encodes the first execution of a pattern in this chunk.
     #[inline(never)]
     fn first(
         &mut self,
@@ -296,7 +302,7 @@ impl Teller {
             masks.push(mask.ok_or(BadExecution::Nowhere(number))?);
         }
         Ok(match masks[..] {
-            [mask] => self.tell_mask(number, mask, ends),
+            [mask] => self.write_mask(number, mask, ends),
             _ if masks.iter().all(|&mask| mask == 0) => 0,
             _ => {
                 for mask in masks {
@@ -307,31 +313,31 @@ impl Teller {
         })
     }
 
-    /// How a head says which of up to eight references left their unit.
+    /// Writes the mask of up to eight references that left their unit. Returns the head's bits.
     #[inline]
-    fn tell_mask(&mut self, number: u32, mask: u8, ends: &mut Ends) -> u8 {
+    fn write_mask(&mut self, number: u32, mask: u8, ends: &mut Ends) -> u8 {
         let last = &mut self.patterns[number as usize].mask;
         let (any, same) = (mask != 0, mask == *last);
         self.streams
             .masks
             .put_if(&mut ends.masks, any & !same, [mask]);
         *last = if any { mask } else { *last };
-        let told = if same { LEFT_SAME } else { LEFT_MASK };
-        if any { told } else { 0 }
+        let left = if same { LEFT_SAME } else { LEFT_MASK };
+        if any { left } else { 0 }
     }
 
-    /// Whether the chunk is large enough.
+    /// Returns true if the chunk is large enough.
     pub(super) fn is_enough(&self) -> bool {
         let bytes: usize = self.streams.sections().iter().map(|s| s.len()).sum();
         bytes >= ENOUGH_BYTES || self.totals.sum().executions >= ENOUGH_EXECUTIONS
     }
 
-    /// What ran in this chunk.
+    /// Returns the totals of this chunk.
     pub(super) const fn totals(&self) -> Totals {
         self.totals.sum()
     }
 
-    /// The end of a chunk: everything is forgotten but what the blocks are.
+    /// Ends a chunk. Only the descriptions of blocks remain.
     pub(super) fn forget(&mut self) {
         self.streams.clear();
         self.paths.forget();
@@ -354,7 +360,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Those of the streams, with room for so many surprises.
+    /// Returns the ends of the streams, with room for this many surprises.
     fn of(streams: &mut Streams, surprises: usize) -> Self {
         let mut ends = Self {
             heads: streams.heads.end(),
@@ -362,14 +368,15 @@ impl Ends {
             masks: streams.masks.end(),
             units: streams.units.end(),
         };
-        // A head of its own may stand before an event.
+        // An event may need a head of its own before it.
         streams.heads.make_room(ends.heads, 2 * surprises);
         streams.patterns.make_room(ends.patterns, 3 * surprises);
         ends.make_room(streams, surprises, 0);
         ends
     }
 
-    /// Makes room for an execution of so many references, and for so many of up to eight.
+    /// Makes room for an execution with `references` references, and for `surprises` executions of
+    /// up to eight.
     fn make_room(&mut self, streams: &mut Streams, surprises: usize, references: usize) {
         let masks = surprises + references.div_ceil(8);
         streams.masks.make_room(self.masks, masks);
