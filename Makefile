@@ -14,6 +14,10 @@ export FUZZ_SECONDS
 FUZZ_CHECK := CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a \
 	cargo check --manifest-path fuzz/Cargo.toml --locked --target-dir $(abspath $(TARGET))
 
+# Each fuzz target takes its seeds. This needs neither libFuzzer nor a nightly compiler.
+FUZZ_SEEDS := cargo test --manifest-path fuzz/Cargo.toml --locked --no-default-features \
+	--target-dir $(abspath $(TARGET))
+
 # Modules that a catalogue declares by a macro: `cargo fmt` does not find them.
 FMT_CHECK := find crates/*/src -name '*.rs' -exec rustfmt --check --edition 2024 {} +
 
@@ -24,7 +28,7 @@ help:
 	@echo 'make deep    run the scripts of hard use in tests/hard (long)'
 	@echo 'make bench   run the benchmarks and write out/bench-YYYY-MM-DD.md'
 	@echo 'make bench-live  the governor on live programs, beside the same without it; writes out/bench-live-YYYY-MM-DD.md'
-	@echo 'make fuzz    fuzz each decoder for FUZZ_SECONDS (60), and memory with a million operations'
+	@echo 'make fuzz    fuzz each reader and the replay for FUZZ_SECONDS (60), and memory with a million operations'
 
 demo:
 	@scripts/setup.sh record
@@ -38,6 +42,7 @@ test:
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(FUZZ_CHECK)
+	$(FUZZ_SEEDS)
 	cargo build --release --locked --bin broadleaf --bin broadleaf-guarded
 	BROADLEAF=$(abspath $(TARGET))/release/broadleaf BROADLEAF_GUARDED=$(abspath $(TARGET))/release/broadleaf-guarded \
 		cargo test --workspace --locked

@@ -13,9 +13,11 @@
 //! exactly.
 //!
 //! [`replay`] gives the counts of one policy. [`random`] makes traces that reach corner cases, and
-//! shrinks a failing trace. [`split`] splits visits, which must not change a count.
+//! shrinks a failing trace. [`split`] splits visits, which must not change a count. [`alone()`]
+//! removes shared frames from a trace.
 #![forbid(unsafe_code)]
 
+mod alone;
 mod block;
 mod counts;
 mod machine;
@@ -30,6 +32,7 @@ mod romer;
 pub mod split;
 mod tlb;
 
+pub use alone::alone;
 pub use counts::OracleCounts;
 pub use machine::OracleMachine;
 pub use policy::PolicySpec;

@@ -15,14 +15,13 @@ use broadleaf_model::{Items, Limits, Part, Piece, Plan, Source};
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
 use broadleaf_oracle::{
-    OracleCounts as Counts, OracleMachine as Machine, OwnedItem, PolicySpec, Recording,
+    OracleCounts as Counts, OracleMachine as Machine, OwnedItem, PolicySpec, Recording, alone,
 };
 use broadleaf_trace::reduced::{ReducedPartReader, ReducedReader};
 use broadleaf_trace::{
-    Backing, Encoder, Event, Header, Mapping, Options, PartItem, PartReader, Recoder, TraceReader,
-    Visit,
+    Encoder, Header, Options, PartItem, PartReader, Recoder, TraceReader, Visit,
 };
-use broadleaf_units::{FileId, PageSize, SpaceId};
+use broadleaf_units::PageSize;
 
 /// The names of counts, and of refusals with `refused:` before them, with their numbers; zeroes left out.
 type Figures = BTreeMap<String, i64>;
@@ -410,61 +409,6 @@ fn in_ample_memory(
     let limited = |plan: Plan| plan.limited_to(Limits::none()).expect("a memory");
     let walked = |plan: Plan| limited(plan).walking_tables();
     replayed(recording, policies, machine, walked)
-}
-
-/// A recording without shared frames, which only the frame-level model knows. Each process has its
-/// own files and no copy of another process. A part of a file that is mapped twice belongs to two
-/// files: a store to one private mapping would otherwise copy the shared page, and its translation
-/// would leave the TLB.
-fn alone(mut recording: Recording) -> Recording {
-    let kept = |item: &OwnedItem| !matches!(item, OwnedItem::Event(Event::Fork { .. }));
-    recording.items.retain(kept);
-    let mut running = SpaceId(0);
-    let mut mapped: Vec<(FileId, std::ops::Range<u64>)> = Vec::new();
-    let mut twins = 1;
-    for item in &mut recording.items {
-        let (file, bytes) = match item {
-            OwnedItem::Event(Event::SpaceSwitch(space)) => {
-                running = *space;
-                continue;
-            }
-            OwnedItem::Event(Event::Map(Mapping {
-                backing: Backing::File { file, offset },
-                range,
-                ..
-            })) => (file, *offset..offset.saturating_add(range.len)),
-            _ => continue,
-        };
-        file.0 += 100 * running.0;
-        let own = *file;
-        let mut twin = 0;
-        let overlaps = |file: FileId| {
-            let same = mapped.iter().filter(|(other, _)| *other == file);
-            same.into_iter()
-                .any(|(_, other)| other.start < bytes.end && bytes.start < other.end)
-        };
-        while overlaps(*file) {
-            twin += 1;
-            file.0 = own.0 + 1000 * twin;
-        }
-        twins = twins.max(twin + 1);
-        mapped.push((*file, bytes));
-    }
-    let files: Vec<OwnedItem> = (recording.items.iter())
-        .filter_map(|item| match item {
-            OwnedItem::Event(Event::File { id, size, path }) => Some((0..8 * twins).map(|copy| {
-                OwnedItem::Event(Event::File {
-                    id: FileId(id.0 + 100 * (copy % 8) + 1000 * (copy / 8)),
-                    size: *size,
-                    path: path.clone(),
-                })
-            })),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    recording.items.splice(0..0, files);
-    recording
 }
 
 #[test]
