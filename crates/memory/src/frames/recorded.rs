@@ -138,13 +138,14 @@ impl Regions {
                 frames,
             });
         }
-        let blocks = types.iter().map(|of| of.blocks).sum::<u64>();
+        // Counts of a damaged text may add up to more than 64 bits hold.
+        let blocks: u128 = types.iter().map(|of| u128::from(of.blocks)).sum();
         let spare = all - needed;
         for mobility in [Mobility::Unmovable, Mobility::Reclaimable] {
             let at = mobility as usize;
             // The mobility's share of all regions, by pageblocks, less the regions that it has.
             let part = (u128::from(all) * u128::from(types[at].blocks))
-                .checked_div(u128::from(blocks))
+                .checked_div(blocks)
                 .unwrap_or(0) as u64;
             left[at] += part.saturating_sub(left[at]).min(spare / 2);
         }
