@@ -1,9 +1,11 @@
 //! The TLB alone: lookups, and what a walk fills in after a miss.
 
 use broadleaf_bench::MACHINE;
+use broadleaf_machine::machine;
 use broadleaf_oracle::{AgedTlb, Found, Machine, PageSizeKind};
+use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_trace::synth;
-use broadleaf_translation::{Lookup, SpaceTag, Tlb, machine};
+use broadleaf_units::SpaceTag;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 

@@ -3,12 +3,12 @@
 use crate::answers::Answers;
 use crate::walk::Seen;
 use crate::{Failed, MACHINE, replay};
-use broadleaf_engine::{Part, Piece, Plan, Source};
+use broadleaf_filter::Family;
+use broadleaf_model::{Part, Piece, Plan, Source};
 use broadleaf_trace::reduced::{
     ReducedHeader, ReducedItem, ReducedPartReader, ReducedReader, ReducedWriter,
 };
 use broadleaf_trace::{Grain, TraceError};
-use broadleaf_translation::Family;
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 
@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 /// # Errors
 /// Where the trace cannot be read, or `to` fails.
 pub fn write<R: Read, W: Write>(open: impl Fn() -> io::Result<R>, to: W) -> Result<W, Failed> {
-    let machine = broadleaf_translation::machine(MACHINE)?;
+    let machine = broadleaf_machine::machine(MACHINE)?;
     let header = ReducedHeader {
         trace: String::new(),
         family: Family::of([&machine.design]).to_string(),
@@ -25,7 +25,7 @@ pub fn write<R: Read, W: Write>(open: impl Fn() -> io::Result<R>, to: W) -> Resu
     let mut writer = ReducedWriter::new(to, &header)?;
     let mut recording = replay::Recording::new(open)?;
     let mut written = Ok(());
-    broadleaf_engine::reduce(
+    broadleaf_accel::reduce(
         &mut recording,
         &[machine],
         1,

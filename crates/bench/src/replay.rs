@@ -2,7 +2,8 @@
 
 use crate::answers::{self, Answers};
 use crate::{Failed, MACHINE, walk};
-use broadleaf_engine::{Part, Piece, Plan, Source, run};
+use broadleaf_accel::run;
+use broadleaf_model::{Part, Piece, Plan, Source};
 use broadleaf_trace::{Grain, PartReader, TraceError, TraceReader};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -75,7 +76,7 @@ impl<R: Read, O: Fn() -> io::Result<R>> Source for Recording<R, O> {
 /// Where there is no such policy.
 pub fn plan(policies: &[String]) -> Result<Plan, Failed> {
     let parsed = policies.iter().map(|name| broadleaf_policy::parse(name));
-    let machine = broadleaf_translation::machine(MACHINE)?;
+    let machine = broadleaf_machine::machine(MACHINE)?;
     Ok(Plan::new(parsed.collect::<Result<_, _>>()?, vec![machine])?)
 }
 

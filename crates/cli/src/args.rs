@@ -1,4 +1,5 @@
-//! The command line: the one table from which parsing, help, completions and manual pages come. Each command has a file of its own.
+//! The command line. Parsing, help, completions and manual pages come from this one table. Each
+//! command has a file.
 
 mod advise;
 mod bound;
@@ -27,27 +28,28 @@ use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat};
 pub(crate) use bound::Bound;
-pub(crate) use catalogues::{Catalogue, Explain, List};
+pub(crate) use catalogues::{Catalogue, Explain, ListArgs};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use demo::Demo;
 pub(crate) use govern::{Attach, Govern, Run};
 pub(crate) use import::{Format, Import};
-pub(crate) use info::Info;
-pub(crate) use memory::{FilesAt, Memory};
-pub(crate) use paper::Paper;
+pub(crate) use info::InfoArgs;
+pub(crate) use memory::{FilesAt, MemoryArgs};
+pub(crate) use paper::PaperArgs;
 pub(crate) use recode::Recode;
-pub(crate) use record::{Engine, Grain, Record};
+pub(crate) use record::{Engine, Grain, RecordArgs};
 pub(crate) use reduce::Reduce;
 pub(crate) use replay::Replay;
 pub(crate) use report::{Report, Top};
 pub(crate) use result::ResultFile;
-pub(crate) use service::Service;
+pub(crate) use service::ServiceArgs;
 pub(crate) use shell::{Completions, Man};
 
 /// Which page sizes should a program run with, and what would that cost?
 ///
-/// Broadleaf records a program's memory references, replays them through page-size policies and a processor's TLBs, and
-/// shows what each policy saves in TLB misses, page walks and page faults, and what it wastes in memory.
+/// Broadleaf records a program's memory references, and replays them through page-size policies and
+/// a processor's TLBs. It shows the TLB misses, page walks and page faults that each policy saves,
+/// and the memory that the policy wastes.
 #[derive(Debug, Parser)]
 #[command(
     name = "broadleaf",
@@ -61,9 +63,9 @@ pub(crate) use shell::{Completions, Man};
 Examples:
   broadleaf demo                         record, compare and recommend, for an installed program
   broadleaf record -o gzip.bl -- gzip -9 -k big.txt
-  broadleaf compare gzip.bl              every policy on one table, and which to choose
+  broadleaf compare gzip.bl              every policy in one table, and which to choose
   broadleaf compare gzip.bl --policy 4k --policy pop-64 --format csv
-  broadleaf advise gzip.bl               which parts of its memory are worth superpages
+  broadleaf advise gzip.bl               the parts of its memory that are worth superpages
   broadleaf report --all                 what superpages would do for running processes
   broadleaf list policies
   broadleaf explain pop-64
@@ -76,7 +78,7 @@ Exit status:
   2  the arguments or a file were wrong"
 )]
 pub(crate) struct Cli {
-    /// When to use colours: auto is on a terminal, unless NO_COLOR is set
+    /// Use colours: auto (on a terminal, unless NO_COLOR is set), always or never
     #[arg(
         long,
         global = true,
@@ -92,22 +94,22 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Record(Record),
+    Record(RecordArgs),
     Import(Import),
-    Info(Info),
+    Info(InfoArgs),
     Compare(Box<Compare>),
     Advise(Advise),
     Run(Run),
     Attach(Attach),
     Replay(Replay),
-    Service(Service),
+    Service(ServiceArgs),
     Reduce(Reduce),
     Recode(Recode),
     Report(Report),
     Top(Top),
-    List(List),
+    List(ListArgs),
     Explain(Explain),
-    Paper(Paper),
+    Paper(PaperArgs),
     Demo(Demo),
     Completions(Completions),
     Man(Man),

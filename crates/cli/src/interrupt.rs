@@ -1,4 +1,4 @@
-//! Ctrl-C: what is half done is taken away, and the process goes at once.
+//! Signals: Ctrl-C removes unfinished files and ends the process at once.
 
 mod child;
 
@@ -7,6 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use broadleaf_governor::{end_by, was_ignored};
+use broadleaf_live::service::ServiceSignal;
 use broadleaf_study::unfinished::remove_unfinished;
 use signal_hook::consts::{
     SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2,
@@ -15,19 +16,19 @@ use signal_hook::consts::{
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::iterator::{Handle, SignalsInfo};
 
-pub(crate) use child::{LeftToChild, stop_as_child};
+pub(crate) use child::{LeftToChild, PassedOn};
 
-/// Who is told of a signal instead of being ended by it.
-static ASKED: Mutex<Option<Listener>> = Mutex::new(None);
-/// Where more signals can be asked for.
+/// The listener that gets a signal, in place of its effect on the process.
+static LISTENER: Mutex<Option<Listener>> = Mutex::new(None);
+/// The handle that adds signals to those that are caught.
 static HANDLE: OnceLock<Handle> = OnceLock::new();
-/// What sets right what the process has done to its terminal.
+/// A function that restores the terminal.
 static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
 
-/// Handles Ctrl-C, hang-ups and requests to end from here on, except those that the process was started to ignore (as
-/// `nohup` and background jobs are).
+/// Handles Ctrl-C, hang-ups and requests to end from here on. Signals that the process was started
+/// to ignore, as `nohup` and background jobs are, stay ignored.
 ///
-/// They are waited for on a thread of its own, so a command that waits for a pipe ends as well.
+/// A thread of its own waits for signals, so a command that waits for a pipe ends as well.
 pub(crate) fn handle() {
     let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
         .into_iter()
@@ -42,7 +43,7 @@ pub(crate) fn handle() {
     let _ = HANDLE.set(signals.handle());
     std::thread::spawn(move || {
         for origin in signals.forever() {
-            // Some signals were asked for on behalf of a child only.
+            // Some signals are caught only to be passed on to a child.
             if child::took(&origin) || was_ignored(origin.signal) || child::is_own(&origin) {
                 continue;
             }
@@ -50,46 +51,38 @@ pub(crate) fn handle() {
                 signal @ (SIGTSTP | SIGTTIN | SIGTTOU | SIGCONT | SIGWINCH | SIGURG) => {
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
-                signal if was_asked(signal) => {}
+                signal if was_heard(signal) => {}
                 signal => end(signal),
             }
         }
     });
 }
 
-/// Who is told, and of what.
+/// A listener, by the signals that it gets.
 enum Listener {
-    /// Of the first signal.
+    /// Gets the first signal.
     OfEnd(Sender<()>),
-    /// Of hang-ups, and of the first signal of another kind.
-    OfWishes(Sender<Wish>),
+    /// Gets hang-ups, and the first signal of another kind.
+    OfService(Sender<ServiceSignal>),
 }
 
-/// What a signal to a service means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
-    /// To read its file again: a hang-up.
-    Reload,
-    /// To end.
-    End,
-}
-
-/// Tells whoever wants to be told. Of the wish to end only once: a second signal ends the process.
-fn was_asked(signal: i32) -> bool {
-    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+/// Sends a signal to the listener. Returns false if there is none. The request to end is sent once:
+/// a second signal ends the process.
+fn was_heard(signal: i32) -> bool {
+    let mut asked = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
     if signal == SIGHUP
-        && let Some(Listener::OfWishes(told)) = asked.as_ref()
+        && let Some(Listener::OfService(told)) = asked.as_ref()
     {
-        return told.send(Wish::Reload).is_ok();
+        return told.send(ServiceSignal::Reload).is_ok();
     }
     match asked.take() {
         Some(Listener::OfEnd(told)) => told.send(()).is_ok(),
-        Some(Listener::OfWishes(told)) => told.send(Wish::End).is_ok(),
+        Some(Listener::OfService(told)) => told.send(ServiceSignal::End).is_ok(),
         None => false,
     }
 }
 
-/// Takes away what is unfinished, and ends the process as the signal would have.
+/// Removes unfinished files, and ends the process as the signal would have.
 fn end(signal: i32) {
     if let Some(at_end) = *AT_END.lock().unwrap_or_else(PoisonError::into_inner) {
         at_end();
@@ -99,7 +92,8 @@ fn end(signal: i32) {
     std::process::exit(128 + signal);
 }
 
-/// Something that is done before a signal ends the process, for as long as this value lives.
+/// Keeps a function that is called before a signal ends the process, for as long as the value
+/// lives.
 #[derive(Debug)]
 pub(crate) struct AtEnd(());
 
@@ -116,56 +110,62 @@ impl Drop for AtEnd {
     }
 }
 
-/// For as long as this value lives, the first signal to end is a wish that it knows of.
+/// Receives the first signal to end, in place of its effect, for as long as the value lives.
 #[derive(Debug)]
-pub(crate) struct Asked(Receiver<()>);
+pub(crate) struct EndSignal(Receiver<()>);
 
-impl Asked {
+impl EndSignal {
     pub(crate) fn new() -> Self {
         let (tell, told) = channel();
-        *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listener::OfEnd(tell));
+        *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listener::OfEnd(tell));
         Self(told)
     }
 
-    /// Waits for the wish.
+    /// Waits for the signal.
     ///
     /// # Errors
-    /// Where the time is over and nobody wished for it.
+    /// If the time is over.
     pub(crate) fn wait(&self, time: Duration) -> Result<(), RecvTimeoutError> {
         self.0.recv_timeout(time)
     }
 }
 
-impl Drop for Asked {
+impl Drop for EndSignal {
     fn drop(&mut self) {
-        ASKED.lock().unwrap_or_else(PoisonError::into_inner).take();
+        LISTENER
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 }
 
-/// For as long as this value lives, signals are wishes to a service.
+/// Receives signals on behalf of a service, for as long as the value lives.
 #[derive(Debug)]
-pub(crate) struct Wishes(Receiver<Wish>);
+pub(crate) struct ServiceSignals(Receiver<ServiceSignal>);
 
-impl Wishes {
+impl ServiceSignals {
     pub(crate) fn new() -> Self {
         let (tell, told) = channel();
-        *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listener::OfWishes(tell));
+        *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listener::OfService(tell));
         Self(told)
     }
 
-    /// Waits for a wish, for so long.
-    pub(crate) fn wait(&self, time: Duration) -> Option<Wish> {
+    /// Waits for a signal, for at most `time`.
+    pub(crate) fn wait(&self, time: Duration) -> Option<ServiceSignal> {
         match self.0.recv_timeout(time) {
-            Ok(wish) => Some(wish),
+            Ok(signal) => Some(signal),
             Err(RecvTimeoutError::Timeout) => None,
-            // Nobody is left to tell, and nobody could end it later.
-            Err(RecvTimeoutError::Disconnected) => Some(Wish::End),
+            // No sender is left, so no later signal could end the service.
+            Err(RecvTimeoutError::Disconnected) => Some(ServiceSignal::End),
         }
     }
 }
 
-impl Drop for Wishes {
+impl Drop for ServiceSignals {
     fn drop(&mut self) {
-        ASKED.lock().unwrap_or_else(PoisonError::into_inner).take();
+        LISTENER
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 }

@@ -1,4 +1,4 @@
-//! The `broadleaf` command: files, flags, progress and exit status. What is computed stands in the other crates.
+//! The `broadleaf` command: flags, progress, notes and exit status. The other crates do the work.
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -117,7 +117,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     }
 }
 
-/// What `--color` says, for messages that are written before the arguments are understood.
+/// The value of `--color`, for messages that are printed before the arguments are parsed.
 fn color_of_help() -> ColorChoice {
     let mut arguments = std::env::args_os()
         .skip(1)

@@ -1,4 +1,4 @@
-//! How far long work has come: a bar on a terminal, nothing on a pipe.
+//! Progress of long work: a bar on a terminal, nothing on a pipe.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,34 +9,29 @@ pub(crate) use broadleaf_study::watch::Work;
 use broadleaf_study::watch::{Task, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// Work that is done sooner needs no bar: it would only flash.
+/// Shorter work shows no bar, because the bar would only flash.
 const LONG: Duration = Duration::from_millis(500);
 
-/// A bar on standard error that knows bytes read or written and accesses done.
+/// A bar on standard error, with the bytes read or written and the accesses done.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct TaskBar {
     bar: ProgressBar,
     work: Work,
     accesses: Arc<AtomicU64>,
-    /// Whether it may be drawn and has not been yet.
+    /// True if the bar may be drawn, and was not drawn yet.
     waits: AtomicBool,
 }
 
-impl Progress {
-    /// A bar for `work`. On a pipe it shows nothing, nor while the work is not yet [`LONG`].
+impl TaskBar {
+    /// A bar for `work`. It is drawn on a terminal, after the time [`LONG`].
     pub(crate) fn new(doing: &str, work: Work) -> Self {
         Self::begin(doing, work, true)
     }
 
-    /// A bar for a recording, which has no end to foresee. It is not shown where `shown` says so: the program that is
-    /// recorded may write to the same terminal.
+    /// A bar for a recording, whose length is not known. It is hidden unless `shown` is set, since
+    /// the program that is recorded may write to the same terminal.
     pub(crate) fn of_recording(doing: &str, shown: bool) -> Self {
         Self::begin(doing, Work::Unknown, shown)
-    }
-
-    /// A bar for so many runs of a program, whose output is thrown away.
-    pub(crate) fn of_runs(runs: u64) -> Self {
-        Self::begin("running", Work::Runs(runs), true)
     }
 
     fn begin(doing: &str, work: Work, shown: bool) -> Self {
@@ -83,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// So many bytes were read or written and so many accesses done, since the start.
+    /// Sets the bytes read or written and the accesses done, since the start.
     pub(crate) fn set(&self, bytes: u64, accesses: u64) {
         self.accesses.store(accesses, Ordering::Relaxed);
         self.bar.set_position(match self.work {
@@ -100,7 +95,7 @@ impl Progress {
     }
 }
 
-impl Task for Progress {
+impl Task for TaskBar {
     fn set(&self, bytes: u64, accesses: u64) {
         Self::set(self, bytes, accesses);
     }
@@ -112,11 +107,11 @@ pub(crate) struct Bars;
 
 impl Watch for Bars {
     fn begin(&self, doing: &str, work: Work) -> Box<dyn Task> {
-        Box::new(Progress::new(doing, work))
+        Box::new(TaskBar::new(doing, work))
     }
 }
 
-impl Drop for Progress {
+impl Drop for TaskBar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -128,20 +123,20 @@ mod tests {
 
     #[test]
     fn a_bar_goes_by_the_accesses_where_they_are_known() {
-        let bar = Progress::new("reading", Work::Accesses(1000));
+        let bar = TaskBar::new("reading", Work::Accesses(1000));
         bar.set(900, 100);
         assert_eq!(bar.bar.position(), 100);
-        let bar = Progress::new("reading", Work::Bytes(1000));
+        let bar = TaskBar::new("reading", Work::Bytes(1000));
         bar.set(900, 100);
         assert_eq!(bar.bar.position(), 900);
     }
 
     #[test]
     fn short_work_and_a_recorded_program_s_terminal_show_no_bar() {
-        let bar = Progress::new("reading", Work::Bytes(1000));
+        let bar = TaskBar::new("reading", Work::Bytes(1000));
         bar.set(900, 100);
         assert!(bar.bar.is_hidden() && bar.waits.load(Ordering::Relaxed));
-        let bar = Progress::of_recording("recording", false);
+        let bar = TaskBar::of_recording("recording", false);
         std::thread::sleep(LONG);
         bar.set(900, 100);
         assert!(bar.bar.is_hidden() && !bar.waits.load(Ordering::Relaxed));

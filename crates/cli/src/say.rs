@@ -36,7 +36,6 @@ struct Libraries;
 
 impl Log for Libraries {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // Other libraries log for their developers.
         metadata.target().starts_with("broadleaf")
     }
 
@@ -49,9 +48,10 @@ impl Log for Libraries {
     fn flush(&self) {}
 }
 
-/// Prints what libraries log from here on, except what is for their developers.
+/// Prints the notes of this project's libraries from here on. Other libraries log for their
+/// developers.
 pub(crate) fn listen_to_libraries() {
-    // A second logger would be refused; there is one call, at the start of `main`.
+    // A second logger would be refused. This is the one call, at the start of `main`.
     let _ = log::set_logger(&Libraries);
     log::set_max_level(LevelFilter::Info);
 }

@@ -1,4 +1,4 @@
-//! What the streams are connected to: colours and widths.
+//! The colours and widths of the streams.
 
 use std::io::{IsTerminal, stdout};
 use std::os::fd::AsFd;
@@ -42,7 +42,7 @@ impl Color {
         if colours { Paint::Colour } else { Paint::Plain }
     }
 
-    /// How standard output is to be written: as wide as the terminal, or of any width where it is none.
+    /// The view of standard output: as wide as the terminal, or of any width if there is none.
     pub(crate) fn view(self) -> View {
         View {
             width: width_of(stdout()),
@@ -59,7 +59,7 @@ pub(crate) fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
     })
 }
 
-/// What plots on standard output are drawn with: braille on a terminal whose characters are UTF-8.
+/// The characters of plots on standard output: braille on a terminal whose characters are UTF-8.
 pub(crate) fn glyphs() -> Glyphs {
     if is_unicode() {
         Glyphs::Braille
@@ -68,7 +68,7 @@ pub(crate) fn glyphs() -> Glyphs {
     }
 }
 
-/// What shades on standard output are drawn with.
+/// The characters of shades on standard output.
 pub(crate) fn shades() -> Shades {
     if is_unicode() {
         Shades::Blocks
@@ -77,9 +77,9 @@ pub(crate) fn shades() -> Shades {
     }
 }
 
-/// Whether standard output is a terminal whose characters are UTF-8.
+/// Returns true if standard output is a terminal whose characters are UTF-8.
 fn is_unicode() -> bool {
-    // The first of these that says something decides (POSIX, Base Definitions, chapter 8.2).
+    // The first of these that is not empty decides (POSIX, Base Definitions, chapter 8.2).
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .filter_map(std::env::var_os)

@@ -9,6 +9,8 @@
 //! the block: `<!-- prints`, the lines, `-->`. In these, `...` alone on a line stands for any lines, and `[..]` inside one for
 //! any text.
 
+pub mod style;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,7 +3,7 @@
 use broadleaf_policy::BackingKind;
 use std::ops::Sub;
 
-/// A count, apart for files and for all other memory (decision 0001, rule 5).
+/// A count, apart for files and for all other memory (spec model 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByKind {
     /// The count of anonymous memory: private and shared memory without a file.

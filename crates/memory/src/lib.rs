@@ -5,7 +5,7 @@
 //! block: whether it is reserved and promoted, and what filled the pages that nobody referenced. An event becomes a list of
 //! [`Change`]s in the first half, and each memory applies them, and then the histories. Every verb that may leave a TLB with something wrong returns a [`Shootdown`] to carry out.
 //!
-//! The rules are those of docs/decisions/0001.
+//! The rules are those of docs/spec/model.md.
 #![forbid(unsafe_code)]
 
 mod advised;
@@ -17,6 +17,7 @@ mod history;
 mod mapping;
 mod mappings;
 mod memory;
+mod notice;
 mod page_map;
 mod pages;
 pub mod population;
@@ -34,6 +35,7 @@ pub use change::{Change, Extent, Move, Shootdown, Span};
 pub use history::{Histories, History, Seen};
 pub use mapping::{Backing, Mapping, Rights};
 pub use memory::{Counters, Memory, Totals};
+pub use notice::{Leaf, Notice};
 pub use page_map::PageMap;
 pub use pages::Pages;
 pub use space::Facts;

@@ -1,11 +1,11 @@
 //! Slow, obvious models to compare with.
 //!
 //! The engine replays a trace with packed arrays and whole visits at a time. This crate does the same work a second
-//! time, from the written rules alone (`docs/decisions/0001-what-the-model-decides.md` for memory and policies, Zhu 2018
+//! time, from the written rules alone (`docs/spec/model.md` for memory and policies, Zhu 2018
 //! section 4 for the TLBs), with vectors, ordered maps and one reference after another, so that a difference between the
 //! two points at a mistake in one of them. It shares nothing with the models that it checks.
 //!
-//! [`replay_romer`] does so for policies that are told of TLB misses (Romer 1995, and `docs/decisions/0003-what-charges-decide.md`).
+//! [`replay_romer`] does so for policies that are told of TLB misses (Romer 1995, and `docs/spec/charges.md`).
 //!
 //! [`offline`] finds the superpages that would have been best from the beginning, as OFFLINE of the same paper does and exactly.
 //!

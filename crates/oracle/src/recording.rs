@@ -36,7 +36,7 @@ impl Recording {
 /// What has to be known of a trace before it is replayed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreknowledge {
-    /// The address spaces that have at least one event that makes a mapping (rule 4 of decision 0001).
+    /// The address spaces that have at least one event that makes a mapping (spec model 4).
     pub spaces_with_maps: BTreeSet<SpaceId>,
     /// The blocks, by address space and number, that `freebsd` promotes at some time. Only `foresight` needs them.
     pub promoted_by_freebsd: BTreeSet<(SpaceId, u64)>,

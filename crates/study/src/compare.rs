@@ -4,12 +4,13 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use broadleaf_engine::{Error, Outcome, Plan};
+use broadleaf_accel::covers_all;
+use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, Comparison, RanBefore};
+use broadleaf_model::{Error, Outcome, Plan};
 use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, Context, REFERENCE, recommendations};
-use broadleaf_translation::Machine;
 
 use crate::failure::Failure;
 use crate::memory::MemoryRequest;
@@ -116,7 +117,9 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
     };
     let asks_for_memory =
         memory.is_some_and(|memory| memory.memory.is_some() || memory.pagetypeinfo.is_some());
-    let needs_frames = Plan::needs_frames(&policies, &machines).filter(|_| !asks_for_memory);
+    let needs_frames = covers_all(&policies, &machines)
+        .err()
+        .filter(|_| !asks_for_memory);
     let by_walks = match &needs_frames {
         Some(_) => crate::machines::without_frames(&policies, &machines),
         None => Vec::new(),
@@ -279,7 +282,7 @@ pub fn replay(
         .collect();
     let mut shown: Option<(_, Box<dyn Task>)> = None;
     let mut number = all.len() - 1;
-    let mut show = |state: broadleaf_engine::Progress| {
+    let mut show = |state: broadleaf_model::Progress| {
         number = state.earlier.unwrap_or(all.len() - 1);
         let (name, work, meter) = &all[number];
         let reading = (state.pass, state.trial, number);
@@ -297,7 +300,7 @@ pub fn replay(
         }
         ControlFlow::Continue(())
     };
-    let outcome = broadleaf_engine::run_after(earlier, trace, plan, &mut show);
+    let outcome = broadleaf_accel::run_after(earlier, trace, plan, &mut show);
     drop(shown);
     outcome.map_err(|error| failure(error, &all[number].0))
 }

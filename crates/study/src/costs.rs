@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_engine::Costs;
+use broadleaf_model::Costs;
 
 /// The most that one thing may cost, in cycles: a third of a second, and far from where sums would overflow.
 const MOST: u64 = 1_000_000_000;

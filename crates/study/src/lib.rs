@@ -1,17 +1,23 @@
 //! Studies: from a trace and a request to results.
 //!
-//! [`compare()`] replays a trace under policies, on machines and in memories. [`advise()`] finds the
-//! parts of memory that are worth superpages. [`papers`] repeats the experiments of papers.
-//! A study opens files and reads the state of this machine. It knows no terminal: [`watch::Watch`]
-//! receives the progress, and the `log` crate receives notes.
+//! [`compare()`] replays a trace under policies, on machines and in memories. [`advise()`] finds
+//! the parts of memory that are worth superpages. [`papers`] repeats the experiments of papers.
+//! [`mod@info`] describes a trace, [`mod@recode`] and [`mod@reduce`] write copies of it, and
+//! [`journal`] replays what a governor saw. [`catalogues`] explains every name. A study opens files
+//! and reads the state of this machine. It knows no terminal: [`watch::Watch`] receives the
+//! progress, and the `log` crate receives notes.
 #![forbid(unsafe_code)]
 #![deny(clippy::missing_errors_doc)]
 
 pub mod advise;
+pub mod catalogues;
 pub mod compare;
 pub mod costs;
+pub mod demo;
 pub mod failure;
 pub mod in_file;
+pub mod info;
+pub mod journal;
 pub mod machines;
 pub mod memory;
 pub mod names;
@@ -19,7 +25,9 @@ pub mod output;
 pub mod papers;
 pub mod policies_file;
 pub mod provenance;
+pub mod recode;
 pub mod recording;
+pub mod reduce;
 mod room;
 pub mod shortage;
 pub mod source;

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use broadleaf_engine::Plan;
+use broadleaf_accel::covers_all;
+use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::Policy;
 use broadleaf_report::BASELINE;
-use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
 
 use crate::failure::Failure;
@@ -53,8 +53,8 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
 
 /// The machines on which these policies need no memory that is modelled down to the frame.
 pub(crate) fn without_frames(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<String> {
-    let alone = |machine: &&Machine| Plan::needs_frames(policies, std::slice::from_ref(*machine));
-    let names = machines.iter().filter(|machine| alone(machine).is_none());
+    let alone = |machine: &&Machine| covers_all(policies, std::slice::from_ref(*machine));
+    let names = machines.iter().filter(|machine| alone(machine).is_ok());
     names.map(|machine| machine.name.clone()).collect()
 }
 

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use broadleaf_engine::{Buddyinfo, Costs, Files, Limits, Pagetypeinfo, Plan, Start};
 use broadleaf_metrics::MemoryAsked;
+use broadleaf_model::{Buddyinfo, Costs, Files, Limits, Pagetypeinfo, Plan, Start};
 use broadleaf_report::number::size;
 use broadleaf_units::PageSize;
 
@@ -318,7 +318,7 @@ pub fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> {
         ..*reading
     };
     let mut trace = Trace::open_for(path, reading, plan.machines())?;
-    let outcome = broadleaf_engine::run(&mut trace, &plan, &mut |_| ControlFlow::Continue(()));
+    let outcome = broadleaf_accel::run(&mut trace, &plan, &mut |_| ControlFlow::Continue(()));
     let outcome = outcome.map_err(|error| crate::compare::failure(error, trace.name()))?;
     let peak = outcome
         .results

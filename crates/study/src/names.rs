@@ -1,8 +1,8 @@
 //! Policies and machines by name, and what is answered to a name that is unknown.
 
+use broadleaf_machine::{Machine, NoMachine, machine_names};
 use broadleaf_policy::{ParseError, Policy, catalogue, parse};
 use broadleaf_report::nearest;
-use broadleaf_translation::{Machine, NoMachine, machine_names};
 
 use crate::failure::Failure;
 use crate::policies_file::Named;
@@ -95,7 +95,7 @@ pub fn known_policies(name: &str) -> Vec<String> {
 /// # Errors
 /// [`Failure::Wrong`] if the name is unknown.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
-    broadleaf_translation::machine(name).map_err(|error| match error {
+    broadleaf_machine::machine(name).map_err(|error| match error {
         NoMachine::Unknown(_) => unknown(
             "no machine",
             name,

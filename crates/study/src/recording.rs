@@ -1,18 +1,110 @@
-//! Failures of recordings, in words.
+//! Recordings: their names, their ends and their failures.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
-use broadleaf_record::valgrind::RecordError;
-use broadleaf_report::number::grouped;
+use broadleaf_record::valgrind::{Finished, RecordError};
+use broadleaf_report::number::{grouped, size};
+use broadleaf_report::signal;
 use broadleaf_trace::{TraceIndex, WriteError};
 
 use crate::failure::{Failure, reason};
-use crate::output::{Kept, shown};
+use crate::output::{Access, Direct, Kept, Refused, Replace, shown};
+
+/// Claims the name of a recording before anything is done.
+///
+/// # Errors
+/// If the name is taken and `force` is not set, or if no file can be written there.
+pub fn claim(path: &Path, force: bool) -> Result<Direct, Refused> {
+    Direct::claim(path, force, Access::Owner, Replace::WhenWhole)
+}
+
+/// Claims `PROGRAM.bl` in this folder, or the first free name of `PROGRAM.1.bl`, `PROGRAM.2.bl` and
+/// so on.
+///
+/// # Errors
+/// If no name is free, or no file can be written there.
+pub fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
+    let program = Path::new(program).file_name().unwrap_or(program);
+    let named = |number: u32| {
+        let mut name = OsString::from(program);
+        name.push(if number == 0 {
+            ".bl".to_owned()
+        } else {
+            format!(".{number}.bl")
+        });
+        PathBuf::from(name)
+    };
+    for path in (0..u32::MAX).map(named) {
+        match claim(&path, false) {
+            Err(Refused::Taken(_)) => {}
+            claimed => return Ok((path, claimed?)),
+        }
+    }
+    Err(Failure::wrong(
+        "no name is free for the trace: give one with -o",
+    ))
+}
+
+/// Completes the output of a recording.
+///
+/// # Errors
+/// If the recording failed, or the output cannot be completed. The message names the part of the
+/// recording that was kept.
+pub fn finish(
+    outcome: Result<Finished<Direct>, RecordError>,
+    path: &Path,
+    kept: &Kept,
+) -> Result<Finished<()>, Failure> {
+    let finished = outcome.map_err(|error| explain(error, path, kept))?;
+    let (output, finished) = finished.take_output();
+    output.finish().map_err(|error| {
+        let error = WriteError::Io(error);
+        explain(error.into(), path, kept)
+    })?;
+    Ok(finished)
+}
+
+/// The size of a recording, and the program's end.
+pub fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
+    let bytes = path.metadata().map_or(0, |metadata| metadata.len());
+    let accesses = finished.totals.accesses();
+    let processes = processes(finished.processes, finished.spaces);
+    format!(
+        "{} accesses{processes}, a trace of {} ({:.3} bytes an access), in {:.1} s; the program {}",
+        grouped(accesses),
+        size(bytes),
+        bytes as f64 / accesses.max(1) as f64,
+        finished.elapsed.as_secs_f64(),
+        ending(finished.status),
+    )
+}
+
+fn ending(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with exit status {code}"),
+        (None, Some(number)) => format!("was ended by {}", signal(number)),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// Describes the processes and programs of a recording, if it holds more than one of either.
+fn processes(processes: u32, programs: u32) -> String {
+    let executed = format!("that executed {programs} programs");
+    match (processes, programs) {
+        (1, 1) => String::new(),
+        (1, _) => format!(" of a process {executed}"),
+        (count, programs) if programs > count => format!(" of {count} processes {executed}"),
+        (count, _) => format!(" of {count} processes"),
+    }
+}
 
 /// Converts an error to a message, which names the part of the recording that was kept.
-pub fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
+fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
     let name = shown(path);
     match error {
         RecordError::NoProgram { program, error } => Failure::cannot_run(&program, &error),
@@ -99,5 +191,13 @@ mod tests {
             let said = full(&path);
             assert!(said.ends_with("x.bl holds no whole chunk"), "{said}");
         }
+    }
+
+    #[test]
+    fn a_process_that_executes_another_program_is_one_process() {
+        assert_eq!(processes(1, 1), "");
+        assert_eq!(processes(1, 7), " of a process that executed 7 programs");
+        assert_eq!(processes(3, 5), " of 3 processes that executed 5 programs");
+        assert_eq!(processes(3, 3), " of 3 processes");
     }
 }

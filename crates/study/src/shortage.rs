@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use broadleaf_engine::{Limits, Plan};
+use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, MemoryAsked};
+use broadleaf_model::{Limits, Plan};
 use broadleaf_policy::{Kind, Policy, Sizes};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, is_mostly_disk};
-use broadleaf_translation::Machine;
 use broadleaf_units::PageSize;
 
 use crate::failure::Failure;

@@ -11,3 +11,37 @@ pub struct ThreadId(pub u32);
 /// A file that was mapped. Numbered from 0 in the order in which a trace meets them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
+
+/// The tag by which a TLB tells address spaces apart: an ASID, or a PCID on x86-64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpaceTag(u16);
+
+impl SpaceTag {
+    /// The number of bits of a tag.
+    pub const BITS: u32 = 15;
+    /// The number of different tags.
+    pub const COUNT: usize = 1 << Self::BITS;
+    /// The tag of number 0.
+    pub const ZERO: Self = Self(0);
+
+    /// The tag of that number. `None` if the number is [`SpaceTag::COUNT`] or more.
+    pub const fn new(number: usize) -> Option<Self> {
+        if number < Self::COUNT {
+            Some(Self(number as u16))
+        } else {
+            None
+        }
+    }
+
+    /// The tag in the low bits of a number.
+    #[inline]
+    pub const fn wrapping(number: u16) -> Self {
+        Self(number & (Self::COUNT - 1) as u16)
+    }
+
+    /// Its number.
+    #[inline]
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+}

@@ -5,12 +5,14 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod described;
 mod geometry;
 mod ids;
 mod page;
 mod size;
 
+pub use described::Described;
 pub use geometry::Geometry;
-pub use ids::{FileId, SpaceId, ThreadId};
+pub use ids::{FileId, SpaceId, SpaceTag, ThreadId};
 pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};
 pub use size::{lacks_unit, size};

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use broadleaf_bench::{Failed, ONE, generated, nineteen, recoded, replay, walk};
-use broadleaf_engine::Plan;
+use broadleaf_model::Plan;
 
 enum Job {
     /// Decodes the trace.

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use broadleaf_engine::Costs;
+use broadleaf_model::Costs;
 use clap::{Args, ValueEnum};
 
 use super::number::count;
@@ -11,13 +11,16 @@ use super::{Bound, FilesAt, ResultFile};
 use crate::commands::offered;
 use broadleaf_study::costs::costs;
 
-/// Say which parts of a program's memory are worth superpages, and what each part gains
+/// Find the parts of a program's memory that are worth superpages
 ///
-/// Chooses superpages with the whole trace in view, as OFFLINE does, and says for each range of them what mapping it lies in, what it spares in page walks
-/// and page faults, and what it takes. The best come first. All of them together are replayed too. Memory does not run short.
+/// Chooses superpages with the whole trace in view, as the policy `offline` does. For each range of
+/// superpages, a table shows its mapping, the page walks and page faults that the range saves, and
+/// the memory that it takes. The best ranges come first. All ranges together are replayed too.
+/// Memory does not run short.
 ///
-/// Other formats express the same for programs that act on it: C that calls madvise, a profile for CBMM, a layout for Mosalloc. Where in the
-/// program memory is allocated is not recorded.
+/// Other formats express the same for programs that follow the advice: C that calls madvise, a
+/// profile for CBMM, a layout for Mosalloc. A recording does not say where in the program memory is
+/// allocated.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -40,7 +43,8 @@ pub(crate) struct Advise {
     )]
     pub(crate) machine: String,
 
-    /// The policy that chooses: offline, with parameters for the cycles to minimise and the page sizes
+    /// The policy that chooses superpages: offline, with parameters for the cycles to minimise and
+    /// the page sizes
     #[arg(
         long,
         value_name = "NAME",
@@ -48,7 +52,7 @@ pub(crate) struct Advise {
     )]
     pub(crate) policy: String,
 
-    /// Where pages of files are before they are used
+    /// Set where pages of files are before their first use
     #[arg(long, value_name = "WHERE", default_value = "disk")]
     pub(crate) files: FilesAt,
 
@@ -56,15 +60,16 @@ pub(crate) struct Advise {
     #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs)]
     pub(crate) costs: Option<Costs>,
 
-    /// The order of the ranges
+    /// Set the order of the ranges
     #[arg(long, value_name = "WHAT", default_value = "gain")]
     pub(crate) by: RankBy,
 
-    /// Print only the best N ranges that the format can express [default: 20 in the table, all elsewhere]
+    /// Print only the best N ranges that the format can express [default: 20 in the table, all in
+    /// other formats]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) top: Option<NonZero<usize>>,
 
-    /// How to print the advice
+    /// Set the format of the advice
     #[arg(long, default_value = "table")]
     pub(crate) format: AdviseFormat,
 
@@ -74,7 +79,7 @@ pub(crate) struct Advise {
     #[command(flatten)]
     pub(crate) bound: Bound,
 
-    /// Read a damaged or truncated trace up to the damage, and say how much was lost
+    /// Read a damaged or truncated trace up to the damage, and report the loss
     #[arg(long)]
     pub(crate) keep_going: bool,
 
@@ -101,7 +106,7 @@ impl From<RankBy> for broadleaf_study::advise::RankBy {
     }
 }
 
-/// Shapes of advice by range.
+/// The formats of advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AdviseFormat {
     /// Text for people
@@ -114,4 +119,21 @@ pub(crate) enum AdviseFormat {
     Cbmm,
     /// A layout for Mosalloc
     Mosalloc,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_study::catalogues::ADVICE_FORMATS;
+
+    #[test]
+    fn every_format_for_another_program_is_in_the_catalogue() {
+        let names: Vec<&str> = ADVICE_FORMATS.iter().map(|format| format.name).collect();
+        let formats = AdviseFormat::value_variants().iter();
+        let others =
+            formats.filter(|format| ![AdviseFormat::Table, AdviseFormat::Json].contains(format));
+        let others = others.filter_map(ValueEnum::to_possible_value);
+        let others: Vec<String> = others.map(|value| value.get_name().to_owned()).collect();
+        assert_eq!(names, others);
+    }
 }

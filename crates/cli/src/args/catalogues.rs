@@ -1,5 +1,6 @@
 //! The arguments of `list` and `explain`.
 
+use broadleaf_study::catalogues::CatalogueName;
 use clap::{Args, ValueEnum};
 
 use super::TableOrJson;
@@ -7,18 +8,18 @@ use crate::commands::offered;
 
 /// List policies, machines, metrics and other names
 ///
-/// Without a name, everything. `broadleaf explain NAME` says more about each.
+/// Without a name, lists everything. `broadleaf explain NAME` explains an entry.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   broadleaf list
   broadleaf list policies
   broadleaf list metrics --format json")]
-pub(crate) struct List {
-    /// What to list [default: everything]
+pub(crate) struct ListArgs {
+    /// The catalogue [default: all]
     pub(crate) what: Option<Catalogue>,
 
-    /// How to print it
+    /// Set the format of the list
     #[arg(long, default_value = "table")]
     pub(crate) format: TableOrJson,
 }
@@ -26,25 +27,45 @@ pub(crate) struct List {
 /// The catalogues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Catalogue {
-    /// When a block becomes a superpage
+    /// Rules for when a block becomes a superpage
     Policies,
     /// TLBs and costs of processors
     Machines,
-    /// How a TLB can be organised
+    /// Organisations of TLBs
     Tlbs,
-    /// What a walk can go through
+    /// Replacement rules of TLBs
+    Replacements,
+    /// Page tables, which walks read
     PageTables,
+    /// Cache hierarchies
+    Caches,
     /// Traces that can be read
     Formats,
     /// The figures of a result
     Metrics,
-    /// Why a block was not promoted
+    /// Reasons why a block was not promoted
     Refusals,
 }
 
-/// Explain one policy, machine, metric, column, refusal, TLB, page table or format
+impl From<Catalogue> for CatalogueName {
+    fn from(catalogue: Catalogue) -> Self {
+        match catalogue {
+            Catalogue::Policies => Self::Policies,
+            Catalogue::Machines => Self::Machines,
+            Catalogue::Tlbs => Self::Tlbs,
+            Catalogue::Replacements => Self::Replacements,
+            Catalogue::PageTables => Self::PageTables,
+            Catalogue::Caches => Self::Caches,
+            Catalogue::Formats => Self::Formats,
+            Catalogue::Metrics => Self::Metrics,
+            Catalogue::Refusals => Self::Refusals,
+        }
+    }
+}
+
+/// Explain one policy, machine, metric, column, refusal, part of a machine or format
 ///
-/// Says what it does, which parameters it takes and where it comes from.
+/// Prints its effect, its parameters and its source.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -55,7 +76,7 @@ Examples:
   broadleaf explain \"of freebsd\"             a column of the comparison's table
   broadleaf explain not_covered            a reason for not promoting, as results count it")]
 pub(crate) struct Explain {
-    /// Its name
+    /// The name, as `broadleaf list` prints it, or an expression
     #[arg(value_parser = offered::everything(), hide_possible_values = true)]
     pub(crate) name: String,
 }

@@ -13,29 +13,39 @@ use super::size::size;
 
 /// Run a program with superpages where a policy wants them
 ///
-/// Starts a command, looks at its memory several times a second, and has the kernel make superpages of the blocks that the policy picks, within
-/// budgets of memory and time. What turns out wrong is undone: superpages are broken, those that added most first, when memory is short or too much was
-/// added, and a block that the program itself broke up is left alone until it is full again. Processes that the command starts are looked after as well.
+/// Starts a command, looks at its memory several times a second, and has the kernel make superpages
+/// of the blocks that the policy picks, within limits on memory and time. If memory is short or
+/// superpages added too much, superpages are broken, starting with those that added most. A block
+/// that the program itself broke up is left alone until the block is full again. Processes that the
+/// command starts are governed as well.
 ///
-/// The kernel is told to make no superpages in these processes of its own accord (Linux 6.18), so that the policy is the only source of them. Nothing else
-/// changes for the program: it has its own input, output and signals, and its exit status is this command's. What was done is summed up on
-/// standard error at its end.
+/// From Linux 6.18 on, the kernel makes no other superpages in these processes, so that the policy
+/// is their only source. Nothing else changes for the program. It has its own input, output and
+/// signals, and its exit status is the exit status of this command. At its end, a summary appears
+/// on standard error.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   broadleaf run -- redis-server
   broadleaf run --policy pop-64 --max-added 2G -- ./server     more memory for more speed
-  broadleaf run --dry-run -- gcc -O2 -c big.c                  only say what would be done
+  broadleaf run --dry-run -- gcc -O2 -c big.c                  only report what would be done
   broadleaf run --baseline 5 -- ./benchmark                    with and without, five times each
   broadleaf run --format json -o run.json -- ./batch-job
 
-It takes Linux 6.1 and CAP_SYS_NICE. Without them the program runs all the same, and what is missing is said; --dry-run takes neither.")]
+Governing needs Linux 6.1 and CAP_SYS_NICE. Without them, a note names what is missing, and the
+program runs without superpages of the policy. --dry-run needs neither.")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) govern: Govern,
 
-    /// Run the program N times under the policy and N times without, in turns, and print the difference. It has no input, and its standard output is thrown away
-    #[arg(long, value_name = "N", value_parser = rounds, conflicts_with_all = ["dry_run", "journal"])]
+    /// Run the program N times under the policy and N times without, in turns, and print the
+    /// difference. The program has no input, and its standard output is thrown away
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = rounds,
+        conflicts_with_all = ["dry_run", "journal"]
+    )]
     pub(crate) baseline: Option<NonZero<u32>>,
 
     /// The command and its arguments
@@ -45,8 +55,9 @@ pub(crate) struct Run {
 
 /// Make superpages in programs that run already
 ///
-/// As `run`, for processes that were started without it, and what they start from here on. It goes on until they end or Ctrl-C ends it; superpages that stand then
-/// stay. The kernel cannot be kept from making superpages in them as well.
+/// Does what `run` does, for processes that run already and for processes that these start later.
+/// The command ends when all of them have ended, or by Ctrl-C. Superpages that exist then stay. The
+/// kernel may make superpages in these processes as well.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -61,27 +72,30 @@ pub(crate) struct Attach {
     #[command(flatten)]
     pub(crate) govern: Govern,
 
-    /// End after so many seconds
+    /// End after SECONDS
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
 }
 
-/// What both take.
+/// The arguments of both commands.
 #[derive(Debug, Args)]
 pub(crate) struct Govern {
-    /// Which blocks become superpages
+    /// Set the policy, which picks the blocks that become superpages
     #[arg(long, value_name = "NAME", default_value = "pop-256")]
     pub(crate) policy: String,
 
-    /// How much memory superpages may add: a size, a part of what the processes hold, or unlimited
+    /// Limit the memory that superpages add: a size, a share of the memory that the processes hold,
+    /// or unlimited
     #[arg(long, value_name = "SIZE|PERCENT", default_value = "10%", value_parser = allowance)]
     pub(crate) max_added: Allowance,
 
-    /// Keep this much memory available on the machine: below it, superpages are broken and none are made
+    /// Keep this much memory available on the machine: below it, superpages are broken and none are
+    /// made
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
     pub(crate) keep_free: u64,
 
-    /// Break superpages, and make none, if a process waited for memory for this share of the last ten seconds
+    /// Break superpages, and make none, if a process waited for memory for this share of the last
+    /// ten seconds
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
     pub(crate) max_pressure: u32,
 
@@ -89,28 +103,38 @@ pub(crate) struct Govern {
     #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = percent)]
     pub(crate) max_cpu: u32,
 
-    /// Maximum share of the time spent making superpages, maximum time of one stall, or both as
+    /// Limit the share of the time spent making superpages, the time of one stall, or both as
     /// 80%,5ms. The program may wait while a superpage is made
-    #[arg(long, value_name = "PERCENT|TIME", default_value = "80%", value_parser = str::parse::<StallLimit>)]
+    #[arg(
+        long,
+        value_name = "PERCENT|TIME",
+        default_value = "80%",
+        value_parser = str::parse::<StallLimit>
+    )]
     pub(crate) max_stall: StallLimit,
 
-    /// The least time between two looks, in milliseconds
-    #[arg(long, value_name = "MS", default_value = "200", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    /// Set the minimum time between two looks, in milliseconds
+    #[arg(
+        long,
+        value_name = "MS",
+        default_value = "200",
+        value_parser = clap::value_parser!(u64).range(1..=3_600_000)
+    )]
     pub(crate) interval: u64,
 
-    /// Write what is seen and done to FILE, for `replay`
+    /// Write a journal of all observations and decisions to FILE, for `replay`
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
-    /// Only say what would be done
+    /// Report what would be done, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// How to print what was done
+    /// Set the format of the summary
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) format: TableOrJson,
 
-    /// Where to print it [default: the table to standard error, JSON to standard output]
+    /// Write the summary to FILE [default: the table to standard error, JSON to standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -8,22 +8,23 @@ use super::{Bound, TableOrJson};
 
 /// Describe a trace
 ///
-/// Prints the trace's header (the command, its machine, the recorder's version), how many accesses, pages and events it
-/// holds, its mappings, processes and threads, and whether it is complete.
+/// Prints the header of the trace (the command, its machine, the recorder's version), the numbers
+/// of accesses, pages and events, the mappings, processes and threads, and whether the trace is
+/// complete.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   broadleaf info gzip.bl
   broadleaf info gzip.bl --format json | jq .pages")]
-pub(crate) struct Info {
+pub(crate) struct InfoArgs {
     /// The trace: a file, or `-` for standard input
     pub(crate) trace: PathBuf,
 
-    /// How to print it
+    /// Set the format of the description
     #[arg(long, default_value = "table")]
     pub(crate) format: TableOrJson,
 
-    /// Read a damaged or truncated trace up to the damage, and say how much was lost
+    /// Read a damaged or truncated trace up to the damage, and report the loss
     #[arg(long)]
     pub(crate) keep_going: bool,
 

@@ -1,24 +1,27 @@
-//! What commands take that replay a trace in memory that may run short.
+//! The arguments of commands that replay a trace in memory that may run short.
 
 use std::path::PathBuf;
 
-use broadleaf_engine::{Costs, Files};
+use broadleaf_model::{Costs, Files};
 use clap::{ArgGroup, Args, ValueEnum};
 
 use broadleaf_study::costs::costs;
 use broadleaf_study::memory::{Amount, MemoryRequest, part, rate, swap};
 
-/// How much memory there is, and how it stands at first.
+/// The size of memory, and its state at the start.
 #[derive(Debug, Args)]
 #[command(
     next_help_heading = "Memory",
     group = ArgGroup::new("sized").args(["memory", "pagetypeinfo"]).multiple(true)
 )]
-pub(crate) struct Memory {
-    /// Model memory down to the frame: SIZE (512M, 2G), PERCENT% of the program's footprint, or `unlimited`
+pub(crate) struct MemoryArgs {
+    /// Model memory down to the frame: SIZE (512M, 2G), PERCENT% of the program's footprint, or
+    /// `unlimited`
     ///
-    /// Each policy then has a memory of its own, with reservations, a page daemon and swap; results say what became of it. The footprint is
-    /// what the program holds at its peak where all pages are base pages. Without this option memory never runs short, and comparing is much faster.
+    /// Each policy then has a memory of its own, with reservations, a page daemon and swap, and
+    /// results have figures of that memory. The footprint is the peak memory of the program if all
+    /// pages are base pages. Without this option, memory never runs short, and comparing is much
+    /// faster.
     #[arg(
         long,
         value_name = "SIZE|PERCENT%|unlimited",
@@ -26,10 +29,11 @@ pub(crate) struct Memory {
     )]
     pub(crate) memory: Option<Amount>,
 
-    /// Let the program of TRACE run before, in the same memory; may be given several times
+    /// Run the program of TRACE before, in the same memory; may be given several times
     ///
-    /// What the earlier programs leave behind is what this one begins with: files that they read, pages in the way, processes that have not ended. Nothing of
-    /// them is counted. A percentage of --memory is of the trace itself.
+    /// This program begins with the memory that the earlier programs leave behind: files that they
+    /// read, pages in the way, processes that have not ended. No figure counts the earlier
+    /// programs. A percentage of --memory refers to the trace itself.
     #[arg(long, value_name = "TRACE", requires = "sized")]
     pub(crate) after: Vec<PathBuf>,
 
@@ -52,8 +56,8 @@ pub(crate) struct Memory {
     /// Begin with the free extents of each migrate type of a recorded /proc/pagetypeinfo, which
     /// root can read
     ///
-    /// Without --memory, memory has the size of all pageblocks that FILE counts. With --buddyinfo of
-    /// the same machine too, the free extents of each size are those of that file.
+    /// Without --memory, memory has the size of all pageblocks that FILE counts. With --buddyinfo
+    /// of the same machine too, the free extents of each size are those of that file.
     #[arg(
         long,
         value_name = "FILE",
@@ -71,7 +75,13 @@ pub(crate) struct Memory {
     pub(crate) buddyinfo: Option<PathBuf>,
 
     /// Set the share of occupied memory that the kernel can move
-    #[arg(long, value_name = "PART", default_value = "50%", value_parser = part, requires = "sized")]
+    #[arg(
+        long,
+        value_name = "PART",
+        default_value = "50%",
+        value_parser = part,
+        requires = "sized"
+    )]
     pub(crate) movable: f64,
 
     /// Set the seed of the random places of occupied memory
@@ -82,7 +92,8 @@ pub(crate) struct Memory {
     #[arg(long, value_name = "SIZE", value_parser = swap, requires = "sized")]
     pub(crate) swap: Option<Amount>,
 
-    /// Include the pages that instructions are fetched from, for traces recorded with --instructions
+    /// Include the pages that instructions are fetched from, for traces recorded with
+    /// --instructions
     #[arg(long, requires = "sized")]
     pub(crate) code: bool,
 
@@ -96,7 +107,13 @@ pub(crate) struct Memory {
     /// accesses. Divide the accesses that `broadleaf info` shows by the seconds that the program
     /// runs without a recorder. A note names each daemon that never ran because the trace is
     /// shorter than its period.
-    #[arg(long, value_name = "N/s", default_value = "1e9/s", value_parser = rate, requires = "sized")]
+    #[arg(
+        long,
+        value_name = "N/s",
+        default_value = "1e9/s",
+        value_parser = rate,
+        requires = "sized"
+    )]
     pub(crate) rate: u64,
 
     /// Override event costs, in cycles: disk=30000,fault=900 [default:
@@ -112,7 +129,7 @@ pub(crate) struct Memory {
     pub(crate) costs: Option<Costs>,
 }
 
-impl Memory {
+impl MemoryArgs {
     /// The request that a study takes.
     pub(crate) fn request(&self) -> MemoryRequest {
         MemoryRequest {
@@ -133,10 +150,10 @@ impl Memory {
     }
 }
 
-/// Where pages of files are before they are used.
+/// The place of pages of files before their first use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FilesAt {
-    /// On the disk, from which they are read
+    /// On the disk, which the first use reads
     Disk,
     /// In memory that is not counted, as after an earlier run
     Memory,

@@ -24,9 +24,9 @@ use crate::commands::offered;
 Examples:
   broadleaf paper navarro2002
   broadleaf paper romer1995
-  broadleaf paper navarro2002 --full -o navarro          tables as text and CSV, recordings of programs beside them
-  broadleaf paper navarro2002 --cycles-per-access 3      a slower processor, on which TLB misses weigh less")]
-pub(crate) struct Paper {
+  broadleaf paper navarro2002 --full -o navarro        keeps tables and recordings
+  broadleaf paper navarro2002 --cycles-per-access 3    on a slower processor")]
+pub(crate) struct PaperArgs {
     /// The paper: navarro2002, romer1995
     #[arg(value_name = "PAPER", value_parser = offered::papers(), hide_possible_values = true)]
     pub(crate) name: String,
@@ -39,7 +39,7 @@ pub(crate) struct Paper {
     #[arg(long, conflicts_with = "full")]
     pub(crate) tiny: bool,
 
-    /// What an access takes that misses no TLB [default: 1.5; 3 for romer1995]
+    /// Set the cycles of an access that misses no TLB [default: 1.5; 3 for romer1995]
     #[arg(long, value_name = "CYCLES", value_parser = cycles)]
     pub(crate) cycles_per_access: Option<f64>,
 
@@ -52,8 +52,8 @@ pub(crate) struct Paper {
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Write the tables to FOLDER as well: each as CSV, claims.csv with all claims, all as text;
-    /// recordings of --full are kept there
+    /// Write the tables to FOLDER as well: each as CSV, all claims as claims.csv, and all as text;
+    /// the recordings of --full are kept there
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 
@@ -62,7 +62,7 @@ pub(crate) struct Paper {
     pub(crate) force: bool,
 }
 
-/// A number of cycles that an access may take.
+/// Parses the number of cycles of an access.
 fn cycles(text: &str) -> Result<f64, String> {
     let cycles = text.parse::<f64>().ok();
     cycles

@@ -25,16 +25,17 @@ use super::number::count;
 Examples:
   broadleaf recode gzip.bl                        writes gzip.2.bl
   broadleaf compare gzip.2.bl --machine skylake --machine skylake-unified-96
-  broadleaf recode gzip.bl -o /archive/gzip.bl    writes it there")]
+  broadleaf recode gzip.bl -o /archive/gzip.bl    writes to another folder")]
 pub(crate) struct Recode {
     /// The recording, a file, or - for standard input
     pub(crate) trace: PathBuf,
 
-    /// Where to write it, - for standard output [default: beside TRACE, with .2 before the ending: gzip.bl becomes gzip.2.bl]
+    /// Write version 2 to FILE, - for standard output [default: beside TRACE, with .2 before the
+    /// ending: gzip.bl becomes gzip.2.bl]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Overwrite FILE where it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -15,25 +15,25 @@ use clap::{Args, ValueEnum};
 ///
 /// The exit status is 0 if the recording is complete; the command's own status is printed. It is
 /// 126 if the command cannot be run, and 127 if it is not found. The command ends when the recorder
-/// is killed. A recording that was cut short, by a signal, a full
-/// disk or a crash, can be read up to its last whole chunk (--keep-going): a killed recorder loses
-/// the last two seconds, a crash of the machine some seven.
+/// is killed. A recording that was cut short, by a signal, a full disk or a crash, can be read up
+/// to its last whole chunk (--keep-going). A killed recorder loses the last two seconds, a crash of
+/// the machine about seven.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   broadleaf record -- gzip -9 -k big.txt               writes gzip.bl, or gzip.1.bl if that exists
   broadleaf record -o cc.bl --follow-children -- gcc -O2 -c big.c
-  broadleaf record -o server.bl -- redis-server        end it as you always do")]
-pub(crate) struct Record {
-    /// Where to write the trace [default: PROGRAM.bl, with a number where that exists]
+  broadleaf record -o server.bl -- redis-server        end the server as usual")]
+pub(crate) struct RecordArgs {
+    /// Write the trace to FILE [default: PROGRAM.bl, with a number if that exists]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// The recording engine
+    /// Set the recording engine
     #[arg(long, value_name = "ENGINE", default_value = "valgrind")]
     pub(crate) engine: Engine,
 
-    /// The unit of a visit: pages are enough for page-size policies, lines make larger files
+    /// Set the unit of a visit: pages are enough for page-size policies, lines make larger files
     #[arg(long, default_value = "page")]
     pub(crate) grain: Grain,
 
@@ -41,21 +41,21 @@ pub(crate) struct Record {
     #[arg(long)]
     pub(crate) instructions: bool,
 
-    /// Record the processes that the command starts as well, each as an address space of its own
+    /// Record the processes that the command starts as well, each in its own address space
     #[arg(long)]
     pub(crate) follow_children: bool,
 
-    /// The clock that the program sees
+    /// Set the clock that the program sees
     #[arg(long, value_name = "CLOCK", default_value = "program")]
     pub(crate) clock: ClockName,
 
-    /// Instructions in a microsecond of the program's clock
+    /// Set the instructions in a microsecond of the program's clock
     #[arg(long, value_name = "N", default_value_t = Clock::RATE,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) clock_rate: u32,
 
-    /// Replace FILE, once the new trace is whole; until then that is FILE with .unfinished before
-    /// its ending
+    /// Replace FILE when the new trace is whole; until then, the new trace is in FILE with
+    /// .unfinished before its ending
     #[arg(long)]
     pub(crate) force: bool,
 
@@ -70,13 +70,13 @@ pub(crate) enum ClockName {
     /// Elapsed and processor time follow the instructions that the program executes; the date is
     /// real
     Program,
-    /// The date follows them as well
+    /// The date follows the instructions as well
     Date,
     /// All clocks are real: the program seems to run many times slower
     Wall,
 }
 
-impl Record {
+impl RecordArgs {
     /// The clock that the program sees.
     pub(crate) const fn clock(&self) -> Clock {
         match self.clock {
@@ -87,14 +87,14 @@ impl Record {
     }
 }
 
-/// What can record.
+/// The recorders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
-    /// A tool of ours for the distribution's Valgrind
+    /// Broadleaf's tool for the distribution's Valgrind
     Valgrind,
 }
 
-/// The unit in which a trace names places.
+/// The unit in which a trace names addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Grain {
     /// 4 KiB pages

@@ -11,11 +11,15 @@ use crate::commands::offered;
 
 /// Write a smaller copy of a trace that compares faster
 ///
-/// Most visits of a program are sure to hit the first level of a processor's TLB, whatever the policy. The reduced form holds the others, and how much time
-/// passed between them. It is no estimate: every count is the same. `compare` takes TRACE.reduced in place of TRACE where it was made of it and for the
-/// first levels of the machines that are asked for; for one machine with a structure for each page size, as skylake, it is read ten times as fast and more.
-/// For several machines, or one structure for both sizes, far more visits have to stay: one form for each machine (with -o) does better. Curves
-/// need the trace itself.
+/// Most visits of a program are sure to hit the first level of a processor's TLB, whatever the
+/// policy. The reduced form holds the other visits, and the time between them. The reduced form is
+/// no estimate: every count stays the same.
+///
+/// `compare` reads TRACE.reduced in place of TRACE, if it was made from TRACE for the first levels
+/// of the machines that are compared. For a machine with a structure for each page size, such as
+/// skylake, the reduced form is read more than ten times as fast. For several machines, or one
+/// structure for both page sizes, many more visits must stay. Then one reduced form for each
+/// machine (with -o) is faster. Curves need the trace itself.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -27,7 +31,8 @@ pub(crate) struct Reduce {
     /// The trace, a file
     pub(crate) trace: PathBuf,
 
-    /// A machine whose counts are wanted later, by name or as a TOML file, or several with commas; may be given several times
+    /// Keep the visits that this machine needs, by name or as a TOML file, or several separated by
+    /// commas; may be given several times
     #[arg(
         long,
         value_name = "NAME|FILE.toml",
@@ -37,11 +42,12 @@ pub(crate) struct Reduce {
     )]
     pub(crate) machine: Vec<String>,
 
-    /// Where to write it [default: TRACE with .reduced behind it, where `compare` looks]
+    /// Write the reduced form to FILE [default: TRACE with .reduced behind it, where `compare`
+    /// looks]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Overwrite FILE where it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -1,4 +1,4 @@
-//! Where a result goes, for the commands that print one.
+//! The arguments of commands that print a result.
 
 use std::path::{Path, PathBuf};
 
@@ -15,16 +15,16 @@ pub(crate) struct ResultFile {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Overwrite FILE where it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
 }
 
 impl ResultFile {
-    /// Refuses to overwrite what is read.
+    /// Refuses to overwrite a file that is read.
     ///
     /// # Errors
-    /// [`Failure::Wrong`] where it is one of these.
+    /// [`Failure::Wrong`] if the file is one of `read`.
     pub(crate) fn refuse<'a>(
         &self,
         read: impl IntoIterator<Item = &'a Path>,
@@ -33,7 +33,7 @@ impl ResultFile {
         output.map_or(Ok(()), |output| refuse_input(output, read))
     }
 
-    /// Opens it, or standard output.
+    /// Opens the file, or standard output.
     ///
     /// # Errors
     /// Those of [`Output::create`].
@@ -41,7 +41,8 @@ impl ResultFile {
         Output::create(self.output.as_deref(), self.force, Access::Everyone)
     }
 
-    /// How the result is drawn, where `view` is how standard output would have it: a file has no width and no colours.
+    /// The view of the result. `view` is that of standard output. A file has no width and no
+    /// colours.
     pub(crate) fn view(&self, view: View) -> View {
         if self.is_given() {
             View::default()
@@ -50,7 +51,7 @@ impl ResultFile {
         }
     }
 
-    /// Whether a file was named.
+    /// Returns true if a file was named.
     pub(crate) const fn is_given(&self) -> bool {
         self.output.is_some()
     }

@@ -7,16 +7,19 @@ use clap::Args;
 
 /// Make superpages in all programs that a file of rules picks
 ///
-/// Goes through the processes of the machine every few seconds and looks after those that a rule fits, each under its policy and within its budgets, as `attach`
-/// does for one. What a process starts is looked after with it, unless a rule of its own fits. The first rule that fits a process counts.
+/// Searches the processes of the machine every few seconds, and governs those that a rule picks,
+/// each under its policy and within its limits, as `attach` does for one process. The processes
+/// that a process starts are governed with it, unless a rule of their own picks them. The first
+/// rule that fits a process counts.
 ///
-/// SIGHUP reads the file again; one that is wrong changes nothing. Ctrl-C or SIGTERM ends it; superpages that stand then stay. Kernel threads, programs that forbid superpages
-/// to themselves and the service are left alone.
+/// SIGHUP reads the file again; if the file is wrong, the previous rules stay. Ctrl-C or SIGTERM
+/// ends the service, and superpages that exist then stay. Kernel threads, programs that forbid
+/// superpages to themselves, and the service itself are left alone.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  broadleaf service rules.toml --once                        which processes the rules pick, and what would be done
-  broadleaf service rules.toml --dry-run                     go on looking, and do nothing
+  broadleaf service rules.toml --once                        list the processes that the rules pick
+  broadleaf service rules.toml --dry-run                     look at processes, and change nothing
   broadleaf service /etc/broadleaf.toml --metrics 127.0.0.1:9464
 
 A file:
@@ -30,16 +33,16 @@ A file:
   user = \"postgres\"
   policy = \"pop-461\"
 
-For programs of other users it takes CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.")]
-pub(crate) struct Service {
+Programs of other users need CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.")]
+pub(crate) struct ServiceArgs {
     /// The rules, a TOML file
     pub(crate) file: PathBuf,
 
-    /// Say which processes the rules pick and what would be done now, and end
+    /// List the processes that the rules pick, with what would be done now, and end
     #[arg(long)]
     pub(crate) once: bool,
 
-    /// Only look, and say at the end what would have been done
+    /// Change nothing, and report at the end what would have been done
     #[arg(long, conflicts_with = "once")]
     pub(crate) dry_run: bool,
 

@@ -1,4 +1,4 @@
-//! `advise`: which parts of a program's memory are worth superpages, and what each gains.
+//! `advise`: the parts of a program's memory that are worth superpages, and the gain of each.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -13,7 +13,7 @@ use broadleaf_study::output::json;
 use crate::args::{Advise, AdviseFormat};
 use crate::progress::Bars;
 
-/// How many ranges the table has unless one says otherwise.
+/// The default number of ranges in the table.
 const ROWS: usize = 20;
 
 pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {

@@ -1,8 +1,9 @@
-//! `compare`: a trace under several policies, and what each saves and costs.
+//! `compare`: a trace under several policies, with what each saves and costs.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
@@ -11,7 +12,6 @@ use broadleaf_report::{
 };
 use broadleaf_study::compare::{Answer, Request, compare, policies};
 use broadleaf_study::machines::machines;
-use broadleaf_translation::Machine;
 
 use crate::args::{Compare, CompareFormat};
 use crate::progress::Bars;
@@ -36,12 +36,14 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     let one_row = [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format);
     if options.over_time && one_row {
         return Err(Failure::wrong(
-            "CSV and Parquet have one row for each result and no room for samples over time: --format json has it",
+            "CSV and Parquet have one row for each result and no room for samples over time: \
+            --format json has it",
         ));
     }
     if options.curve && one_row {
         return Err(Failure::wrong(
-            "CSV and Parquet have one row for each result and no room for a curve: use --format json with --curve",
+            "CSV and Parquet have one row for each result and no room for a curve: use --format \
+            json with --curve",
         ));
     }
     let mut out = options.result.create()?;
@@ -68,7 +70,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         watch: &Bars,
         curves: options.curve,
     };
-    // People read every policy against these two, whether they asked for them or not.
+    // The table compares every policy with these two, even if they were not asked for.
     let has_superpages = |machine: &Machine| machine.design.sizes().len() > 1;
     let extra: &[&str] = match options.format {
         CompareFormat::Table if request.machines.iter().all(has_superpages) => {
@@ -78,7 +80,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         _ => &[],
     };
     let mut answer = compare(request, extra)?;
-    // Results go by what a policy says, which tells anybody what was replayed; who named it looks for the name.
+    // A result has the canonical form of an expression. A note gives the name from the file.
     for (file, named) in options
         .policies
         .iter()
@@ -101,9 +103,9 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     out.finish()
 }
 
-/// Refuses to write over anything that is read.
+/// Refuses to overwrite a file that is read.
 fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
-    // The reduced form that stands beside the trace may be what is read.
+    // The reduced form beside the trace may be read in its place.
     let beside = path_beside(&options.trace);
     let traces = [options.trace.as_path(), beside.as_path()];
     let machines = options.machine.iter().map(Path::new);
@@ -115,7 +117,7 @@ fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
     options.result.refuse(read.chain(free).chain(types))
 }
 
-/// The answer in one of its shapes.
+/// The answer in a format.
 fn render(
     answer: &Answer,
     format: CompareFormat,

@@ -8,7 +8,7 @@ use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{Encoder, Header, Options, WriteError};
 
 use crate::args::{Format, Import};
-use crate::progress::{Progress, Work};
+use crate::progress::{TaskBar, Work};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input};
 use broadleaf_study::provenance::made_by;
@@ -26,7 +26,7 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
         ));
     }
     let meter = Meter::default();
-    let bar = Progress::new(
+    let bar = TaskBar::new(
         "importing",
         origin.size().map_or(Work::Unknown, Work::Bytes),
     );

@@ -1,4 +1,4 @@
-//! `man`: manual pages from the same table as the help.
+//! `man`: manual pages, from the same table as the help.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ use broadleaf_study::names::unknown;
 use broadleaf_study::output::{Access, Output, shown};
 
 pub(crate) fn run(options: &Man) -> Result<(), Failure> {
-    // Each command has its page, and `help` none.
+    // Each command has a page, except `help`.
     let mut whole = Cli::command().disable_help_subcommand(true);
     whole.build();
     if let Some(folder) = &options.output {
@@ -29,7 +29,7 @@ pub(crate) fn run(options: &Man) -> Result<(), Failure> {
     write(command, &whole, Output::stdout())
 }
 
-/// Writes the pages of all commands to a folder, or none where one of them stands there already.
+/// Writes the pages of all commands to a folder, or none if one of them exists already.
 fn write_all(whole: &Command, folder: &Path, force: bool) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::writing(&shown(folder), &error))?;
     let mut pages = Vec::new();

@@ -1,11 +1,12 @@
-//! One manual page: what clap_mangen makes of a command, with a synopsis, examples and an exit status that read like others'.
+//! A manual page: that of clap_mangen, with a synopsis, examples and an exit status in the usual
+//! form.
 
 use std::io::{self, Write};
 
 use clap::{Arg, ArgAction, Command};
 use clap_mangen::Man as Page;
 
-/// The page of `command`; `whole` is the program that it belongs to.
+/// The page of `command`. `whole` is the program of the command.
 pub(super) fn page(command: &Command, whole: &Command) -> io::Result<Vec<u8>> {
     let version = whole.get_version().unwrap_or_default();
     let page = Page::new(command.clone())
@@ -24,7 +25,7 @@ pub(super) fn page(command: &Command, whole: &Command) -> io::Result<Vec<u8>> {
     for (heading, lines) in &own {
         literal(heading, lines, &mut out)?;
     }
-    // Every command ends in the same ways.
+    // A command without a section of its own has the exit statuses of the program.
     let is_said = own.iter().any(|(heading, _)| heading == EXIT_STATUS);
     let of_all = sections(whole);
     let of_all = of_all.iter().find(|(heading, _)| heading == EXIT_STATUS);
@@ -36,7 +37,7 @@ pub(super) fn page(command: &Command, whole: &Command) -> io::Result<Vec<u8>> {
 
 const EXIT_STATUS: &str = "EXIT STATUS";
 
-/// Options with their values, which clap_mangen leaves out.
+/// Writes the synopsis, with the values of options, which clap_mangen leaves out.
 fn synopsis(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     let name = command.get_bin_name().unwrap_or(command.get_name());
     write!(out, ".SH SYNOPSIS\n\\fB{}\\fR", escaped(name))?;
@@ -69,7 +70,7 @@ fn synopsis(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Whether it is an option that takes no value.
+/// Returns true if an argument is an option without a value.
 fn is_flag(argument: &&Arg) -> bool {
     !argument.is_positional() && !argument.get_action().takes_values()
 }
@@ -100,7 +101,7 @@ fn values(argument: &Arg) -> String {
     format!("\\fI{}\\fR", names.join(" "))
 }
 
-/// Required ones stand bare, the others in brackets; dots follow what may be repeated.
+/// Puts an argument that is not required in brackets. Dots follow an argument that may be repeated.
 fn in_brackets(argument: &Arg, text: &str) -> String {
     if argument.is_required_set() {
         text.to_owned()
@@ -118,8 +119,8 @@ fn dots(argument: &Arg) -> &'static str {
     }
 }
 
-/// What the help has below the options: its headings in upper case, with the lines that are indented below them. What has
-/// no heading is a note.
+/// The sections of the help below the options: headings in upper case, with the indented lines
+/// below them. Text without a heading is a note.
 fn sections(command: &Command) -> Vec<(String, Vec<String>)> {
     let help = command
         .get_after_long_help()
@@ -151,7 +152,7 @@ fn sections(command: &Command) -> Vec<(String, Vec<String>)> {
     sections
 }
 
-/// A section whose lines stay as they are.
+/// Writes a section whose lines stay as they are.
 fn literal(heading: &str, lines: &[String], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, ".SH \"{heading}\"")?;
     let is_prose = heading == "NOTES";
@@ -174,7 +175,7 @@ fn literal(heading: &str, lines: &[String], out: &mut dyn Write) -> io::Result<(
     Ok(())
 }
 
-/// Text that the formatter takes as it stands.
+/// Escapes text for the formatter.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\e").replace('-', "\\-")
 }

@@ -5,8 +5,6 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod explain;
-mod expressions;
-mod formats;
 pub(crate) mod govern;
 pub(crate) mod import;
 pub(crate) mod info;

@@ -1,16 +1,12 @@
-//! Names of the catalogues, offered to shells that complete an argument.
+//! Names of the catalogues, for shells that complete an argument.
 
-use broadleaf_metrics::all_metrics;
-use broadleaf_policy::{Refusal, catalogue};
-use broadleaf_report::{HEADINGS, LIVE_HEADINGS, RANGE_HEADINGS};
-use broadleaf_translation::{PAGE_TABLES, TLBS, machine_names};
+use broadleaf_machine::machine_names;
+use broadleaf_study::catalogues::{explained_names, policy_names};
+use broadleaf_study::papers::PAPERS;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
-use super::formats::{ADVICE_FORMATS, FORMATS};
-use broadleaf_study::papers::PAPERS;
-
-/// Takes any text, because there are more names than can be listed (`pop-77`, a machine's file), and offers those that can.
-/// What is wrong with a name, the command says itself.
+/// A parser that takes any text, and offers names to shells. There are more names than can be
+/// listed, such as `pop-77` or a machine's file. The command itself refuses names that are wrong.
 #[derive(Clone, Debug)]
 pub(crate) struct Offered(Vec<&'static str>);
 
@@ -29,37 +25,9 @@ pub(crate) fn papers() -> Offered {
     Offered(PAPERS.iter().map(|paper| paper.name).collect())
 }
 
-/// Whatever can be explained.
+/// Names of everything that can be explained.
 pub(crate) fn everything() -> Offered {
-    let mut names: Vec<&str> = policy_names()
-        .chain(machine_names())
-        .chain(all_metrics().map(|metric| metric.name))
-        .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
-        .chain(TLBS.iter().chain(PAGE_TABLES).map(|entry| entry.name))
-        .chain(
-            FORMATS
-                .iter()
-                .chain(ADVICE_FORMATS)
-                .map(|format| format.name),
-        )
-        .collect();
-    // Scripts for shells do not agree on how a blank inside a name is written.
-    for heading in (HEADINGS.iter())
-        .chain(RANGE_HEADINGS)
-        .chain(LIVE_HEADINGS)
-        .filter(|heading| !heading.name.contains(' '))
-    {
-        if !names.contains(&heading.name) {
-            names.push(heading.name);
-        }
-    }
-    Offered(names)
-}
-
-fn policy_names() -> impl Iterator<Item = &'static str> {
-    let names = catalogue().iter().flat_map(|entry| entry.examples).copied();
-    // Shells take brackets for something else, and scripts for them do not all quote.
-    names.filter(|name| !name.contains('('))
+    Offered(explained_names())
 }
 
 impl TypedValueParser for Offered {

@@ -1,234 +1,33 @@
-//! `recode`: a recording written anew in version 2 of the format.
+//! `recode`: writes a recording in version 2 of the format.
 
-use std::collections::VecDeque;
-use std::num::NonZero;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{self, Scope};
+use std::path::PathBuf;
 
 use broadleaf_report::number::{grouped, size};
-use broadleaf_trace::{
-    DEFAULT_LEVEL, Effort, Header, Part, RecodeError, Recoded, Recoder, TraceWriter, VERSION,
-    WriteError,
-};
+use broadleaf_study::failure::Failure;
+use broadleaf_study::recode::{RecodeRequest, recode, recoded_name};
 
 use crate::args::Recode;
-use crate::progress::Progress;
-use broadleaf_study::compare::available_threads;
-use broadleaf_study::failure::Failure;
-use broadleaf_study::output::{Access, Output, refuse_input};
-use broadleaf_study::source::origin::Passes;
-use broadleaf_study::source::{ReadError, Reading, Trace, Whole};
-
-/// How many parts each thread has: one that it works on, and one that waits.
-const EACH: usize = 2;
+use crate::progress::Bars;
 
 pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
-    let path = output_path(options)?;
-    refuse_input(&path, [options.trace.as_path()])?;
-    let reading = Reading {
-        passes: Passes::One,
-        keep_going: false,
-        fetches: true,
+    let recoded = recode(&RecodeRequest {
+        trace: &options.trace,
+        output: &output_path(options)?,
+        force: options.force,
+        even_if_slower: options.even_if_slower,
+        threads: options.threads,
         max_accesses: options.bound.max_accesses,
-    };
-    let mut trace = Trace::open(&options.trace, reading, Whole::Work)?;
-    let header = header(&trace)?;
-    let out = Output::create(Some(&path), options.force, Access::Owner)?;
-    if out.is_terminal() {
-        return Err(Failure::wrong(
-            "a recording is no text: give a file with -o, or a pipe",
-        ));
-    }
-    let out_name = out.name().to_owned();
-    let mut writer =
-        Recoder::writer(out, &header).map_err(|error| cannot_write(&out_name, error))?;
-    let bar = Progress::new("recoding", trace.work());
-    let mut way = Way {
-        trace: &mut trace,
-        header: &header,
-        writer: &mut writer,
-        out_name: &out_name,
-        threads: options.threads.map_or_else(available_threads, NonZero::get),
-    };
-    let (accesses, effort) = thread::scope(|scope| way.go(scope, &bar))?;
-    drop(bar);
-    trace.finish().map_err(cannot_recode)?;
-    if !options.even_if_slower {
-        refuse_slower(trace.name(), effort)?;
-    }
-    let out = writer.finish();
-    let out = out.map_err(|error| cannot_write(&out_name, error))?;
-    let written = out.written();
-    out.finish()?;
+        watch: &Bars,
+    })?;
     say!(
-        "{out_name}: {} accesses, a trace of {}; {} has {}",
-        grouped(accesses),
-        size(written),
-        trace.name(),
-        size(trace.meter().bytes()),
+        "{}: {} accesses, a trace of {}; {} has {}",
+        recoded.output,
+        grouped(recoded.accesses),
+        size(recoded.bytes),
+        recoded.trace,
+        size(recoded.trace_bytes),
     );
     Ok(())
-}
-
-/// The number of codes and words per visit from which version 2 is read more slowly than version 1.
-/// Two million updates at random pages were measured under `pop-64`, of 4,096 pages (1.01: 0.7 of
-/// version 1's time), 20,000 pages (1.48: 1.8 times) and 262,144 pages (1.97: 1.8 times).
-const SLOWER: f64 = 1.15;
-/// Recordings of fewer visits are read in no time, whichever the version.
-const FEW: u64 = 1 << 20;
-
-/// Refuses to write version 2 if it would be read more slowly than the recording.
-fn refuse_slower(name: &str, effort: Effort) -> Result<(), Failure> {
-    let each = effort.for_each_visit();
-    if effort.visits < FEW || each < SLOWER {
-        return Ok(());
-    }
-    Err(Failure::Wrong(format!(
-        "{name}: version 2 of it would be read more slowly, since its visits hardly repeat: it takes {each:.2} codes and words for each visit, and saves time below {SLOWER:.2}. \
-         Nothing was written; --even-if-slower writes it"
-    )))
-}
-
-/// A thread that recodes the parts that it is given, in their order.
-struct Worker {
-    parts: SyncSender<Part>,
-    recoded: Receiver<Result<Recoded, RecodeError>>,
-}
-
-impl Worker {
-    fn start<'scope>(
-        scope: &'scope Scope<'scope, '_>,
-        header: &Header,
-    ) -> Result<Self, WriteError> {
-        let mut recoder = Recoder::new(header, DEFAULT_LEVEL)?;
-        let (parts, to_do) = sync_channel::<Part>(EACH);
-        let (done, recoded) = sync_channel(EACH);
-        scope.spawn(move || {
-            for part in to_do {
-                // Nobody waits for what stands behind damage.
-                if done.send(recoder.recode(part)).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Self { parts, recoded })
-    }
-}
-
-/// A trace on its way from one version to the other.
-struct Way<'a> {
-    trace: &'a mut Trace,
-    header: &'a Header,
-    writer: &'a mut TraceWriter<Output>,
-    out_name: &'a str,
-    threads: usize,
-}
-
-impl Way<'_> {
-    /// Hands the parts of the trace to the workers in turn, and writes the recoded parts in order.
-    /// Returns the number of accesses and the effort of reading the recoded trace.
-    fn go<'scope>(
-        &mut self,
-        scope: &'scope Scope<'scope, '_>,
-        bar: &Progress,
-    ) -> Result<(u64, Effort), Failure> {
-        let meter = self.trace.meter();
-        // No more than there are parts.
-        let mut workers: Vec<Worker> = Vec::new();
-        let mut turns = (0..self.threads).cycle();
-        // Who works on the parts that were handed out, and how many accesses these have.
-        let mut under_way = VecDeque::new();
-        let mut behind = None;
-        let mut ended = false;
-        let (mut accesses, mut effort) = (0, Effort::default());
-        loop {
-            while !ended && under_way.len() < EACH * self.threads {
-                match self.trace.next_stored() {
-                    Ok(Some(part)) => {
-                        let Some(turn) = turns.next() else { break };
-                        if turn == workers.len() {
-                            let worker = Worker::start(scope, self.header);
-                            workers.push(worker.map_err(|error| self.cannot_write(error))?);
-                        }
-                        under_way.push_back((turn, part.info().totals.accesses()));
-                        // A thread that went away is met below.
-                        let _ = workers[turn].parts.send(part);
-                    }
-                    Ok(None) => ended = true,
-                    // What is wrong before that is told first.
-                    Err(error) => {
-                        ended = true;
-                        behind = Some(error);
-                    }
-                }
-            }
-            let Some((turn, of_part)) = under_way.pop_front() else {
-                break;
-            };
-            let recoded = workers[turn].recoded.recv();
-            let recoded = recoded.map_err(|_| Failure::failed("a thread went away"))?;
-            effort.add(self.write(recoded)?);
-            accesses += of_part;
-            bar.set(meter.bytes(), accesses);
-        }
-        match behind {
-            Some(error) => Err(cannot_recode(error)),
-            None => Ok((accesses, effort)),
-        }
-    }
-
-    fn write(&mut self, recoded: Result<Recoded, RecodeError>) -> Result<Effort, Failure> {
-        let recoded = recoded.map_err(|error| match error {
-            RecodeError::Read(error) => cannot_recode(self.trace.damaged(error)),
-            RecodeError::Write(error) => self.cannot_write(error),
-        })?;
-        for chunk in recoded.chunks {
-            let written = self.writer.write(chunk);
-            written.map_err(|error| self.cannot_write(error))?;
-        }
-        if let Some(closed) = recoded.closed {
-            self.trace.close_stored(closed);
-        }
-        Ok(recoded.effort)
-    }
-
-    fn cannot_write(&self, error: WriteError) -> Failure {
-        cannot_write(self.out_name, error)
-    }
-}
-
-/// What a trace says about itself, where it is one to recode.
-fn header(trace: &Trace) -> Result<Header, Failure> {
-    let name = trace.name();
-    let (Some(header), Some(version)) = (trace.header(), trace.version()) else {
-        return Err(Failure::Wrong(format!(
-            "{name}: is text, not a recording: `broadleaf import` makes a recording of it, which can be recoded"
-        )));
-    };
-    if version >= VERSION {
-        return Err(Failure::Wrong(format!(
-            "{name}: is of version {version} already: there is nothing to do"
-        )));
-    }
-    Ok(header.clone())
-}
-
-fn cannot_write(name: &str, error: WriteError) -> Failure {
-    match error {
-        WriteError::Io(error) => Failure::writing(name, &error),
-        error => Failure::Failed(format!("{name}: {error}")),
-    }
-}
-
-/// A part of a trace is not recoded: it would be taken for the whole.
-fn cannot_recode(error: ReadError) -> Failure {
-    match error {
-        ReadError::Damaged { name, damage } => Failure::Wrong(format!(
-            "{name}: {damage}; only a whole trace can be recoded"
-        )),
-        error => error.into(),
-    }
 }
 
 fn output_path(options: &Recode) -> Result<PathBuf, Failure> {
@@ -237,32 +36,6 @@ fn output_path(options: &Recode) -> Result<PathBuf, Failure> {
         None if options.trace.as_os_str() == "-" => Err(Failure::wrong(
             "standard input has no name: name the output with -o",
         )),
-        None => Ok(beside(&options.trace)),
-    }
-}
-
-/// Where version 2 of the trace at `path` stands.
-fn beside(path: &Path) -> PathBuf {
-    let ending = path.extension().unwrap_or("bl".as_ref());
-    let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(".2.");
-    name.push(ending);
-    path.with_file_name(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::beside;
-    use std::path::Path;
-
-    #[test]
-    fn version_2_stands_beside() {
-        for (of, at) in [
-            ("gzip.bl", "gzip.2.bl"),
-            ("a.b/gzip.9.bl", "a.b/gzip.9.2.bl"),
-            ("a.b/gzip", "a.b/gzip.2.bl"),
-        ] {
-            assert_eq!(beside(Path::new(of)), Path::new(at));
-        }
+        None => Ok(recoded_name(&options.trace)),
     }
 }

@@ -1,10 +1,11 @@
-//! Signals while a child runs: the child decides what they mean.
+//! Signals while a child runs. They are passed on to the child, which decides what they mean.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use broadleaf_governor::{Kernel, Linux, send_signal, was_ignored};
+use broadleaf_live::govern::{HandedOver, ProgramSignals};
 use rustix::process::{Pid, Signal, getpgid, getpid, getsid, kill_process};
 use signal_hook::consts::{
     FORBIDDEN, SIGABRT, SIGBUS, SIGCHLD, SIGCONT, SIGINT, SIGPIPE, SIGQUIT, SIGSYS, SIGTRAP,
@@ -12,17 +13,18 @@ use signal_hook::consts::{
 };
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
-/// Whether a child decides what signals mean.
+/// True while a child decides what signals mean.
 static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
-/// Whether there is a child, or was one.
+/// True after a child was started.
 static BEGUN: AtomicBool = AtomicBool::new(false);
-/// The child that was started last; 0 where there was none.
+/// The child that was started last, or 0 if there was none.
 static CHILD: AtomicU32 = AtomicU32::new(0);
 /// True if this process stopped because its child did, and was not continued since.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// A signal that another process sent may have been sent to the whole process group, and nothing tells. What ends by its own is not sent a second one, and
-/// is given so long to end.
+/// The time in which a child ends by its own copy of a signal. A signal from another process may
+/// have been sent to the whole process group, and the kernel does not say so. After this time, the
+/// signal is passed on to a child that still lives.
 const GRACE: Duration = Duration::from_millis(20);
 
 /// The number of the last signal.
@@ -34,18 +36,18 @@ const OF_C_LIBRARY: [i32; 2] = [32, 33];
 
 /// When the last child ended.
 static ENDED: Mutex<Option<Instant>> = Mutex::new(None);
-/// The signal that ended a child may have been sent to the group, and be heard here a little later. It was the child's, and what is to be told of it is told
-/// nevertheless.
+/// The time after the end of a child in which signals are ignored. The signal that ended the child
+/// may have been sent to the group and arrive here later. The child's report must still be printed.
 const AFTERMATH: Duration = Duration::from_millis(100);
 
-/// Leaves signals to a child for as long as this value lives: the child decides what they mean, and a program that ends by
-/// one ends its recording.
+/// Leaves signals to a child for as long as the value lives. The child decides what signals mean,
+/// and a program that ends by one ends its recording.
 #[derive(Debug)]
 pub(crate) struct LeftToChild(());
 
 impl LeftToChild {
-    /// To a child that is about to be started, without a change to how this process handles stops.
-    /// Until [`LeftToChild::begun`] a signal that finds no child ends this process.
+    /// Leaves signals to a child that is about to be started. Stops keep their effect on this
+    /// process. Until [`LeftToChild::begun`] a signal that finds no child ends this process.
     pub(crate) fn starting() -> Self {
         BEGUN.store(false, Ordering::SeqCst);
         LEFT_TO_CHILD.store(true, Ordering::SeqCst);
@@ -58,7 +60,7 @@ impl LeftToChild {
     /// From here on every signal that can be caught is passed on. This includes signals that this
     /// process was started to ignore, since the program may catch them. The child can be waited for
     /// even if this process was started to ignore the ends of children.
-    pub(crate) fn awaiting() -> Self {
+    fn awaiting() -> Self {
         if was_ignored(SIGCHLD) {
             // An empty handler. The child still ignores the signal. Without the handler, waiting
             // for the child fails.
@@ -75,14 +77,40 @@ impl LeftToChild {
         Self(())
     }
 
-    /// The child has been started. Its number is needed only where /proc cannot list it.
+    /// Notes that the child was started. Its number is needed only if /proc cannot list it.
     pub(crate) fn begun(&self, child: Option<u32>) {
         CHILD.store(child.unwrap_or(0), Ordering::SeqCst);
         BEGUN.store(true, Ordering::SeqCst);
     }
+}
 
-    /// The child has ended, and there will be no other.
-    pub(crate) fn ended(self) {
+/// Passes signals on to programs under a policy.
+#[derive(Debug)]
+pub(crate) struct PassedOn;
+
+impl ProgramSignals for PassedOn {
+    fn hand_over(&self) -> Box<dyn HandedOver> {
+        Box::new(LeftToChild::awaiting())
+    }
+
+    /// Stops this process as its child stopped, so that the shell sees a stopped job. A
+    /// continuation is passed on to the child.
+    fn program_stopped(&self) {
+        // In an orphaned process group no shell could continue this process.
+        if !is_orphaned() {
+            STOPPED.store(true, Ordering::SeqCst);
+            // The process may be continued at once, and a failure needs no handling.
+            let _ = kill_process(getpid(), Signal::STOP);
+        }
+    }
+}
+
+impl HandedOver for LeftToChild {
+    fn started(&self, pid: u32) {
+        self.begun(Some(pid));
+    }
+
+    fn ended(self: Box<Self>) {
         *ENDED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 }
@@ -111,18 +139,7 @@ pub(super) fn is_own(origin: &Origin) -> bool {
         )
 }
 
-/// Stops this process as its child stopped, so that the shell sees a stopped job. A continuation is
-/// passed on to the child.
-pub(crate) fn stop_as_child() {
-    // In an orphaned process group no shell could continue this process.
-    if !is_orphaned() {
-        STOPPED.store(true, Ordering::SeqCst);
-        // The process may be continued at once, and a failure needs no handling.
-        let _ = kill_process(getpid(), Signal::STOP);
-    }
-}
-
-/// Whether a signal was a child's matter: it has had it, or has it now.
+/// Returns true if a signal was for a child. The child has it already, or gets it now.
 pub(super) fn took(origin: &Origin) -> bool {
     if !LEFT_TO_CHILD.load(Ordering::SeqCst) {
         let ended = *ENDED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,8 +154,9 @@ pub(super) fn took(origin: &Origin) -> bool {
     true
 }
 
-/// Whether the child has had a signal as well: keys on a terminal send theirs to all processes in the foreground, as a change of its size does; and what the
-/// program itself sends it sends to its group, or means us.
+/// Returns true if the child got a signal as well. A terminal sends the signals of its keys, and of
+/// a change of its size, to all processes in the foreground. The program itself sends a signal to
+/// its group, or to this process on purpose.
 fn reached_child(origin: &Origin) -> bool {
     match origin.cause {
         Cause::Kernel | Cause::Unknown => matches!(
@@ -152,7 +170,7 @@ fn reached_child(origin: &Origin) -> bool {
     }
 }
 
-/// Sends a signal that this process received to its children, as far as they seem to lack it: when they end, so does the work with them.
+/// Passes a signal on to the children that seem to lack it. When they end, this process ends too.
 fn pass_on(signal: i32) {
     // A shell that continues this process continues its whole group. Otherwise the signal was for
     // this process alone.
@@ -191,7 +209,8 @@ fn children() -> Vec<Pid> {
     pids.filter_map(|pid| pid.and_then(Pid::from_raw)).collect()
 }
 
-/// Whether no process of this group has a parent that could continue it (POSIX: an orphaned process group), as far as those tell that led to this one.
+/// Returns true if no ancestor of this process could continue its process group (POSIX: an orphaned
+/// process group).
 fn is_orphaned() -> bool {
     let (group, session) = (getpgid(None).ok(), getsid(None).ok());
     let outside = ancestors(getpid()).find(|pid| getpgid(Some(*pid)).ok() != group);
@@ -207,15 +226,15 @@ fn ancestors(pid: Pid) -> impl Iterator<Item = Pid> {
     std::iter::successors(parent(&pid), parent)
 }
 
-/// The letter for what a process is doing.
+/// The letter of the state of a process.
 fn state(pid: Pid) -> Option<char> {
     status(pid).map(|(state, _)| state)
 }
 
-/// What a process is doing, and its parent (`proc_pid_stat(5)`).
+/// The state of a process, and its parent (`proc_pid_stat(5)`).
 fn status(pid: Pid) -> Option<(char, i32)> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-    // Its name stands in brackets, and may hold any letter.
+    // The name stands in brackets, and may hold any letter.
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }

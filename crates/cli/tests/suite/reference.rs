@@ -65,9 +65,10 @@ fn examples(policy: &Value) -> String {
 fn policies() -> String {
     let mut out = page(
         "Policies",
-        "A policy decides when a block of 512 base pages, or of as many as another page size has, becomes a superpage. Name one on the command line with `--policy`; where it takes \
-         one thing, a number or a size, that stands behind a dash (`pop-64`, `life-1e6`, `fixed-16k`) or in brackets (`pop(64)`), and what can be told to others stands in brackets by its name \
-         (`linux(enabled=madvise,defrag=defer)`). `broadleaf explain NAME` prints what stands here. The last of them is [your own](expressions.md).",
+        "A policy decides when a block of 512 base pages, or of another page size, becomes a superpage. `--policy` names one.\n\
+         A policy with one parameter takes it after a dash (`pop-64`, `life-1e6`, `fixed-16k`) or in brackets (`pop(64)`).\n\
+         Other parameters have their names in brackets (`linux(enabled=madvise,defrag=defer)`). `broadleaf explain NAME` prints\n\
+         the text of this page. The last policy is [your own](expressions.md).",
     );
     for policy in list("policies") {
         let _ = write!(
@@ -90,7 +91,7 @@ fn policies() -> String {
             );
             let _ = writeln!(
                 out,
-                "- Studied in its source, and compared unless you say otherwise: {}.",
+                "- Studied in its source, and compared by default: {}.",
                 examples(&policy)
             );
         }
@@ -101,7 +102,7 @@ fn policies() -> String {
         for option in options {
             let _ = writeln!(
                 out,
-                "- `{}` ({}; `{}` unless you say otherwise): {}",
+                "- `{}` ({}; default `{}`): {}",
                 text(option, "name"),
                 text(option, "values"),
                 text(option, "default"),
@@ -114,7 +115,7 @@ fn policies() -> String {
         let _ = writeln!(out, "\nSource: {}.", text(&policy, "source"));
     }
     out.push_str(
-        "\n# Refusals\n\nWhere a policy is asked and the block does not become a superpage, the reason is counted under its name.\n\n\
+        "\n# Refusals\n\nIf a policy is asked and the block does not become a superpage, the reason is counted under its name.\n\n\
          | reason | meaning |\n|---|---|\n",
     );
     for reason in Refusal::ALL {
@@ -126,8 +127,8 @@ fn policies() -> String {
 fn machines() -> String {
     let mut out = page(
         "Machines",
-        "A machine is a TLB design and what a walk costs: a TOML file, in which every number has its source. Name one of these with `--machine`, or give a file of your own, \
-         written like them.",
+        "A machine is a TLB design and the costs of page walks: a TOML file, in which every number has its source. `--machine`\n\
+         takes one of these names, or a file of your own, written like them.",
     );
     for machine in list("machines") {
         let name = text(&machine, "name");
@@ -167,9 +168,9 @@ fn described(catalogue: &str) -> String {
 fn metrics() -> String {
     let mut out = page(
         "Metrics",
-        "The figures of a comparison, in the order of the fields of its JSON. What each counts exactly, and at which moment, is in \
-         `docs/decisions/0001-what-the-model-decides.md`; of those that say `With --memory`, and of the samples at the end, in \
-         `docs/decisions/0002-what-limited-memory-decides.md`.\n\n| field | unit | less is better | what it counts |\n|---|---|---|---|",
+        "The figures of a comparison, in the order of the fields of its JSON. `docs/spec/model.md` says exactly what each\n\
+         figure counts, and when. `docs/spec/memory.md` does so for figures that begin with `With --memory`, and for the\n\
+         samples at the end.\n\n| field | unit | less is better | what it counts |\n|---|---|---|---|",
     );
     for metric in list("metrics") {
         let better = match metric["less_is_better"].as_bool() {

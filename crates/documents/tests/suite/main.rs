@@ -1,8 +1,10 @@
-//! Runs the commands of each document as a test of its own, and follows the documents' links.
+//! Runs the commands of each document as a test of its own, follows the documents' links, and
+//! checks their form.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use broadleaf_documents::style::{has_next_step, repeated_terms, wide_lines};
 use broadleaf_documents::{dead_links, documents, pages, root, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -11,6 +13,9 @@ fn main() {
     assert!(pages.len() > 5, "{pages:?}");
     let mut trials: Vec<Trial> = pages.into_iter().map(commands).collect();
     trials.push(Trial::test("links", links_lead_somewhere));
+    trials.push(Trial::test("widths", lines_are_narrow));
+    trials.push(Trial::test("glossary", terms_have_one_meaning));
+    trials.push(Trial::test("next_steps", pages_end_with_a_next_step));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
@@ -37,9 +42,43 @@ fn links_lead_somewhere() -> Result<(), Failed> {
         let targets = dead_links(document).into_iter();
         targets.map(|target| format!("{}: no {target}", document.display()))
     });
-    let dead: Vec<String> = dead.collect();
-    if dead.is_empty() {
-        return Ok(());
+    none_of(dead.collect())
+}
+
+fn lines_are_narrow() -> Result<(), Failed> {
+    let wide = documents(&root()).into_iter().flat_map(|document| {
+        let text = fs::read_to_string(&document).expect("a document is readable");
+        let lines = wide_lines(&text).into_iter();
+        lines.map(move |line| format!("{}:{line}: more than 120 columns", document.display()))
+    });
+    none_of(wide.collect())
+}
+
+fn terms_have_one_meaning() -> Result<(), Failed> {
+    let glossary = fs::read_to_string(root().join("GLOSSARY.md"))?;
+    let repeated = repeated_terms(&glossary).into_iter();
+    none_of(
+        repeated
+            .map(|term| format!("GLOSSARY.md has {term} twice"))
+            .collect(),
+    )
+}
+
+fn pages_end_with_a_next_step() -> Result<(), Failed> {
+    let without = pages().into_iter().filter(|page| {
+        let text = fs::read_to_string(page).expect("a page is readable");
+        let is_contents = page.ends_with("SUMMARY.md") || page.ends_with("README.md");
+        !is_contents && !has_next_step(&text)
+    });
+    let lines =
+        without.map(|page| format!("{}: the last paragraph is no **Next:**", page.display()));
+    none_of(lines.collect())
+}
+
+/// Fails if there is a complaint.
+fn none_of(complaints: Vec<String>) -> Result<(), Failed> {
+    match complaints.is_empty() {
+        true => Ok(()),
+        false => Err(complaints.join("\n").into()),
     }
-    Err(dead.join("\n").into())
 }

@@ -1,5 +1,6 @@
 //! The tests of the `layers` crate: one binary, one module for each subject.
 
+mod additions;
 mod bans;
 mod layers;
 mod recipes;

@@ -1,15 +1,14 @@
-//! The half of memory that is the same for every policy: address spaces with their mappings, and their blocks.
+//! The half of memory that all policies share: address spaces with their mappings, and their
+//! blocks.
 
+mod changes;
 mod memories;
 mod shared;
 
 pub use memories::MemoryId;
 
-use crate::advised::Advised;
 use crate::space::{Facts, Space};
-use crate::{
-    Backing, Change, Extent, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages, Rights, Span,
-};
+use crate::{Backing, Change, Extent, GEOMETRY, Mapping, Pages, Span};
 use broadleaf_policy::BackingKind;
 use broadleaf_units::{BlockNumber, FileId, PageNumber, PageSize, SpaceId};
 use memories::Memories;
@@ -26,24 +25,25 @@ impl BlockId {
     }
 }
 
-/// What is known of a block whatever the policy.
+/// The facts about a block under any policy.
 #[derive(Clone, Debug)]
 struct Known {
     space: usize,
     number: BlockNumber,
-    /// What its mapping says, as of `generation` of its space; only for covered blocks, where it is the same for every page.
+    /// The facts of its mapping, as of `generation` of its space. Only covered blocks have them,
+    /// where they are equal for every page.
     facts: Option<Facts>,
     generation: u64,
-    /// Whether pages ever came to it from elsewhere.
+    /// True if pages ever moved to the block from elsewhere.
     entered: bool,
 }
 
-/// Address spaces with their mappings, and those of their blocks that were asked for.
+/// Address spaces with their mappings, and the blocks that were looked up.
 #[derive(Clone, Debug, Default)]
 pub struct AddressSpaces {
     spaces: Vec<Space>,
     numbers: BTreeMap<SpaceId, usize>,
-    /// Spaces known beforehand to have mappings told at some point.
+    /// Spaces that are known beforehand to have mappings in the trace.
     told: BTreeSet<SpaceId>,
     files: BTreeMap<FileId, u64>,
     memories: Memories,
@@ -52,8 +52,8 @@ pub struct AddressSpaces {
 }
 
 impl AddressSpaces {
-    /// None yet. `told` names the spaces whose mappings the trace tells, as far as that is known beforehand: it matters
-    /// for references that come before the first mapping.
+    /// No spaces yet. `told` names the spaces whose mappings the trace lists, as far as known
+    /// beforehand. This matters for references before the first mapping.
     pub fn new(told: BTreeSet<SpaceId>) -> Self {
         Self {
             told,
@@ -74,7 +74,8 @@ impl AddressSpaces {
         &mut self.spaces[number]
     }
 
-    /// The block of that number, where it is known and [prepared](AddressSpaces::prepare) as things stand.
+    /// The block of that number, if it is known and [prepared](AddressSpaces::prepare) since the
+    /// last event.
     pub fn prepared(&self, space: SpaceId, number: BlockNumber) -> Option<BlockId> {
         let space = *self.numbers.get(&space)?;
         let block = *self.blocks.get(&(space, number))?;
@@ -98,24 +99,25 @@ impl AddressSpaces {
         })
     }
 
-    /// How many blocks are known; their ids are below this.
+    /// The number of known blocks. Their ids are below this number.
     pub fn blocks(&self) -> usize {
         self.known.len()
     }
 
-    /// Where a block stands.
+    /// The space and the number of a block.
     pub fn place(&self, block: BlockId) -> (SpaceId, BlockNumber) {
         let known = &self.known[block.index()];
         (self.spaces[known.space].id, known.number)
     }
 
-    /// Whether pages ever came to a block from elsewhere, referenced there and not here.
+    /// Returns true if pages ever moved to a block from elsewhere. Such pages were referenced there
+    /// and not here.
     pub fn was_entered(&self, block: BlockId) -> bool {
         self.known[block.index()].entered
     }
 
-    /// Finds out about the block what [`AddressSpaces::facts`] may be asked often until the next event. Answers are right
-    /// without it too, and slower.
+    /// Computes the facts about a block once until the next event. [`AddressSpaces::facts`] is
+    /// right without this call, but slower.
     #[inline]
     pub fn prepare(&mut self, block: BlockId) {
         let known = &mut self.known[block.index()];
@@ -129,7 +131,7 @@ impl AddressSpaces {
         }
     }
 
-    /// What the mappings say about a block, seen from one of its pages.
+    /// The facts of the mappings about a block, seen from one of its pages.
     pub fn facts(&self, block: BlockId, offset: usize) -> Facts {
         let known = &self.known[block.index()];
         let space = &self.spaces[known.space];
@@ -197,12 +199,12 @@ impl AddressSpaces {
         part
     }
 
-    /// Whether a file is known to have a byte there.
+    /// Returns true if a file is known to have a byte there.
     pub fn file_holds(&self, file: FileId, byte: u64) -> bool {
         self.files.get(&file).is_some_and(|size| byte < *size)
     }
 
-    /// Spaces that were referenced and whose mappings the trace does not tell.
+    /// Spaces that were referenced and whose mappings the trace does not list.
     pub fn untold(&self) -> impl Iterator<Item = SpaceId> + '_ {
         self.spaces
             .iter()
@@ -210,8 +212,8 @@ impl AddressSpaces {
             .map(|space| space.id)
     }
 
-    /// Notes that the trace tells a space's mappings. False where that comes too late: the space was referenced and taken
-    /// for one whose mappings are not told, so the replay has to start again with this knowledge.
+    /// Notes that the trace lists a space's mappings. Returns false if the space was referenced
+    /// before and taken for one without: the replay has to start again with this knowledge.
     pub fn tell(&mut self, space: SpaceId) -> bool {
         let space = self.space(space);
         let in_time = space.told || !space.visited;
@@ -254,270 +256,5 @@ impl AddressSpaces {
 
     fn release(&self, space: SpaceId, pages: Pages) -> Option<Change> {
         (!pages.is_empty()).then(|| Change::Release(self.extent(space, pages)))
-    }
-
-    /// A mapping came to be, in place of whatever stood there.
-    pub fn map(&mut self, space: SpaceId, mapping: Mapping) -> Vec<Change> {
-        let shared = self.shared_in(space, mapping.pages);
-        self.memories.show(&mapping);
-        let target = self.space(space);
-        target.generation += 1;
-        target.map(mapping);
-        if mapping.backing == Backing::Heap {
-            let heap = target.heap.get_or_insert(mapping.pages);
-            heap.start = heap.start.min(mapping.pages.start);
-            heap.end = heap.end.max(mapping.pages.end);
-        }
-        let mut changes: Vec<Change> = self.release(space, mapping.pages).into_iter().collect();
-        changes.extend(self.unshared(&shared));
-        changes
-    }
-
-    /// A range is no longer mapped.
-    pub fn unmap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
-        let shared = self.shared_in(space, pages);
-        let target = self.space(space);
-        target.generation += 1;
-        target.unmap(pages);
-        let mut changes: Vec<Change> = self.release(space, pages).into_iter().collect();
-        changes.extend(self.unshared(&shared));
-        changes
-    }
-
-    /// The pages of a range go, and its mappings stay.
-    pub fn discard(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
-        self.release(space, pages).into_iter().collect()
-    }
-
-    /// A range has these rights now. Parts that had them before are left alone.
-    pub fn protect(&mut self, space: SpaceId, pages: Pages, rights: Rights) -> Vec<Change> {
-        let target = self.space(space);
-        target.generation += 1;
-        let changed = target.mappings.protect(pages, rights);
-        changed
-            .into_iter()
-            .map(|pages| Change::Protect(self.extent(space, pages)))
-            .collect()
-    }
-
-    /// Superpages are advised for a range, or against.
-    pub fn advise(&mut self, space: SpaceId, pages: Pages, superpages: bool) {
-        let target = self.space(space);
-        target.generation += 1;
-        let Advised { for_them, against } = &mut target.advised;
-        let (given, other) = if superpages {
-            (for_them, against)
-        } else {
-            (against, for_them)
-        };
-        given.add(pages);
-        other.remove(pages);
-    }
-
-    /// The heap stands there now: what it lost is unmapped. What it gained is mapped, and pages that are resident there
-    /// stay.
-    pub fn set_heap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
-        let nothing = Pages {
-            start: pages.start,
-            end: pages.start,
-        };
-        let target = self.space(space);
-        target.generation += 1;
-        let before = target.heap.replace(pages).unwrap_or(nothing);
-        let (lost, gained) = (before.without(pages), pages.without(before));
-        let mut shared = Vec::new();
-        for part in lost.into_iter().chain(gained) {
-            shared.extend(self.shared_in(space, part));
-        }
-        let target = self.space(space);
-        for part in lost {
-            target.unmap(part);
-        }
-        for part in gained {
-            let (rights, backing) = (Rights::READ_WRITE, Backing::Heap);
-            target.map(Mapping {
-                pages: part,
-                rights,
-                shared: false,
-                backing,
-            });
-        }
-        let mut changes: Vec<Change> = (lost.into_iter())
-            .filter_map(|part| self.release(space, part))
-            .collect();
-        changes.extend(self.unshared(&shared));
-        changes
-    }
-
-    /// A stack reaches down to the start of the range now. What it gains has the rights of what was there of it, and pages
-    /// that are resident there stay.
-    pub fn grow_stack(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
-        let target = self.space(space);
-        target.generation += 1;
-        let is_stack = |mapping: &&Mapping| mapping.backing == Backing::Stack;
-        let stack = target.mappings.meeting(pages).find(is_stack).copied();
-        let gained = Pages {
-            end: stack.map_or(pages.end, |stack| stack.pages.start),
-            ..pages
-        };
-        let shared = self.shared_in(space, gained);
-        let target = self.space(space);
-        match stack {
-            Some(stack) if !gained.is_empty() => {
-                target.mappings.put(Mapping {
-                    pages: Pages {
-                        start: pages.start,
-                        ..stack.pages
-                    },
-                    ..stack
-                });
-                target.advised.forget(gained);
-            }
-            Some(_) => {}
-            None => {
-                let (rights, backing) = (Rights::READ_WRITE, Backing::Stack);
-                target.map(Mapping {
-                    pages,
-                    rights,
-                    shared: false,
-                    backing,
-                });
-            }
-        }
-        self.unshared(&shared)
-    }
-
-    /// Pages went from one range to another, as by `mremap(2)`: what grew is new, what shrank is gone. Ranges that overlap
-    /// and begin at different places are left alone, as no kernel moves those.
-    pub fn remap(&mut self, space: SpaceId, from: Pages, to: Pages) -> Vec<Change> {
-        if from.start == to.start {
-            return self.resize(space, from, to);
-        }
-        if !from.common(to).is_empty() || from.is_empty() {
-            return Vec::new();
-        }
-        let moved = Pages {
-            start: from.start,
-            end: from.start + from.len().min(to.len()),
-        };
-        let tail = Pages {
-            start: moved.end,
-            end: from.end,
-        };
-        let mut shared = self.shared_in(space, to);
-        shared.extend(self.shared_in(space, tail));
-        let mut changes: Vec<Change> = [to, tail]
-            .into_iter()
-            .filter_map(|pages| self.release(space, pages))
-            .collect();
-        changes.push(Change::Relocate {
-            from: self.extent(space, moved),
-            to: to.start,
-            moves: self.moves(space, moved, to),
-        });
-        let target = self.space(space);
-        target.generation += 1;
-        target.mappings.cut(to);
-        let advised = target.advised.taken_out(moved);
-        target.advised.forget(from);
-        target.advised.forget(to);
-        let taken = target.mappings.cut(from);
-        target.assume(from);
-        for piece in taken.iter().filter(|piece| piece.pages.start < moved.end) {
-            let piece = piece.part(moved);
-            target
-                .mappings
-                .put(piece.moved_to(to.start + (piece.pages.start - from.start)));
-        }
-        target
-            .advised
-            .put_down(&advised, to.start.wrapping_sub(from.start));
-        self.extend(space, to.start + moved.len(), to.end);
-        changes.extend(self.unshared(&shared));
-        changes
-    }
-
-    fn resize(&mut self, space: SpaceId, from: Pages, to: Pages) -> Vec<Change> {
-        if to.end <= from.end {
-            return self.unmap(
-                space,
-                Pages {
-                    start: to.end,
-                    end: from.end,
-                },
-            );
-        }
-        let gained = Pages {
-            start: from.end,
-            end: to.end,
-        };
-        let changes = self.unmap(space, gained);
-        self.extend(space, gained.start, gained.end);
-        changes
-    }
-
-    /// Lets the mapping that ends at `start` go on to `end`.
-    fn extend(&mut self, space: SpaceId, start: u64, end: u64) {
-        let target = self.space(space);
-        let last = start
-            .checked_sub(1)
-            .and_then(|page| target.mappings.at(page))
-            .copied();
-        if let Some(last) = last
-            && start < end
-        {
-            let gained = Pages { start, end };
-            target.advised.forget(gained);
-            target.mappings.put(Mapping {
-                pages: Pages {
-                    start: last.pages.start,
-                    end,
-                },
-                ..last
-            });
-            self.memories.show(&Mapping {
-                pages: gained,
-                ..last
-            });
-        }
-    }
-
-    /// Which parts of which blocks go where, if a range moves.
-    fn moves(&mut self, space: SpaceId, from: Pages, to: Pages) -> Vec<Move> {
-        let mut moves = Vec::new();
-        for span in self.extent(space, from).spans {
-            let first = Pages::of_block(self.place(span.block).1).start;
-            let mut offset = span.from;
-            while offset < span.to {
-                let page = PageNumber(to.start + (first + offset as u64 - from.start));
-                let at = GEOMETRY.offset_in_block(page);
-                let length = (span.to - offset).min(PAGES_PER_BLOCK - at);
-                let target = self.block(space, GEOMETRY.block_of(page));
-                self.known[target.index()].entered = true;
-                let source = Span {
-                    block: span.block,
-                    from: offset,
-                    to: offset + length,
-                };
-                moves.push(Move { source, target, at });
-                offset += length;
-            }
-        }
-        moves
-    }
-
-    /// An address space ended, or begins with nothing of what was there.
-    pub fn end(&mut self, space: SpaceId) -> Vec<Change> {
-        let untold = self.memories.end(space);
-        if !self.numbers.contains_key(&space) {
-            // It began, and nothing of it was told.
-            return self.unshared(&untold);
-        }
-        let mut shared = self.shared_in(space, Pages::ALL);
-        shared.extend(untold);
-        self.space(space).clear();
-        let mut changes = vec![Change::End(self.extent(space, Pages::ALL))];
-        changes.extend(self.unshared(&shared));
-        changes
     }
 }

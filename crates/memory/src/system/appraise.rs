@@ -1,10 +1,10 @@
-//! What a superpage would take, before there is one.
+//! The cost and the coverage of possible superpages around a page.
 
 use super::{Files, Place, System};
 use crate::AddressSpaces;
 use broadleaf_policy::{Copies, Coverage};
 
-/// What a page that is about to fault in says of the pieces that hold it.
+/// Facts about the pieces that hold a page that is about to fault in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appraisal {
     /// Those that one mapping of equal rights holds all of: bit `n` for the one of level `n`.
@@ -14,12 +14,12 @@ pub struct Appraisal {
 }
 
 impl System<'_> {
-    /// Whether a page is resident.
+    /// Returns true if a page is resident.
     pub fn is_resident(&self, at: Place) -> bool {
         self.tables.get(at).is_present()
     }
 
-    /// What the pieces that hold a page are, as far as someone has to know who chooses which of them should be superpages.
+    /// The facts that a chooser of superpages needs about the pieces that hold a page.
     pub fn appraise(&self, spaces: &AddressSpaces, at: Place) -> Appraisal {
         let mut appraisal = Appraisal {
             page_cycles: self.page_cycles(spaces, at),

@@ -1,4 +1,4 @@
-//! What a policy is shown.
+//! The views that policies decide on.
 
 use super::{Piece, Place, Schedule, System};
 use crate::AddressSpaces;
@@ -6,17 +6,18 @@ use broadleaf_policy::{Coverage, Point, Refusal, Verdict, View};
 use broadleaf_units::{BlockNumber, PageSize, SpaceId};
 use std::collections::BTreeSet;
 
-/// What is known of a trace before it begins.
+/// Knowledge of a trace before the trace begins.
 #[derive(Clone, Copy, Debug)]
 pub enum Foreseen<'a> {
-    /// Blocks of 2 MiB that another policy promotes. A piece of another size is as the block that holds it.
+    /// Blocks of 2 MiB that another policy promotes. A piece of another size counts as the block
+    /// that holds the piece.
     Blocks(&'a BTreeSet<(SpaceId, BlockNumber)>),
     /// When which pieces become superpages, and which superpages are broken.
     Schedule(&'a Schedule),
 }
 
 impl System<'_> {
-    /// What a policy is shown of a piece, seen from one of its pages. `more` pages are about to become resident.
+    /// The view of a piece, seen from one of its pages. `more` pages are about to become resident.
     pub(super) fn view(&self, spaces: &AddressSpaces, piece: Piece, page: u64, more: u32) -> View {
         let pages = self.pages(piece.level);
         let counts = self.tables.counts(piece.first, pages);
@@ -49,7 +50,8 @@ impl System<'_> {
         }
     }
 
-    /// What a policy is shown of a piece of that level that was charged for misses, before anybody looks at the piece itself.
+    /// The view of a piece of that level that was charged for misses, before the piece itself is
+    /// read.
     pub fn charged(&self, level: usize) -> View {
         let pages = self.pages(level);
         View {
@@ -60,8 +62,9 @@ impl System<'_> {
         }
     }
 
-    /// A TLB missed, and the piece of that level around a page was charged for it as `charged` says: the policy is asked, and what it wants is done while the program waits.
-    /// Answers whether it is a superpage now that it was not.
+    /// Asks the policy at a TLB miss about the piece of that level around a page. `charged` holds
+    /// the charges of the piece. A promotion happens while the program waits. Returns true if the
+    /// piece became a superpage.
     pub fn ask_at_miss(
         &mut self,
         spaces: &AddressSpaces,

@@ -1,4 +1,4 @@
-//! What has to hold between any two verbs.
+//! The invariants between two verbs.
 
 use super::{Place, Pte, System};
 use crate::frames::Frame;
@@ -6,11 +6,12 @@ use broadleaf_policy::Copies;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl System<'_> {
-    /// Asserts what has to hold between any two verbs: above all that every frame has exactly one use, and that page tables, frames,
-    /// reservations and the buddy allocator agree on it. Takes time in proportion to all that there is.
+    /// Asserts the invariants between two verbs. Each frame has exactly one use, and page tables,
+    /// frames, reservations and the buddy allocator agree on the use. The time is proportional to
+    /// the size of memory.
     ///
     /// # Panics
-    /// Where something does not hold.
+    /// If an invariant does not hold.
     pub fn check(&self) {
         self.buddy.check();
         self.tables.check();
@@ -44,7 +45,7 @@ impl System<'_> {
         }
     }
 
-    /// Who maps each frame, as the page tables say.
+    /// The places that map each frame, from the page tables.
     fn check_tables(&self) -> BTreeMap<Frame, Vec<Place>> {
         let mut owners: BTreeMap<Frame, Vec<Place>> = BTreeMap::new();
         let (mut resident, mut in_superpages) = (0, 0);

@@ -1,13 +1,14 @@
-//! What a system counted.
+//! The counters of a system.
 
 use crate::Counters;
 
-/// What a system counted so far. Pages are base pages.
+/// The counters of a system so far. Pages are base pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SystemCounters {
     /// References to pages that were not resident.
     pub page_faults: u64,
-    /// Stores to pages that were resident and protected: shared with another process, or the page of zeroes.
+    /// Stores to resident, protected pages: pages shared with another process, or the page of
+    /// zeroes.
     pub write_faults: u64,
     /// Pieces that became a superpage.
     pub promotions: u64,
@@ -55,7 +56,8 @@ pub struct SystemCounters {
     pub fault_cycles: u64,
     /// The longest fault.
     pub worst_fault_cycles: u64,
-    /// Cycles of promotions, whoever waited for them: copying, zeroing, reading, and what each takes beside that.
+    /// Cycles of promotions, in faults and in daemons: copying, zeroing, reading, and the fixed
+    /// cost of each.
     pub promotion_cycles: u64,
     /// Of these, cycles of promotions that copied, or had the price of that.
     pub copy_cycles: u64,
@@ -77,7 +79,7 @@ impl SystemCounters {
         }
     }
 
-    /// What any memory counts.
+    /// The counters that every kind of memory has.
     pub const fn common(&self) -> Counters {
         Counters {
             page_faults: self.page_faults,

@@ -1,8 +1,10 @@
-//! The page daemon: takes pages back when frames are short, and what happens to them.
+//! The page daemon, which takes pages back when frames are short.
 //!
-//! Two lists, as in FreeBSD and in 2Q: pages begin on the active one, come to the inactive one when they were not referenced since the daemon
-//! last saw them, and leave memory from there unless they were referenced again. Frames of clean pages of files keep what they hold until
-//! somebody takes them: that is the cache (Navarro 2002, on the contiguity-aware page daemon).
+//! The daemon has two lists, as in FreeBSD and in 2Q. Pages begin on the active list. A page that
+//! was not referenced since the daemon last read its reference bit goes to the inactive list. An
+//! inactive page leaves memory unless it was referenced again. The frame of a clean file page keeps
+//! its content until the frame is used again: these frames are the cache (Navarro 2002, on the
+//! contiguity-aware page daemon).
 
 use super::frame_table::{File, FilePage, List};
 use super::{Place, Pte, System};
@@ -10,13 +12,14 @@ use crate::AddressSpaces;
 use crate::frames::Frame;
 use broadleaf_policy::{Copies, PageDaemon, Point, Verdict};
 
-/// How many pages the daemon looks at before it lets the program go on: where hardly any can leave, it would come by all of them at each fault.
+/// The most pages that the daemon checks before the program goes on. Without a bound the daemon
+/// would check all pages at each fault if hardly any page can leave.
 const MOST_LOOKS: u64 = 4096;
-/// How many extents it looks at for one that a few pages stand in the way of.
+/// The most extents that the daemon checks for one with few pages in the way.
 const MOST_EXTENTS: usize = 1024;
 
 impl System<'_> {
-    /// What daemons do before a reference that faults, beside the program.
+    /// Runs the daemons before a reference that faults. The program does not wait for them.
     pub(super) fn keep_frames_free(&mut self, spaces: &AddressSpaces) {
         if self.is_short() {
             let missing = self.high.saturating_sub(self.available());
@@ -29,7 +32,7 @@ impl System<'_> {
         }
     }
 
-    /// Does work for which nobody waits.
+    /// Does work for which the program does not wait.
     pub(super) fn beside(&mut self, work: impl FnOnce(&mut Self)) {
         let before = std::mem::take(&mut self.fault_cycles);
         work(self);
@@ -56,7 +59,7 @@ impl System<'_> {
         }
     }
 
-    /// Takes back inactive pages that stand in the way of an extent in which nothing else does.
+    /// Evicts inactive pages from an extent that has no other obstacles.
     fn clear_extent(&mut self, order: u8) {
         let mut seen = std::collections::BTreeSet::new();
         let mut at = self.frames.oldest(List::Inactive);
@@ -88,15 +91,17 @@ impl System<'_> {
         }
     }
 
-    /// Takes pages back until so many more frames are available, whatever it takes. Answers whether any is.
+    /// Takes pages back until `frames` more frames are available, without a bound on the effort.
+    /// Returns true if any frame became available.
     pub(super) fn reclaim(&mut self, spaces: &AddressSpaces, frames: u64) -> bool {
-        // A page that can leave may be the last of the active ones, and referenced. It leaves after the others were looked at twice as active, for
-        // its reference and for its list, and each time as inactive, where they cannot leave.
+        // A page that can leave may be the last active page, and referenced. Every other page is
+        // checked at most twice on the active list, for its reference and for its list, and once on
+        // the inactive list each time if the page cannot leave.
         let pages = self.frames.length(List::Active) + self.frames.length(List::Inactive);
         self.take_pages_back(spaces, frames, 6 * pages + 6)
     }
 
-    /// The same, with no more than so many looks at a page.
+    /// Takes pages back with at most `looks` checks of a page.
     fn take_pages_back(&mut self, spaces: &AddressSpaces, frames: u64, looks: u64) -> bool {
         let before = self.available();
         if self.in_swap >= self.swap && !self.frames.holds_files() {
@@ -121,7 +126,7 @@ impl System<'_> {
             } else if self.can_leave(frame) {
                 self.evict(frame);
             } else {
-                // It would be in the way of others there.
+                // A page that cannot leave would delay others on the inactive list.
                 self.frames.put(frame, List::Active);
             }
         }
@@ -137,11 +142,11 @@ impl System<'_> {
         } else {
             List::Inactive
         };
-        // It may have been part of a superpage that was broken just now, and is on a list all the same.
+        // The frame may belong to a superpage that was just demoted. It is on a list in any case.
         self.frames.put(frame, list);
     }
 
-    /// Whether any page that maps a frame was referenced since somebody last looked.
+    /// Returns true if a page that maps a frame has its reference bit set.
     fn is_referenced(&self, frame: Frame) -> bool {
         self.frames.mappers(frame).iter().any(|at| {
             let piece = self.piece(*at, self.tables.get(*at).level());
@@ -150,7 +155,8 @@ impl System<'_> {
         })
     }
 
-    /// The same, and forgets it. A superpage may be broken as it does, if its policy says so.
+    /// Clears the reference bits of the pages that map a frame. Returns true if a bit was set. The
+    /// policy may demote a superpage here.
     fn take_references(&mut self, spaces: &AddressSpaces, frame: Frame) -> bool {
         let mut any = false;
         for at in self.frames.mappers(frame) {
@@ -183,7 +189,7 @@ impl System<'_> {
         any
     }
 
-    /// Whether the page in a frame has somewhere to go.
+    /// Returns true if the page in a frame can leave memory.
     fn can_leave(&self, frame: Frame) -> bool {
         let mappers = self.frames.mappers(frame);
         if mappers.iter().any(|at| self.pinned == Some(*at)) {
@@ -208,7 +214,7 @@ impl System<'_> {
         if let Some(page) = file {
             self.evict_file(page, frame, &mappers, unsaved);
         } else if !unsaved {
-            // It holds zeroes, or what the program no longer needs.
+            // The page holds zeroes, or content that the program no longer needs.
             self.counters.dropped += 1;
             for at in &mappers {
                 self.unmap_evicted(*at, frame, Pte::NONE);
@@ -226,8 +232,8 @@ impl System<'_> {
     fn evict_file(&mut self, page: FilePage, frame: Frame, mappers: &[Place], unsaved: bool) {
         self.save(page, unsaved);
         self.empty_frame(frame, mappers);
-        // A free frame still holds the page: whoever wants it back before somebody else takes the frame finds it there. What is in the swap
-        // has to be read from there.
+        // A free frame still holds the page, and a fault finds the page there until the frame is
+        // used again. A page in the swap has to be read from the swap.
         let found_again = !self.needs.without.cache_hits;
         if found_again && self.buddy.is_free(frame) && matches!(page.0, File::OnDisk(_)) {
             self.cache.insert(frame, page);
@@ -235,7 +241,7 @@ impl System<'_> {
         }
     }
 
-    /// A frame holds no page of a file any more, and whoever mapped it does not.
+    /// Removes the page of a file from a frame, and unmaps the frame everywhere.
     pub(super) fn empty_frame(&mut self, frame: Frame, mappers: &[Place]) {
         self.frames.forget_file(frame);
         for at in mappers {
@@ -264,7 +270,7 @@ impl System<'_> {
         }
     }
 
-    /// Whether what a frame holds is not what its file has.
+    /// Returns true if the content of a frame differs from the file.
     pub(super) fn is_unsaved(&self, frame: Frame) -> bool {
         let mappers = self.frames.mappers(frame);
         let stored = |at: &Place| self.tables.get(*at).has(Pte::UNSAVED);

@@ -6,7 +6,8 @@ use crate::Shootdown;
 use broadleaf_units::PageNumber;
 
 impl System<'_> {
-    /// Breaks a superpage into pages of the next smaller size, which all stay resident (Navarro 2002, on demotion).
+    /// Demotes a superpage to pages of the next smaller size. All pages stay resident (Navarro
+    /// 2002, on demotion).
     pub(super) fn demote(&mut self, piece: Piece) {
         if piece.level == 0 || self.tables.get(piece.first).level() != piece.level {
             return;
@@ -46,7 +47,7 @@ impl System<'_> {
         }
     }
 
-    /// Breaks superpages until no page that reaches across `from` or `to` maps anything of the range between them.
+    /// Demotes superpages until no superpage reaches across `from` or `to`.
     pub(super) fn cut_at(&mut self, space: broadleaf_units::SpaceId, from: u64, to: u64) {
         for edge in [from, to] {
             // A page that begins at the edge does not reach across it.

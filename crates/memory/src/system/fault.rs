@@ -1,4 +1,4 @@
-//! Faults: a page that is referenced becomes resident, and a store to a protected page gets a frame of its own.
+//! Faults: a page that is referenced becomes resident.
 
 use super::frame_table::{File, FilePage, List};
 use super::{Files, OutOfMemory, Piece, Place, Pte, System};
@@ -6,26 +6,26 @@ use crate::frames::Frame;
 use crate::{AddressSpaces, Backing, Mapping};
 use broadleaf_policy::{Placement, Point, Verdict};
 
-/// What stands behind a page, as far as a fault has to know.
+/// The source of a page's content, as far as a fault needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Behind {
     /// The page of a file, if that is where its content comes from.
     pub(super) file: Option<FilePage>,
-    /// Whether stores go to what others see too.
+    /// True if other mappings see stores to the page.
     pub(super) shared: bool,
-    /// Whether it begins as zeroes that nobody else sees.
+    /// True if the page is private and begins with zeroes.
     plain: bool,
 }
 
 impl Behind {
-    /// What a page table says of a page whose frame is the file's: a store to private memory of it faults.
+    /// The flags of a page that maps the file's own frame. A store to a private mapping faults.
     pub(super) const fn of_file(&self) -> u64 {
         let protected = if self.shared { 0 } else { Pte::PROTECTED };
         let content = if self.is_on_disk() { Pte::CONTENT } else { 0 };
         Pte::OF_FILE | content | protected
     }
 
-    /// Whether it is a file on the disk.
+    /// Returns true if the source is a file on the disk.
     pub(super) const fn is_on_disk(&self) -> bool {
         matches!(self.file, Some((File::OnDisk(_), _)))
     }
@@ -218,8 +218,9 @@ impl System<'_> {
         Pte::CONTENT | Pte::UNSAVED
     }
 
-    /// The same for a page of shared memory that is in no frame: it is in the swap, or holds zeroes. A place that shares it brings it back; one that wants
-    /// a copy leaves it there.
+    /// The content of a page of shared memory that is in no frame: from the swap, or zeroes. A
+    /// place that shares the page takes it out of the swap. A place that wants a copy leaves the
+    /// page in the swap.
     fn content_of_memory(&mut self, page: FilePage, behind: &Behind, of_file: bool) -> u64 {
         let swapped = if of_file {
             let was_there = self.shared_in_swap.remove(&page);
@@ -264,8 +265,9 @@ impl System<'_> {
         self.fault_cycles += self.costs.copy(self.base, pages);
     }
 
-    /// Whether any page of a file, out of so many from one on, is in memory and stays where it is: then there will be no superpage
-    /// there, and nothing is reserved over it (Navarro 2002, on overlaps).
+    /// Returns true if a page of a file, among `pages` pages from `first` on, is in memory and will
+    /// not move. There can be no superpage over such a page, and no reservation (Navarro 2002, on
+    /// overlaps).
     pub(super) fn stays(&self, first: FilePage, pages: u64) -> bool {
         let range = first..(first.0, first.1 + pages);
         self.needs.files_stay
@@ -289,7 +291,8 @@ impl System<'_> {
         Some(frame)
     }
 
-    /// Maps a frame that holds a page of a file. One that nobody else maps moves to where the reservation wants it, unless the policy lets it stay.
+    /// Maps a frame that holds a page of a file. A frame that no other place maps moves to the
+    /// reserved frame, unless the policy lets files stay.
     fn map_file(&mut self, at: Place, frame: Frame, behind: &Behind) {
         let mut frame = frame;
         if !self.needs.files_stay
@@ -305,7 +308,7 @@ impl System<'_> {
         self.map(at, frame, Self::found(behind));
     }
 
-    /// What a page table says of a page that was found in memory: it was not zeroed for whoever found it, whatever it holds.
+    /// The flags of a page that was found in memory. The page was not zeroed for this fault.
     pub(super) const fn found(behind: &Behind) -> u64 {
         behind.of_file() | Pte::CONTENT
     }
@@ -331,7 +334,8 @@ impl System<'_> {
         self.note_peaks();
     }
 
-    /// Says in the page tables of a frame whether it is shared. From the third place on that maps it, the others know.
+    /// Sets or clears the shared flag in the page tables that map a frame. From the third mapper
+    /// on, the flags of the others are set already.
     pub(super) fn mark_shared(&mut self, frame: Frame) {
         if self.frames.mapped(frame) > 2 {
             return;
@@ -361,7 +365,8 @@ impl System<'_> {
         let Some(mapping) = spaces.mapping_at(at.space, unit) else {
             return;
         };
-        // As many pages as there may be, from the aligned one on or from where the mapping begins (Linux, mm/memory.c, do_fault_around).
+        // The range begins at the aligned page or at the start of the mapping, whichever is later
+        // (Linux, mm/memory.c, do_fault_around).
         let (begin, end) = self.within(mapping.pages);
         let first = (at.page & !(pages - 1)).max(begin);
         for page in first..(first + pages).min(end) {
@@ -389,102 +394,5 @@ impl System<'_> {
                 self.frames.hold_file(frame, of_file);
             }
         }
-    }
-
-    /// A store meets a page that is resident and protected: it gets a frame of its own where it has none.
-    pub(super) fn unprotect(
-        &mut self,
-        spaces: &AddressSpaces,
-        at: Place,
-    ) -> Result<(), OutOfMemory> {
-        let pte = self.tables.get(at);
-        self.counters.write_faults += 1;
-        self.fault_cycles += self.costs.fault;
-        if pte.has(Pte::ZERO) {
-            return self.replace_zeroes(spaces, at);
-        }
-        if self.unprotect_superpage(at) {
-            return Ok(());
-        }
-        let frame = pte.frame();
-        let file = self.frames.file_page(frame);
-        // Shared memory keeps its page, which is nowhere else.
-        let keeps = file.is_some_and(|(file, _)| matches!(file, File::Memory(_)));
-        if self.frames.mapped(frame) == 1 && !keeps {
-            if let Some(page) = file {
-                self.copy(1);
-                // What others stored to the file's page has to be saved before it leaves memory.
-                self.save(page, self.frames.is_unsaved(frame));
-                self.frames.forget_file(frame);
-            }
-            let own = pte.without(Pte::PROTECTED | Pte::OF_FILE);
-            self.tables.set(at, own.with(Pte::UNSAVED));
-            return Ok(());
-        }
-        self.demote_to_base_page(at);
-        let pte = self.tables.get(at);
-        let new = self.one_frame(spaces)?;
-        self.copy(1);
-        self.note_unsaved(pte);
-        self.leave_frame(at, frame);
-        self.take_for_own(at, pte.with(Pte::UNSAVED), new);
-        self.forget_range(at, 1);
-        Ok(())
-    }
-
-    /// What a page table says of a place holds of a new frame from now on, which nobody else has.
-    pub(super) fn take_for_own(&mut self, at: Place, pte: Pte, frame: Frame) {
-        self.frames.begin(frame);
-        self.frames.map(frame, at);
-        self.frames.put(frame, List::Active);
-        let not_own = Pte::PROTECTED | Pte::OF_FILE | Pte::SHARED;
-        self.tables.set(at, pte.without(not_own).moved_to(frame));
-    }
-
-    /// A store meets a superpage of anonymous memory that nobody else maps any page of any more: all of it may be stored to from now on. Answers whether
-    /// that is so.
-    fn unprotect_superpage(&mut self, at: Place) -> bool {
-        let piece = self.piece(at, self.tables.get(at).level());
-        if piece.level == 0 {
-            return false;
-        }
-        let own = |at: Place| {
-            let pte = self.tables.get(at);
-            !pte.has(Pte::OF_FILE) && self.frames.mapped(pte.frame()) == 1
-        };
-        if !self.places(piece).all(own) {
-            return false;
-        }
-        for at in self.places(piece) {
-            let pte = self.tables.get(at);
-            self.tables.set(at, pte.without(Pte::PROTECTED));
-        }
-        self.compact_piece(piece);
-        true
-    }
-
-    /// A store meets the page of zeroes.
-    fn replace_zeroes(&mut self, spaces: &AddressSpaces, at: Place) -> Result<(), OutOfMemory> {
-        let level = self.tables.get(at).level();
-        if level > 0 {
-            let piece = self.piece(at, level);
-            let view = self.view(spaces, piece, at.page, 0);
-            let effort = self.policy.effort(Point::Fault, &view);
-            let pages = self.pages(level);
-            let extent = self.extent(spaces, level, effort);
-            self.forget_range(piece.first, pages);
-            for at in self.places(piece) {
-                self.tables.set(at, Pte::NONE);
-            }
-            if let Some(first) = extent {
-                self.fill_extent(spaces, piece, first);
-                return Ok(());
-            }
-            self.refuse(broadleaf_policy::Refusal::NoExtent);
-        } else {
-            self.forget_range(at, 1);
-            self.tables.set(at, Pte::NONE);
-        }
-        self.bring_in(spaces, at, &self.behind(spaces, at), true)
     }
 }

@@ -5,16 +5,16 @@ use crate::{AddressSpaces, Pages, Shootdown};
 use broadleaf_units::SpaceId;
 
 impl System<'_> {
-    /// A space forks: what it holds now is what the child begins with, whenever that is first heard of. Both share the frames, and a store to
-    /// private memory copies.
+    /// Forks a space: the child begins with the pages that the parent holds now. Both share the
+    /// frames, and a store to private memory copies.
     ///
-    /// Nothing tells whether a trace follows the child. One that never begins holds what it was given until its parent ends. One that was heard of
-    /// before began with nothing.
+    /// A trace does not say whether it follows the child. A child that never begins holds its pages
+    /// until the parent ends. A child that the trace named before the fork began with nothing.
     pub fn fork(&mut self, spaces: &AddressSpaces, parent: SpaceId, child: u32) {
         if self.begun.insert(child, false) == Some(true) {
             return;
         }
-        // No trace has so many spaces that these names are theirs too.
+        // No trace has enough spaces to use these names.
         let unborn = SpaceId(u32::MAX - child);
         if let Some((old, _)) = self.forked.insert(child, (unborn, parent)) {
             self.abandon(old);
@@ -54,7 +54,8 @@ impl System<'_> {
     pub fn begin(&mut self, space: SpaceId, process: u32) {
         self.release_pages(space, 0, u64::MAX);
         let Some((unborn, _)) = self.forked.remove(&process) else {
-            // The recorder tells forks first, but a trace may have it otherwise.
+            // The recorder writes the fork first, but other traces may write the start of the child
+            // first.
             self.begun.entry(process).or_insert(true);
             return;
         };

@@ -1,15 +1,19 @@
-//! Who uses which frame, and in which order frames were put on the lists of the page daemon.
+//! The mappers of each frame, and the order of frames on the lists of the page daemon.
+
+mod info;
+mod lists;
 
 use super::sparse::{ENTRIES, Entry, Sparse};
 use super::table::Place;
 use crate::MemoryId;
 use crate::frames::Frame;
-use broadleaf_units::{FileId, SpaceId};
+use broadleaf_units::FileId;
+use info::{Info, NO_FRAME};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What pages are of that several places may map. Memory that processes share is a file too, as it is to Linux: one without a name, which
-/// begins as zeroes and has the swap for a disk.
+/// The file of a page that several places may map. Shared memory counts as a file, as in Linux: one
+/// without a name that begins with zeroes and has the swap as its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum File {
     /// A file on the disk.
@@ -26,100 +30,8 @@ pub(crate) type FilePage = (File, u64);
 pub(crate) enum List {
     /// Referenced of late, as far as is known.
     Active,
-    /// Not referenced when the daemon last came by, or of a file that nobody maps.
+    /// Not referenced at the daemon's last check, or a page of a file that no place maps.
     Inactive,
-}
-
-const NO_FRAME: u32 = u32::MAX;
-
-/// The page number that means no place: no address space has this many pages.
-const NO_PAGE: u64 = u64::MAX;
-
-/// What is known of a frame that is used.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Info {
-    /// The first place that maps it; of [`NO_PAGE`] where none does.
-    mapper: Packed,
-    newer: u32,
-    older: u32,
-    used: bool,
-    /// Its file has something else in that page: whoever stored to it does not map it any more.
-    unsaved: bool,
-    list: Option<List>,
-}
-
-/// A [`Place`] without padding.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Packed {
-    page: [u32; 2],
-    space: SpaceId,
-}
-
-impl Packed {
-    const NOWHERE: Self = Self {
-        page: [u32::MAX; 2],
-        space: SpaceId(0),
-    };
-
-    const fn of(Place { space, page }: Place) -> Self {
-        let page = [page as u32, (page >> 32) as u32];
-        Self { page, space }
-    }
-
-    const fn page(self) -> u64 {
-        self.page[0] as u64 | (self.page[1] as u64) << 32
-    }
-
-    fn place(self) -> Option<Place> {
-        let (space, page) = (self.space, self.page());
-        (page != NO_PAGE).then_some(Place { space, page })
-    }
-}
-
-/// The bound for each frame of a page that stands alone in its block, in groups of four.
-const _: () = assert!(size_of::<Info>() <= 24);
-
-impl Info {
-    fn mapper(&self) -> Option<Place> {
-        self.mapper.place()
-    }
-
-    fn set_mapper(&mut self, place: Option<Place>) {
-        self.mapper = place.map_or(Packed::NOWHERE, Packed::of);
-    }
-}
-
-impl Entry for Info {
-    const NONE: Self = Self {
-        mapper: Packed::NOWHERE,
-        newer: NO_FRAME,
-        older: NO_FRAME,
-        used: false,
-        unsaved: false,
-        list: None,
-    };
-
-    fn plus(self, entries: u64) -> Self {
-        let Some(Place { space, page }) = self.mapper() else {
-            return self;
-        };
-        let page = page + entries;
-        Self {
-            mapper: Packed::of(Place { space, page }),
-            ..self
-        }
-    }
-
-    fn minus(self, entries: u64) -> Option<Self> {
-        let Some(Place { space, page }) = self.mapper() else {
-            return Some(self);
-        };
-        let page = page.checked_sub(entries)?;
-        Some(Self {
-            mapper: Packed::of(Place { space, page }),
-            ..self
-        })
-    }
 }
 
 /// The ends of a list, and how many frames are on it.
@@ -133,14 +45,14 @@ struct Ends {
 /// Frames of a table.
 const GROUP: usize = ENTRIES as usize;
 
-/// Who uses which frame.
+/// The table of all frames.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameTable {
     /// By frame, in groups that are there where one of them is used or was.
     groups: Vec<Option<Box<Sparse<Info>>>>,
     /// Places that map a frame beside the first.
     others: BTreeMap<Frame, Vec<Place>>,
-    /// Which page of a file a frame holds.
+    /// The page of a file that each frame holds.
     of_file: BTreeMap<Frame, FilePage>,
     /// The frame that holds a page of a file.
     files: BTreeMap<FilePage, Frame>,
@@ -238,7 +150,7 @@ impl FrameTable {
         all
     }
 
-    /// How many places map a frame.
+    /// The number of places that map a frame.
     pub(crate) fn mapped(&self, frame: Frame) -> usize {
         let others = self.others.get(&frame).map_or(0, Vec::len);
         usize::from(self.info(frame).mapper().is_some()) + others
@@ -303,7 +215,7 @@ impl FrameTable {
         self.of_file.get(&frame).copied()
     }
 
-    /// Whether any frame holds a page of a file on the disk.
+    /// Returns true if a frame holds a page of a file on the disk.
     pub(crate) fn holds_files(&self) -> bool {
         // They come before those of shared memory.
         let first = self.files.first_key_value();
@@ -315,7 +227,7 @@ impl FrameTable {
         self.files.get(&page).copied()
     }
 
-    /// Whether any page of a file in a range is in a frame.
+    /// Returns true if a page of a file in a range is in a frame.
     pub(crate) fn holds_any(&self, pages: Range<FilePage>) -> bool {
         self.files.range(pages).next().is_some()
     }
@@ -326,19 +238,21 @@ impl FrameTable {
         found.map(|(page, frame)| (*page, *frame)).collect()
     }
 
-    /// Whoever stored to the page of a file in this frame does not map it any more: it is to be written back when it leaves.
+    /// Marks the page of a file in this frame as unsaved: a place that stored to the page no longer
+    /// maps it. The page is written back when it leaves.
     pub(crate) fn leave_unsaved(&mut self, frame: Frame) {
         if self.of_file.contains_key(&frame) {
             self.change(frame, |info| info.unsaved = true);
         }
     }
 
-    /// Whether it is, whatever page tables say.
+    /// Returns true if the frame itself is marked unsaved. Page tables may say so, too.
     pub(crate) fn is_unsaved(&self, frame: Frame) -> bool {
         self.info(frame).unsaved
     }
 
-    /// What a frame holds is in another from now on, which nothing was in; nobody maps the old one, and it is used no more.
+    /// Moves the content of a frame that no place maps to an unused frame. The old frame becomes
+    /// unused.
     pub(crate) fn pass_on(&mut self, from: Frame, to: Frame) {
         let (list, page, unsaved) = (self.list(from), self.file_page(from), self.is_unsaved(from));
         self.end(from);
@@ -360,75 +274,6 @@ impl FrameTable {
             self.change(frame, |info| info.unsaved = false);
             self.files.remove(&page);
         }
-    }
-
-    // ---- lists ----
-
-    pub(crate) const fn length(&self, list: List) -> u64 {
-        self.ends[list as usize].count
-    }
-
-    pub(crate) fn list(&self, frame: Frame) -> Option<List> {
-        self.info(frame).list
-    }
-
-    /// Puts a frame at the new end of a list, wherever it was before.
-    pub(crate) fn put(&mut self, frame: Frame, list: List) {
-        self.leave_list(frame);
-        let at = frame.0 as u32;
-        let ends = &mut self.ends[list as usize];
-        let newest = std::mem::replace(&mut ends.newest, at);
-        if newest == NO_FRAME {
-            ends.oldest = at;
-        }
-        ends.count += 1;
-        if newest != NO_FRAME {
-            self.change(Frame(newest.into()), |info| info.newer = at);
-        }
-        self.change(frame, |info| {
-            info.list = Some(list);
-            info.older = newest;
-            info.newer = NO_FRAME;
-        });
-    }
-
-    /// Takes a frame off its list.
-    pub(crate) fn leave_list(&mut self, frame: Frame) {
-        let Info {
-            list, newer, older, ..
-        } = self.info(frame);
-        let Some(list) = list else { return };
-        let ends = &mut self.ends[list as usize];
-        ends.count -= 1;
-        if newer == NO_FRAME {
-            ends.newest = older;
-        }
-        if older == NO_FRAME {
-            ends.oldest = newer;
-        }
-        if newer != NO_FRAME {
-            self.change(Frame(newer.into()), |info| info.older = older);
-        }
-        if older != NO_FRAME {
-            self.change(Frame(older.into()), |info| info.newer = newer);
-        }
-        self.change(frame, |info| {
-            info.list = None;
-            info.newer = NO_FRAME;
-            info.older = NO_FRAME;
-        });
-    }
-
-    /// The frame that has been longest on a list.
-    pub(crate) fn oldest(&self, list: List) -> Option<Frame> {
-        let oldest = self.ends[list as usize].oldest;
-        (oldest != NO_FRAME).then_some(Frame(oldest.into()))
-    }
-
-    /// The frame that came onto its list after this one.
-    pub(crate) fn newer(&self, frame: Frame) -> Option<Frame> {
-        let newer = self.info(frame).newer;
-        (newer != NO_FRAME).then_some(Frame(newer.into()))
     }
 
     /// Every frame that holds a page, in order.

@@ -1,11 +1,13 @@
-//! Memory as an operating system has it: frames that run short, reservations of many sizes, page tables that share frames, and the daemons
-//! that take pages back. A [`System`] is what one policy made of it on one machine.
+//! Memory as an operating system has it: frames that run short, reservations of many sizes, page
+//! tables that share frames, and daemons that take pages back. A [`System`] is the memory of one
+//! machine under one policy.
 //!
-//! [`AddressSpaces`] say what is mapped, the policy says what should become a superpage, and the system acts. A reference goes through
-//! [`System::look`] and, where that finds something to do, [`System::reference`]; an event through [`System::apply`]; time through
-//! [`System::pass`]. What a TLB must forget comes out of [`System::shootdowns`].
+//! [`AddressSpaces`] hold the mappings, the policy decides about superpages, and the system acts. A
+//! reference calls [`System::look`] and, if the page is not settled, [`System::reference`]. An
+//! event calls [`System::apply`], and time calls [`System::pass`]. Stale translations come out of
+//! [`System::shootdowns`].
 //!
-//! The rules are those of docs/decisions/0002.
+//! The rules are those of docs/spec/memory.md.
 
 mod appraise;
 mod ask;
@@ -17,11 +19,13 @@ mod fault;
 mod footprint;
 mod fork;
 mod frame_table;
+mod notices;
 mod obtain;
 mod promote;
 mod pte;
 mod reference;
 mod release;
+mod relocate;
 mod sample;
 mod scan;
 mod schedule;
@@ -29,6 +33,7 @@ mod sparse;
 mod spec;
 mod table;
 mod tables;
+mod unprotect;
 
 pub use appraise::Appraisal;
 pub use ask::Foreseen;
@@ -49,7 +54,7 @@ use pte::Pte;
 use std::collections::{BTreeMap, BTreeSet};
 use table::Tables;
 
-/// Memory is used up, and nothing in it can be taken back: what a system does then is to end the program.
+/// Memory is used up, and no page can be taken back. A real system ends the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("out of memory: no frame is left, and nothing can be taken back")]
 pub struct OutOfMemory;
@@ -82,7 +87,7 @@ pub struct System<'a> {
     buddy: Buddy,
     /// Frames that something stood in before the trace began and that can be moved.
     movable: Runs,
-    /// How many frames of that kind cannot.
+    /// The number of occupied frames that cannot move.
     occupied: u64,
     /// Frames that page tables are in, which cannot either, and where they come from.
     of_tables: Vec<Frame>,
@@ -92,26 +97,30 @@ pub struct System<'a> {
     reservations: Reservations<Place>,
     /// When each reservation was made, by its first page.
     reserved_at: BTreeMap<Place, u64>,
-    /// Reservations by the time at which the policy is to be asked of them, each with when it was made; and the first of these times.
+    /// Reservations by the time at which the policy is asked about them, each with the time when it
+    /// was made; and the first of these times.
     due: BTreeSet<(u64, Place, u64)>,
     next_due: u64,
     /// Pages of files that left memory, and the free frames in which they can still be found.
     cache: BTreeMap<Frame, frame_table::FilePage>,
     cached: BTreeMap<frame_table::FilePage, Frame>,
-    /// How many pages the swap has room for, and how many it holds; and which of them are of shared memory.
+    /// The pages that the swap has room for, the pages that it holds, and the pages of shared
+    /// memory among them.
     swap: u64,
     in_swap: u64,
     shared_in_swap: BTreeSet<frame_table::FilePage>,
-    /// Copies of spaces that were forked and have not begun, by process id: the name that each has until then, and its parent.
+    /// Copies of forked spaces that have not begun, by process id: the temporary name of the copy,
+    /// and the parent.
     forked: BTreeMap<u32, (SpaceId, SpaceId)>,
-    /// Processes that began or were forked, and whether the first that was told of them was not the fork.
+    /// Processes that began or were forked. True if their first event was not the fork.
     begun: BTreeMap<u32, bool>,
-    /// Spaces that began as copies, and of which nothing but what they began with was told yet.
+    /// Spaces that began as copies, and of which the trace has only listed inherited mappings so
+    /// far.
     inheriting: BTreeSet<SpaceId>,
     /// The page daemon works below `low` free frames, until there are `high`.
     low: u64,
     high: u64,
-    /// The size of an extent that was asked for in vain, until the compacting daemon has seen to it.
+    /// The level of an extent that was requested in vain. The compacting daemon clears it.
     wanted: Option<usize>,
     next_scan: u64,
     /// The number of accesses between two runs of the policy's daemon.
@@ -135,7 +144,8 @@ pub struct System<'a> {
 }
 
 impl<'a> System<'a> {
-    /// The memory of a machine before a trace begins. `foreseen` is what is known of it ([`Needs::foresight`]).
+    /// The memory of a machine before a trace begins. `foreseen` is knowledge of the trace
+    /// ([`Needs::foresight`]).
     pub fn new(policy: &'a dyn Policy, spec: &Spec, foreseen: Option<Foreseen<'a>>) -> Self {
         let needs = policy.needs();
         let scan_period = (needs.scan).map_or(u64::MAX, |scan| spec.accesses_in(scan.period));
@@ -205,14 +215,14 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Counts from nothing: what happened so far left memory as it is. Peaks begin with what there is.
+    /// Resets the counters, and leaves memory as it is. Peaks begin with the present state.
     pub fn begin_counting(&mut self) {
         self.counters = self.counters.begun();
         self.refusals = Refusals::default();
         self.tables.note_filled();
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub const fn counters(&self) -> &SystemCounters {
         &self.counters
     }
@@ -222,13 +232,13 @@ impl<'a> System<'a> {
         &self.refusals
     }
 
-    /// What TLBs have to forget before the next lookup; empty after.
+    /// Takes out the translations that became stale. Drop them before the next lookup.
     #[must_use = "a TLB that keeps these entries translates wrongly"]
     pub fn shootdowns(&mut self) -> std::vec::Drain<'_, Shootdown> {
         self.shootdowns.drain(..)
     }
 
-    /// Whether there are any.
+    /// Returns true if translations became stale.
     #[inline]
     pub const fn has_shootdowns(&self) -> bool {
         !self.shootdowns.is_empty()
@@ -240,7 +250,7 @@ impl<'a> System<'a> {
         page.0 >> (self.base.shift() - PageSize::SIZE_4K.shift())
     }
 
-    /// The pages of 4 KiB that so many base pages from there on hold.
+    /// The 4 KiB pages of `pages` base pages from `first` on.
     fn units(&self, first: u64, pages: u64) -> crate::Pages {
         let shift = self.base.shift() - PageSize::SIZE_4K.shift();
         crate::Pages {
@@ -266,7 +276,7 @@ impl<'a> System<'a> {
         (0..self.sizes.levels()).find(|level| self.size(*level) == size)
     }
 
-    /// How many base pages a page of a level has.
+    /// The number of base pages in a page of a level.
     pub fn pages_of(&self, level: usize) -> u64 {
         self.pages(level)
     }
@@ -284,7 +294,7 @@ impl<'a> System<'a> {
         (first, last.saturating_sub(first))
     }
 
-    /// How many base pages a page of a level has.
+    /// The number of base pages in a page of a level.
     fn pages(&self, level: usize) -> u64 {
         self.sizes.pages(level)
     }
@@ -310,7 +320,7 @@ impl<'a> System<'a> {
         Some((id, made.copied().unwrap_or(self.now)))
     }
 
-    /// The same, where it holds all of a piece.
+    /// The reservation that holds all of a piece, and when the reservation was made.
     fn reservation_of(&self, piece: Piece) -> Option<(ReservationId, u64)> {
         let found = self.reservation_at(piece.first);
         found.filter(|(id, _)| self.reservations.get(*id).level() >= piece.level)

@@ -1,4 +1,5 @@
-//! Where frames come from: the buddy allocator, reservations that are preempted, pages that are moved or taken back.
+//! The sources of frames: the buddy allocator, preempted reservations, migrated pages and reclaimed
+//! pages.
 
 use super::frame_table::FilePage;
 use super::{OutOfMemory, Piece, Place, System};
@@ -7,21 +8,21 @@ use crate::frames::{Choice, Frame, State, plan};
 use crate::reservations::{Broken, ReservationId};
 use broadleaf_policy::{Effort, Placement};
 
-/// How many extents the search for one to compact looks at.
+/// The most extents that the search for an extent to compact checks.
 const MOST_SCANNED: u64 = 1024;
 
 impl System<'_> {
-    /// How many frames can be given out without taking a page from anybody.
+    /// The number of frames that are available without taking a page back.
     pub(super) fn available(&self) -> u64 {
         self.buddy.free_frames() + self.reservations.reserved_unpopulated()
     }
 
-    /// Whether fewer frames are free than the page daemon keeps.
+    /// Returns true if fewer frames are free than the page daemon keeps free.
     pub(super) fn is_short(&self) -> bool {
         self.available() < self.low
     }
 
-    /// Whether an extent of that order is free.
+    /// Returns true if an extent of that order is free.
     pub(super) fn has_extent(&self, order: u8) -> bool {
         (order..=self.buddy.most_order()).any(|order| self.buddy.free_extents(order) > 0)
     }
@@ -70,7 +71,8 @@ impl System<'_> {
         }
     }
 
-    /// An extent for a page of that level: free, or preempted from reservations that hold one, or had by as much effort as is allowed.
+    /// An extent for a page of that level: a free one, one from a preempted reservation, or one
+    /// that costs as much effort as is allowed.
     pub(super) fn extent(
         &mut self,
         spaces: &AddressSpaces,
@@ -120,7 +122,7 @@ impl System<'_> {
         Some(given.first)
     }
 
-    /// Gives an extent back that nobody uses.
+    /// Frees an extent.
     pub(super) fn give_back(&mut self, first: Frame, order: u8) {
         let given = self.buddy.free(first, order);
         assert!(given.is_ok(), "an extent was given back twice: {given:?}");
@@ -138,7 +140,7 @@ impl System<'_> {
         self.forget_cached(&lost);
     }
 
-    /// What the cache held in these frames is lost.
+    /// Drops these frames from the cache.
     pub(super) fn forget_cached(&mut self, frames: &[Frame]) {
         for frame in frames {
             if let Some(page) = self.cache.remove(frame) {
@@ -162,7 +164,7 @@ impl System<'_> {
         self.settle(broken, made);
     }
 
-    /// Ends a reservation, whoever wants that.
+    /// Ends a reservation.
     pub(super) fn dissolve(&mut self, id: ReservationId) {
         let key = self.reservations.get(id).key();
         let made = self.reserved_at.remove(&key).unwrap_or(self.now);
@@ -180,7 +182,8 @@ impl System<'_> {
         }
     }
 
-    /// Reserves the largest extent that fits around a page in whose pieces nothing is resident yet, nor in memory of the file whose page it is. Answers nothing where that is none.
+    /// Reserves the largest extent that fits around a page. The piece must have no resident page,
+    /// and no page of the file in memory. Returns `None` if no size fits.
     pub(super) fn reserve(
         &mut self,
         spaces: &AddressSpaces,
@@ -203,7 +206,7 @@ impl System<'_> {
             if !empty || !self.facts(spaces, piece, at.page).reservable {
                 continue;
             }
-            // Where a larger size cannot be had, a smaller one is better than none.
+            // A smaller reservation is better than none.
             if self.reservations.overlaps(piece.first, level) {
                 continue;
             }
@@ -263,7 +266,7 @@ impl System<'_> {
             return State::Movable;
         }
         if self.frames.is_used(frame) {
-            // A superpage would have to move as a whole, and what a reservation holds would lose its place.
+            // A superpage would have to move as a whole, and a reserved page would lose its place.
             let free = (self.frames.mappers(frame).iter()).all(|at| {
                 self.tables.get(*at).level() == 0 && self.reservations.around(*at).is_none()
             });
@@ -273,7 +276,7 @@ impl System<'_> {
                 State::Unmovable
             };
         }
-        // Reserved frames count as taken here: whoever wants an extent preempts reservations first.
+        // Reserved frames count as taken here: reservations are preempted before compaction.
         State::Unmovable
     }
 
@@ -290,7 +293,7 @@ impl System<'_> {
         self.replace_frame(from, to);
     }
 
-    /// What a frame holds is in another from now on. The old one is its caller's.
+    /// Moves the content of a frame to another. The caller frees the old frame.
     pub(super) fn replace_frame(&mut self, from: Frame, to: Frame) {
         let mappers = self.frames.mappers(from);
         for at in &mappers {
@@ -314,7 +317,7 @@ impl System<'_> {
         free.then(|| (id, page, Frame(reservation.frame(page))))
     }
 
-    /// What a page of a piece is mapped to if the piece is one extent that its reservation keeps.
+    /// The frame of a piece's first page, if one reservation keeps an extent for the whole piece.
     pub(super) fn kept_extent(&self, piece: Piece) -> Option<(ReservationId, Frame)> {
         let (id, _) = self.reservation_of(piece)?;
         let reservation = self.reservations.get(id);

@@ -6,7 +6,7 @@ use crate::frames::Frame;
 use broadleaf_policy::{BackingKind, Copies, Coverage, Effort, Refusal, View};
 use broadleaf_units::{PageSize, SpaceId};
 
-/// How a piece can become one page.
+/// The way in which a piece can become one page.
 enum Way {
     /// Its pages lie where they have to; what is missing goes into the frames that are kept for it.
     InPlace(Option<Frame>),
@@ -76,8 +76,8 @@ impl System<'_> {
         }
     }
 
-    /// Does what a promotion takes once there is an extent for it, and books what that costs: as the price of copying where it copies, and where each
-    /// promotion has its full price.
+    /// Promotes with an extent at hand, and books the cycles. If the promotion copies, or if each
+    /// promotion has its full price, the cycles count as the price of copying.
     fn pay(&mut self, copies: bool, work: impl FnOnce(&mut Self)) {
         let before = self.fault_cycles;
         work(self);
@@ -116,14 +116,15 @@ impl System<'_> {
         Way::InPlace(kept.map(|(_, start)| start))
     }
 
-    /// Whether what belongs at a place is a page of a file that others map, and so cannot be put anywhere else.
+    /// Returns true if the content of a place is a page of a file that other places map. Such a
+    /// page cannot move.
     fn is_mapped_elsewhere(&self, spaces: &AddressSpaces, at: Place) -> bool {
         let file = self.behind(spaces, at).file;
         let frame = file.and_then(|page| self.frames.file_frame(page));
         frame.is_some_and(|frame| self.frames.mapped(frame) > 0)
     }
 
-    /// Whether an extent can be filled with what belongs in a piece of which nothing is resident.
+    /// Returns true if an extent can take the content of a piece that has no resident page.
     pub(super) fn can_be_filled(&self, spaces: &AddressSpaces, piece: Piece) -> bool {
         let mut places = self.places(piece);
         places.all(|at| !self.is_mapped_elsewhere(spaces, at))
@@ -141,7 +142,8 @@ impl System<'_> {
         }
     }
 
-    /// Puts a page that nobody referenced into a frame. Answers whether it stood in memory that is not counted, and came from there for nothing.
+    /// Brings a page that the program has not referenced into a frame. Returns true if the page was
+    /// in memory that is not counted, so that reading was free.
     fn fill_page(&mut self, spaces: &AddressSpaces, at: Place, frame: Frame) -> bool {
         if self.tables.get(at).has(Pte::ZERO) {
             self.tables.set(at, Pte::NONE);
@@ -149,7 +151,7 @@ impl System<'_> {
         let behind = self.behind(spaces, at);
         let swapped = self.tables.get(at).has(Pte::SWAPPED);
         let of_file = behind.file.filter(|_| !swapped);
-        // A page of the file that stands in memory elsewhere, and that nobody maps, comes here.
+        // A page of the file that is in memory elsewhere, and that no place maps, moves here.
         let old = of_file.and_then(|page| self.in_memory(page));
         if let Some(old) = old {
             self.replace_frame(old, frame);
@@ -176,7 +178,8 @@ impl System<'_> {
         from_disk && old.is_none() && self.files == Files::InMemory
     }
 
-    /// The same in a new extent. Where a promotion has its full price, a page of a file that stands in memory already is copied from there.
+    /// Brings a page into a new extent. If each promotion has its full price, a page of a file that
+    /// is in memory already is copied.
     fn fill_anew(&mut self, spaces: &AddressSpaces, at: Place, frame: Frame) {
         let for_nothing = self.fill_page(spaces, at, frame);
         if for_nothing && self.needs.copies == Copies::Always {
@@ -216,7 +219,8 @@ impl System<'_> {
         true
     }
 
-    /// Copies or fills each page of a piece into an extent. What was reclaimed for it may have been of the piece: its pages are looked at from here on.
+    /// Copies or fills each page of a piece into an extent. Reclaiming frames for the extent may
+    /// have evicted pages of the piece, so each page is looked up again.
     fn copy_together(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
         for (at, frame) in self.places(piece).zip(first.0..).collect::<Vec<_>>() {
             let pte = self.tables.get(at);
@@ -250,7 +254,7 @@ impl System<'_> {
             let pte = self.tables.get(at);
             added += u64::from(pte.level() == 0);
             self.tables.set(at, pte.at_level(piece.level));
-            // One of its frames stands for all of them.
+            // The first frame represents the superpage on the lists.
             if number > 0 && self.frames.mapped(pte.frame()) == 1 {
                 self.frames.leave_list(pte.frame());
             }

@@ -1,48 +1,50 @@
-//! What a page table says of one base page.
+//! The page-table entry of one base page.
 
 use super::sparse::Entry;
 use crate::frames::Frame;
 
-/// What a page table says of one base page: its frame, what happened to it, and how large the page is that maps it. Zero is a page that
-/// was never there.
+/// The page-table entry of one base page: its frame, its flags, and the size of the page that maps
+/// it. Zero is a page that was never present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pte(u64);
 
-/// How many bits a frame's number has: 4 PiB of 4 KiB frames.
+/// The number of bits of a frame's number: 4 PiB of 4 KiB frames.
 const FRAME_BITS: u32 = 40;
 const LEVEL_SHIFT: u32 = 60;
 
 impl Pte {
     /// A frame, or the page of zeroes, is mapped there.
     pub(crate) const PRESENT: u64 = 1 << 40;
-    /// Its content stands in the swap.
+    /// The content is in the swap.
     pub(crate) const SWAPPED: u64 = 1 << 41;
     /// The program referenced it since it became resident.
     pub(crate) const USED: u64 = 1 << 42;
     /// The program stored to it since it became resident.
     pub(crate) const DIRTY: u64 = 1 << 43;
-    /// The program referenced it since somebody last looked.
+    /// The reference bit: the program referenced the page since a daemon last cleared the bit.
     pub(crate) const REFERENCED: u64 = 1 << 44;
-    /// A store faults although the mapping allows it: the frame is shared and to be copied, or is the page of zeroes.
+    /// A store faults although the mapping allows it: the frame is shared and has to be copied, or
+    /// is the page of zeroes.
     pub(crate) const PROTECTED: u64 = 1 << 45;
-    /// It maps the page of zeroes that all share, and has no frame.
+    /// The entry maps the shared page of zeroes, and has no frame.
     pub(crate) const ZERO: u64 = 1 << 46;
     /// Its frame belongs to a file.
     pub(crate) const OF_FILE: u64 = 1 << 47;
-    /// It does not hold zeroes that it was given: it was stored to at any time, came from a file, or was found in memory.
+    /// The page may hold something other than zeroes: it was stored to, came from a file, or was
+    /// found in memory.
     pub(crate) const CONTENT: u64 = 1 << 48;
     /// Another place uses its frame too.
     pub(crate) const SHARED: u64 = 1 << 49;
     /// A promotion read it from a file, and nothing else did.
     pub(crate) const READ: u64 = 1 << 50;
-    /// What it holds now is not what its file or the swap has.
+    /// The content differs from the file or the swap.
     pub(crate) const UNSAVED: u64 = 1 << 51;
     /// A promotion filled it before anything was counted.
     pub(crate) const FILLED_BEFORE: u64 = 1 << 52;
 
-    /// What a load has to find so that nothing changes.
+    /// The flags that are set if a load changes nothing.
     const LOADED: u64 = Self::PRESENT | Self::USED | Self::REFERENCED;
-    /// The same for a store.
+    /// The flags that are set if a store changes nothing.
     const STORED: u64 = Self::LOADED | Self::DIRTY | Self::UNSAVED;
     /// Of which flags, and what these have to be: for a load, and for a store.
     const SETTLED: [(u64, u64); 2] = [
@@ -61,12 +63,12 @@ impl Pte {
         Frame(self.0 & ((1 << FRAME_BITS) - 1))
     }
 
-    /// The same, in another frame.
+    /// The entry with another frame.
     pub(crate) const fn moved_to(self, frame: Frame) -> Self {
         Self(self.0 & !((1 << FRAME_BITS) - 1) | frame.0)
     }
 
-    /// Whether it has all these flags.
+    /// Returns true if all these flags are set.
     pub(crate) const fn has(self, flags: u64) -> bool {
         self.0 & flags == flags
     }
@@ -88,7 +90,8 @@ impl Pte {
         Self(self.0 & !(0xf << LEVEL_SHIFT) | (level as u64) << LEVEL_SHIFT)
     }
 
-    /// Whether a promotion that is counted zeroed it, or read it from a file, and nobody has referenced it.
+    /// Whether a counted promotion filled the page and the program has not referenced it: by
+    /// zeroing, and by reading from a file.
     pub(crate) const fn filled(self) -> (bool, bool) {
         let unused = self.0 & (Self::USED | Self::FILLED_BEFORE) == 0;
         let read = self.has(Self::READ);
@@ -99,17 +102,35 @@ impl Pte {
         self.has(Self::PRESENT)
     }
 
-    /// Whether a frame of memory is mapped there.
+    /// Returns true if the entry maps a frame.
     pub(crate) const fn has_frame(self) -> bool {
         self.0 & (Self::PRESENT | Self::ZERO) == Self::PRESENT
     }
 
-    /// Whether it maps a page of a file so that stores go to the file.
+    /// The part that page tables of a machine hold: the frame, the level, and whether the page is
+    /// mapped.
+    pub(crate) const fn mapping(self) -> u64 {
+        match self.is_present() {
+            true => {
+                self.0 & ((1 << FRAME_BITS) - 1 | Self::PRESENT | Self::ZERO | 0xf << LEVEL_SHIFT)
+            }
+            false => 0,
+        }
+    }
+
+    /// Returns true if stores to the page go to a file.
     pub(crate) const fn is_shared_file(self) -> bool {
         self.0 & (Self::OF_FILE | Self::PROTECTED) == Self::OF_FILE
     }
 
-    /// Whether a reference changes nothing.
+    /// Returns true if a reference that leaves the other entry as it is leaves this one, too.
+    pub(crate) const fn is_settled_as(self, other: Self) -> bool {
+        let load = self.is_settled(false) | !other.is_settled(false);
+        let store = self.is_settled(true) | !other.is_settled(true);
+        load & store
+    }
+
+    /// Returns true if a reference changes nothing.
     #[inline]
     pub(crate) const fn is_settled(self, store: bool) -> bool {
         let (of, settled) = Self::SETTLED[store as usize];

@@ -1,11 +1,11 @@
-//! What a reference does to memory before it is translated.
+//! References: the changes of memory before a reference is translated.
 
 use super::{OutOfMemory, Piece, Place, Pte, System};
 use crate::AddressSpaces;
 use broadleaf_policy::{Point, Verdict};
 
 impl System<'_> {
-    /// The level of the page that maps this place, where a reference changes nothing; `None` where it is to be told with
+    /// The level of the page that maps this place, if a reference changes nothing. If `None`, call
     /// [`System::reference`].
     #[inline]
     pub fn look(&mut self, at: Place, store: bool) -> Option<usize> {
@@ -13,10 +13,17 @@ impl System<'_> {
         pte.is_settled(store).then(|| pte.level())
     }
 
-    /// A page is referenced, which faults where it is not resident. Answers the level of the page that maps it then.
+    /// A number that changes whenever [`System::look`] stops to find a page settled that it found
+    /// settled before.
+    pub const fn unsettled(&self) -> u64 {
+        self.tables.unsettled()
+    }
+
+    /// Applies a reference to a page, which faults if the page is not resident. Returns the level
+    /// of the page that maps the place then.
     ///
     /// # Errors
-    /// Where no frame can be had for it.
+    /// If no frame is available for the page.
     pub fn reference(
         &mut self,
         spaces: &AddressSpaces,
@@ -52,8 +59,7 @@ impl System<'_> {
         self.tables.set(at, pte.with(Pte::USED | Pte::REFERENCED));
         if store {
             if !self.tables.get(at).has(Pte::DIRTY) {
-                // The policy was asked at the fault, and knows of the store (decision 0001, rule
-                // 9).
+                // The policy was asked at the fault, and knows of the store (spec model 9).
                 if faults {
                     self.dirty(at);
                 } else {
@@ -106,7 +112,8 @@ impl System<'_> {
         }
     }
 
-    /// Asks of each size larger than that of the page that maps this place, smallest first, as far as the policy goes up.
+    /// Asks about each size larger than that of the page that maps this place, smallest first,
+    /// until the policy says no.
     pub(super) fn ask_upwards(&mut self, spaces: &AddressSpaces, at: Place, point: Point) {
         for level in 1..self.sizes.levels() {
             if self.tables.get(at).level() >= level {

@@ -1,9 +1,8 @@
-//! What an event of the trace does: pages go, change their rights, move, or end with their address space.
+//! The effects of events: pages go, change their rights, move, or end with their address space.
 
 use super::frame_table::{File, List};
 use super::{Place, Pte, System};
 use crate::frames::Frame;
-use crate::reservations::ReservationId;
 use crate::{AddressSpaces, Change, GEOMETRY, MemoryId, Pages, Shootdown};
 use broadleaf_policy::Point;
 use broadleaf_units::SpaceId;
@@ -45,12 +44,13 @@ impl System<'_> {
         }
     }
 
-    /// What an event costs, the program waits for.
+    /// Books the cycles of an event as fault cycles: the program waits for events.
     fn book(&mut self) {
         self.counters.fault_cycles += std::mem::take(&mut self.fault_cycles);
     }
 
-    /// A program no longer needs what stands in some pages (`MADV_FREE`): for a policy that wants to know, they are clean from now on.
+    /// Marks pages clean whose content the program no longer needs (`MADV_FREE`), if the policy
+    /// asks for that.
     pub fn freed(&mut self, spaces: &AddressSpaces, space: SpaceId, pages: Pages) {
         if !self.needs.asked_when_freed {
             return;
@@ -84,8 +84,8 @@ impl System<'_> {
         (first, (pages.end >> shift).max(first))
     }
 
-    fn release(&mut self, space: SpaceId, pages: Pages) {
-        // What a child began with is told as mappings, and no page goes for that.
+    pub(super) fn release(&mut self, space: SpaceId, pages: Pages) {
+        // The trace lists inherited mappings of a child as new mappings, and no page goes for that.
         if self.inheriting.contains(&space) {
             return;
         }
@@ -125,7 +125,8 @@ impl System<'_> {
         }
     }
 
-    /// A frame that was part of a superpage is on no list; it has to be on one as long as others map it.
+    /// A frame of a superpage is on no list. The frame must be on a list as long as other places
+    /// map it.
     fn put_on_list(&mut self, frame: Frame) {
         if self.frames.mapped(frame) > 1 && self.frames.list(frame).is_none() {
             self.frames.put(frame, List::Active);
@@ -140,8 +141,8 @@ impl System<'_> {
         self.counters.read_and_gone += u64::from(read);
     }
 
-    /// A place does not map a frame any more. If it was the last, the frame becomes free; but a page of a file stays in memory, on the list of
-    /// pages that nobody uses.
+    /// Unmaps a frame from a place. The last place frees the frame, but a page of a file stays in
+    /// memory, on the inactive list.
     pub(super) fn leave_frame(&mut self, at: Place, frame: Frame) {
         let of_file = self.frames.file_page(frame).is_some();
         if of_file && self.frames.mapped(frame) == 1 {
@@ -152,7 +153,7 @@ impl System<'_> {
     }
 
     fn leave_file(&mut self, at: Place, frame: Frame) {
-        // Where it stays where it is, its reservation is no more.
+        // A page that stays in its frame ends the reservation of the frame.
         if self.needs.files_stay
             && self.is_kept(at, frame)
             && let Some(id) = self.reservations.around(at)
@@ -171,8 +172,8 @@ impl System<'_> {
             self.frames.put(frame, list);
             return;
         }
-        // Its frame is the reservation's, so the page moves to another; where there is none, a file's leaves memory, and for shared memory the
-        // reservation ends.
+        // The frame belongs to the reservation, so the page moves to another frame. If no frame is
+        // free, a page of a file leaves memory, and shared memory ends the reservation.
         if let Some(other) = self.take_free(0) {
             self.copy(1);
             self.frames.unmap(frame, at);
@@ -196,7 +197,7 @@ impl System<'_> {
         }
     }
 
-    /// Whether the reservation of a place keeps this frame for it.
+    /// Returns true if the reservation of a place keeps this frame for the place.
     pub(super) fn is_kept(&self, at: Place, frame: Frame) -> bool {
         self.reservations.around(at).is_some_and(|id| {
             let reservation = self.reservations.get(id);
@@ -211,7 +212,8 @@ impl System<'_> {
         self.frames.unmap(frame, at);
         if self.frames.mapped(frame) > 0 {
             self.mark_shared(frame);
-            // Others go on with a frame of this place's reservation, which cannot be kept together any more.
+            // Other places still map a frame of this place's reservation, so the reservation cannot
+            // stay whole.
             if kept && let Some(id) = self.reservations.around(at) {
                 self.dissolve(id);
             }
@@ -221,7 +223,7 @@ impl System<'_> {
         self.take_back(at, frame, kept);
     }
 
-    /// Nothing is in a frame any more that a place mapped: it goes back to the reservation that kept it, or is free.
+    /// Returns an unused frame of a place to the reservation that keeps it, or frees it.
     pub(super) fn take_back(&mut self, at: Place, frame: Frame, kept: bool) {
         if kept {
             self.back_to_reservation(at, frame);
@@ -254,145 +256,18 @@ impl System<'_> {
         }
     }
 
-    fn relocate(&mut self, space: SpaceId, pages: Pages, to: u64) {
-        let (from, end) = self.within(pages);
-        let shift = self.base.shift() - GEOMETRY.base().shift();
-        let target = to >> shift;
-        // Pages that would not come to lie on whole base pages cannot be moved: they go.
-        if ((pages.start | to) & ((1 << shift) - 1)) != 0 {
-            self.release(space, pages);
-            return;
-        }
-        self.cut_at(space, from, end);
-        // Superpages whose place would not be aligned there break, down to the largest size that would.
-        let distance = target.wrapping_sub(from);
-        let mut kept = Vec::new();
-        for (at, _) in self.tables.pages_in(space, from, end) {
-            loop {
-                let level = self.tables.get(at).level();
-                if level == 0 || distance.is_multiple_of(self.pages(level)) {
-                    break;
-                }
-                self.demote(self.piece(at, level));
-            }
-            if let Some(id) = self.reservations.around(at) {
-                let reservation = self.reservations.get(id);
-                let (first, length) = (reservation.key(), reservation.population().len());
-                let whole = from <= first.page
-                    && first.page + length <= end
-                    && distance.is_multiple_of(length);
-                if !kept.contains(&(id, whole)) {
-                    kept.push((id, whole));
-                }
-            }
-        }
-        for (id, whole) in &mut kept {
-            let reservation = self.reservations.get(*id);
-            let page = reservation.key().page.wrapping_add(distance);
-            let (there, level) = (Place { space, page }, reservation.level());
-            if !*whole {
-                self.pull_out(*id, from, end);
-            } else if self.reservations.overlaps(there, level) {
-                // Another reservation is kept for what stays around the place to which it would go.
-                self.dissolve(*id);
-                *whole = false;
-            }
-        }
-        let moving = self.tables.pages_in(space, from, end);
-        for (at, pte) in &moving {
-            self.tables.set(*at, Pte::NONE);
-            if pte.has_frame() {
-                self.frames.unmap(pte.frame(), *at);
-            }
-        }
-        for (at, pte) in &moving {
-            let page = at.page.wrapping_add(distance);
-            let there = Place { page, ..*at };
-            self.tables.set(there, *pte);
-            if pte.has_frame() {
-                self.frames.map(pte.frame(), there);
-            }
-        }
-        let moved: Vec<_> = (kept.iter().filter(|(_, whole)| *whole))
-            .map(|(id, _)| {
-                let key = self.reservations.get(*id).key();
-                let made = self.reserved_at.remove(&key).unwrap_or(self.now);
-                (self.reservations.remove(*id), made)
-            })
-            .collect();
-        for (old, made) in moved {
-            let page = old.key().page.wrapping_add(distance);
-            let key = Place { space, page };
-            let id = (self.reservations).make(key, old.first_frame(), old.level());
-            for page in old.population().pages() {
-                self.reservations.populate(id, page);
-            }
-            self.reserved_at.insert(key, made);
-            self.will_be_due(key, made);
-        }
-        for (at, _) in &moving {
-            let page = at.page.wrapping_add(distance);
-            self.settle_in(Place { page, ..*at });
-        }
-        self.tables.tidy(space, from, end);
-        if !moving.is_empty() {
-            self.shootdowns.push(Shootdown::Range { space, pages });
-        }
-    }
-
-    /// A page that arrived where a reservation keeps a frame for it is copied there.
-    fn settle_in(&mut self, at: Place) {
-        let pte = self.tables.get(at);
-        if !pte.has_frame() || pte.level() > 0 || self.frames.mapped(pte.frame()) > 1 {
-            return;
-        }
-        if let Some((id, page, frame)) = self.kept_for(at) {
-            self.reservations.populate(id, page);
-            self.replace_frame(pte.frame(), frame);
-            self.give_back(pte.frame(), 0);
-            self.copy(1);
-        }
-    }
-
-    /// Pages of a range leave a reservation that stays behind with the others: they are copied to frames of their own. Where there are none,
-    /// or nothing stays, the reservation ends instead.
-    fn pull_out(&mut self, id: ReservationId, from: u64, end: u64) {
-        let reservation = self.reservations.get(id);
-        let key = reservation.key();
-        let going: Vec<u64> = (reservation.population().pages())
-            .filter(|page| (from..end).contains(&(key.page + page)))
-            .collect();
-        if going.len() as u64 == reservation.population().count()
-            || going.len() as u64 > self.buddy.free_frames()
-        {
-            self.dissolve(id);
-            return;
-        }
-        for page in going {
-            let frame = Frame(self.reservations.get(id).frame(page));
-            let Some(other) = self.take_free(0) else {
-                return;
-            };
-            for at in self.frames.mappers(frame) {
-                self.demote_to_base_page(at);
-            }
-            self.replace_frame(frame, other);
-            self.copy(1);
-            self.reservations.depopulate(id, page);
-        }
-    }
-
-    /// A visit of a space, or an event of it other than a mapping: what it began with has been told.
+    /// Notes a visit of a space, or an event other than a mapping: the list of inherited mappings
+    /// is complete.
     pub fn visited(&mut self, space: SpaceId) {
         self.inheriting.remove(&space);
     }
 
-    /// Whether a space is still being told what it began with.
+    /// Returns true if the trace is still listing the inherited mappings of a space.
     pub fn is_inheriting(&self, space: SpaceId) -> bool {
         self.inheriting.contains(&space)
     }
 
-    /// Asks about reservations that have come to the age that the policy named, before the access at that time.
+    /// Asks about reservations that have reached the policy's age, before the access at that time.
     pub(super) fn ask_due(&mut self, spaces: &AddressSpaces, time: u64) {
         while let Some((due, key, made)) = self.due.first().copied()
             && due <= time

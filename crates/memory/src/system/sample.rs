@@ -1,18 +1,18 @@
-//! How memory stands at one time, and what it comes to in the end.
+//! The state of memory at one time, and the totals at the end.
 
 use super::System;
 use super::frame_table::File;
 use crate::AddressSpaces;
 use crate::frames::Contiguity;
 
-/// How memory stands at one time. Pages are base pages.
+/// The state of memory at one time. Pages are base pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// The time, in accesses since the trace began.
     pub time: u64,
     /// Pages that are mapped.
     pub resident: u64,
-    /// Of these, pages that a promotion filled and nobody has referenced.
+    /// Resident pages that a promotion filled and the program has not referenced.
     pub bloat: u64,
     /// Of these, pages inside superpages.
     pub in_superpages: u64,
@@ -26,22 +26,22 @@ pub struct Sample {
     pub reserved: u64,
     /// Frames that page tables take, with what is kept together with them.
     pub wired: u64,
-    /// Frames with pages of files that nobody maps, and free ones that still hold such pages.
+    /// Frames with pages of files that no place maps, and free frames that still hold such pages.
     pub file_cache: u64,
     /// Free extents of each order.
     pub extents: Vec<u64>,
-    /// How many extents of each order could be given out.
+    /// The number of extents of each order that could be allocated.
     pub possible: Vec<u64>,
-    /// What was counted until then.
+    /// The counters until then.
     pub counters: super::SystemCounters,
 }
 
-/// What a system comes to, if the trace ends here.
+/// The totals of a system, if the trace ends here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// What any memory comes to.
+    /// The totals that every kind of memory has.
     pub common: crate::Totals,
-    /// Mappings that stand, by level.
+    /// Present mappings, by level.
     pub mappings: Vec<u64>,
     /// Pages in the swap.
     pub in_swap: u64,
@@ -63,7 +63,7 @@ impl System<'_> {
         resident.map(|(at, pte)| (at, pte.frame().0))
     }
 
-    /// How memory stands now.
+    /// The state of memory now.
     pub fn sample(&self) -> Sample {
         let Contiguity {
             extents, possible, ..

@@ -16,13 +16,14 @@ struct Candidate {
 }
 
 impl System<'_> {
-    /// When something is to be done that no reference asks for: the time is to be told then with [`System::pass`].
+    /// The next time at which a daemon runs or a reservation falls due. Call [`System::pass`] then.
     #[inline]
     pub fn next_time(&self) -> u64 {
         self.next_due.min(self.next_scan)
     }
 
-    /// It is that time, in accesses since the trace began: what falls due before the access at that time is done.
+    /// Advances to a time, in accesses since the trace began. Daemons and reservations that are due
+    /// run before the access at that time.
     pub fn pass(&mut self, spaces: &AddressSpaces, time: u64) {
         while self.next_time() <= time {
             if self.next_scan <= time && self.next_scan <= self.next_due {
@@ -66,7 +67,7 @@ impl System<'_> {
         let frames = (u128::from(self.needs.zeroed_ahead) * u128::from(period) / 1_000_000) as u64;
         let zeroed = self.buddy.zero_some(frames);
         if zeroed > 0 {
-            // What stood in them is no more.
+            // Zeroing destroys the cached content of these frames.
             let gone = |frame: &Frame| self.buddy.zeroed_in(*frame, 0) > 0;
             let gone: Vec<Frame> = self.cache.keys().copied().filter(gone).collect();
             self.forget_cached(&gone);
@@ -74,7 +75,8 @@ impl System<'_> {
         self.counters.daemon_cycles += self.costs.zero(self.base, zeroed);
     }
 
-    /// Goes on where the last turn ended, and asks of each piece. Where the order does not matter, what is to be promoted is at once.
+    /// Continues the round at the end of the last turn, and asks about each piece. Promotes at once
+    /// if the order does not matter.
     fn go_round(&mut self, spaces: &AddressSpaces, scan: &Scan) -> Vec<Candidate> {
         let largest = self.sizes.largest();
         let chunks_each = (self.pages(largest) / CHUNK).max(1);
@@ -122,7 +124,8 @@ impl System<'_> {
         candidates
     }
 
-    /// Asks of the pieces in a stretch of pages, largest first; a piece inside one that is to be promoted is not asked of.
+    /// Asks about the pieces in a stretch of pages, largest first. A piece inside one that is to be
+    /// promoted is skipped.
     fn ask_of(&mut self, spaces: &AddressSpaces, first: Place, pages: u64) -> Vec<Candidate> {
         let mut found: Vec<Candidate> = Vec::new();
         for level in (1..self.sizes.levels()).rev() {
@@ -174,7 +177,8 @@ impl System<'_> {
         }
     }
 
-    /// One after the other, each time for the space of which the smallest part lies in superpages (Kwon 2016, on fairness).
+    /// Promotes one piece at a time, each time in the space with the smallest part in superpages
+    /// (Kwon 2016, on fairness).
     fn promote_in_turns(&mut self, spaces: &AddressSpaces, scan: &Scan, mut found: Vec<Candidate>) {
         found.sort_by_key(|candidate| (candidate.rank, std::cmp::Reverse(candidate.piece)));
         let mut of: BTreeMap<SpaceId, Vec<Candidate>> = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! When pieces of memory are to become superpages, for a policy that knows the whole trace.
 
-use super::{Place, System};
+use super::{Foreseen, Place, System};
 use std::collections::BTreeMap;
 
 /// The moments at which a piece may become a superpage. Hosts number the references of a trace; the
@@ -132,6 +132,11 @@ impl System<'_> {
     /// The changes that were written down; `None` where there were more than asked for.
     pub fn changes(&self) -> Option<&[Resized]> {
         (!self.log.full).then_some(&self.log.changes[..])
+    }
+
+    /// Returns true if moments matter: changes are logged, or a schedule names moments.
+    pub const fn reads_moments(&self) -> bool {
+        self.log.most > 0 || matches!(self.foreseen, Some(Foreseen::Schedule(_)))
     }
 
     /// The next changes happen at this moment.

@@ -1,4 +1,4 @@
-//! What there is of memory, and what it costs: what a configuration says of a system.
+//! The configuration of a system: the size of memory, and costs.
 
 use crate::frames::Layout;
 use crate::population::Sizes;
@@ -6,20 +6,20 @@ use broadleaf_policy::NOMINAL_RATE;
 use broadleaf_units::PageSize;
 use std::sync::Arc;
 
-/// What there is of memory, and what it costs.
+/// The configuration of a system.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// The size of a base page.
     pub base: PageSize,
     /// The page sizes, as orders relative to the base page.
     pub sizes: Sizes,
-    /// The frames, and what stands in them before the trace begins.
+    /// The frames, and the frames that are occupied before the trace begins.
     pub start: Arc<Layout>,
-    /// How many base pages the swap has room for.
+    /// The number of base pages that the swap has room for.
     pub swap: u64,
-    /// Whether pages of files are read from the disk where they are first used, or stand in memory already.
+    /// Whether pages of files are read from the disk at their first use, or are in memory already.
     pub files: Files,
-    /// What things cost.
+    /// The cost of each operation.
     pub costs: Costs,
     /// The accesses that the program makes per second: the time scale of daemons, whose periods are
     /// given for [`NOMINAL_RATE`].
@@ -34,7 +34,7 @@ impl Spec {
     }
 }
 
-/// Where the pages of files are at first.
+/// The location of file pages before their first use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Files {
     /// On the disk.
@@ -44,7 +44,7 @@ pub enum Files {
     InMemory,
 }
 
-/// What things cost, in processor cycles.
+/// The cost of each operation, in processor cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// A fault without what is listed below.
@@ -55,20 +55,20 @@ pub struct Costs {
     pub copy_kib: u64,
     /// A page read from the disk or the swap, or written there.
     pub disk: u64,
-    /// What a promotion costs beside zeroing, copying and reading.
+    /// The fixed cost of a promotion, without zeroing, copying and reading.
     pub promotion: u64,
     /// The additional cost of a promotion for each base page: hardware may need each page's entry
     /// written again.
     pub promotion_page: u64,
-    /// What a demotion costs.
+    /// The cost of a demotion.
     pub demotion: u64,
     /// Moving a page out of the way, beside copying it.
     pub migration: u64,
-    /// Hashing a byte, times 1024, where a policy tells by digests which pages changed.
+    /// Hashing a byte, times 1024, if a policy finds changed pages by digests.
     pub digest_kib: u64,
     /// Bringing prefetch charges up to date at a TLB miss, where a policy asks for them.
     pub prefetch: u64,
-    /// The same for capacity charges.
+    /// Bringing capacity charges up to date at a TLB miss, if a policy asks for them.
     pub capacity: u64,
 }
 
@@ -108,7 +108,7 @@ impl Costs {
         pages * (base.bytes() >> 10) * self.digest_kib
     }
 
-    /// Copying so many base pages.
+    /// The cycles of copying `pages` base pages.
     pub const fn copy(&self, base: PageSize, pages: u64) -> u64 {
         pages * (base.bytes() >> 10) * self.copy_kib
     }

@@ -17,7 +17,7 @@ pub struct Place {
 /// Pages in a chunk.
 pub(crate) const CHUNK: u64 = ENTRIES;
 
-/// How many pages of a chunk, or of any piece of memory, are in which state.
+/// The number of pages of a chunk, or of any piece of memory, in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) present: u32,
@@ -98,8 +98,12 @@ pub(crate) struct Tables {
     recent: Vec<Recent>,
     /// Pages of all chunks that are in a frame and were not referenced.
     unused: u64,
+    /// The number of times that an entry or a chunk of entries became unsettled.
+    unsettled: u64,
     /// Bytes of memory that the entries of all chunks take.
     entry_bytes: usize,
+    /// The entries before the changes since the last notices, if changes are kept.
+    changes: Option<BTreeMap<Place, Pte>>,
 }
 
 impl Tables {
@@ -110,13 +114,45 @@ impl Tables {
             free: Vec::new(),
             recent: vec![NOTHING; RECENT],
             unused: 0,
+            unsettled: 0,
             entry_bytes: 0,
+            changes: None,
         }
+    }
+
+    /// Keeps changes from here on. Pages that are mapped already count as changes.
+    pub(crate) fn watch(&mut self) {
+        if self.changes.is_none() {
+            let mapped = self.iter().filter(|(_, pte)| pte.is_present());
+            self.changes = Some(mapped.map(|(at, _)| (at, Pte::NONE)).collect());
+        }
+    }
+
+    /// Returns true if changes were kept.
+    #[inline]
+    pub(crate) fn has_changes(&self) -> bool {
+        self.changes
+            .as_ref()
+            .is_some_and(|changes| !changes.is_empty())
+    }
+
+    /// The entries before the changes, by place.
+    pub(crate) fn take_changes(&mut self) -> BTreeMap<Place, Pte> {
+        self.changes
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     /// The number of resident pages that were not referenced since they became resident.
     pub(crate) const fn unused(&self) -> u64 {
         self.unused
+    }
+
+    /// A number that changes whenever references begin to change a page again that they left as it
+    /// was.
+    pub(crate) const fn unsettled(&self) -> u64 {
+        self.unsettled
     }
 
     /// Bytes of memory that the tables take.
@@ -125,7 +161,7 @@ impl Tables {
         self.entry_bytes + self.chunks.capacity() * size_of::<Chunk>() + index
     }
 
-    /// How many chunks there are.
+    /// The number of chunks.
     pub(crate) fn len(&self) -> u64 {
         self.index.len() as u64
     }
@@ -141,7 +177,7 @@ impl Tables {
             .map(|chunk| *chunk as usize)
     }
 
-    /// What is said of a page.
+    /// The entry of a page.
     #[inline]
     pub(crate) fn get(&self, at: Place) -> Pte {
         match self.find(at.space, at.page / CHUNK) {
@@ -150,7 +186,7 @@ impl Tables {
         }
     }
 
-    /// What is said of a page; the chunk is found faster the next time.
+    /// The entry of a page. The next lookup finds the chunk faster.
     #[inline]
     pub(crate) fn look(&mut self, at: Place) -> Pte {
         let number = at.page / CHUNK;
@@ -180,6 +216,12 @@ impl Tables {
         let chunk = &mut self.chunks[chunk];
         let (old, bytes) = chunk.ptes.set(at.page as usize, pte);
         self.entry_bytes += bytes;
+        if let Some(changes) = &mut self.changes
+            && old.mapping() != pte.mapping()
+        {
+            changes.entry(at).or_insert(old);
+        }
+        self.unsettled += u64::from(!pte.is_settled_as(old));
         let (old, new) = (Counts::of(old), Counts::of(pte));
         self.unused = self.unused + u64::from(new.unused) - u64::from(old.unused);
         chunk.counts.subtract(&old);
@@ -217,7 +259,8 @@ impl Tables {
         at
     }
 
-    /// How many pages of a piece are in which state. A piece is aligned and has a power of two of pages.
+    /// The number of pages of a piece in each state. A piece is aligned and has a power of two of
+    /// pages.
     pub(crate) fn counts(&self, first: Place, pages: u64) -> Counts {
         let mut sum = Counts::default();
         if pages < CHUNK {
@@ -241,7 +284,8 @@ impl Tables {
         self.index.range(range).map(|(_, chunk)| *chunk)
     }
 
-    /// The moving average of what is referenced of a piece, in sixteenths of a page; a piece smaller than a chunk has none.
+    /// The moving average of a piece's referenced pages, in sixteenths of a page. A piece smaller
+    /// than a chunk has none.
     pub(crate) fn average(&self, first: Place, pages: u64) -> u32 {
         if pages < CHUNK {
             return 0;
@@ -252,7 +296,8 @@ impl Tables {
             .sum()
     }
 
-    /// A daemon has come by: what was referenced goes into the averages, and is forgotten. Answers how many pages it saw.
+    /// Adds the referenced pages of a chunk to its moving average, and clears the reference bits.
+    /// Returns the number of resident pages.
     pub(crate) fn look_over(&mut self, space: SpaceId, number: u64) -> u64 {
         let Some(chunk) = self.index.get(&(space, number)) else {
             return 0;
@@ -260,6 +305,7 @@ impl Tables {
         let chunk = &mut self.chunks[*chunk as usize];
         chunk.average = (chunk.average + 16 * chunk.counts.referenced) / 2;
         chunk.ptes.update(|pte| pte.without(Pte::REFERENCED));
+        self.unsettled += u64::from(chunk.counts.referenced > 0);
         chunk.counts.referenced = 0;
         u64::from(chunk.counts.present)
     }

@@ -1,4 +1,5 @@
-//! Page tables take frames of their own, which can neither leave nor move: wired pages (Navarro 2002, on wired page clustering).
+//! Frames of page tables, which can neither leave nor move: wired pages (Navarro 2002, on wired
+//! page clustering).
 
 use super::System;
 use crate::AddressSpaces;
@@ -16,8 +17,9 @@ pub(super) fn cluster_order(frames: u64) -> u8 {
 }
 
 impl System<'_> {
-    /// Gives page tables the frames that they have grown by, and takes back what they no longer need. Where there is none to be had they go
-    /// without until there is: a program does not end for that.
+    /// Allocates frames for page tables that were added, and frees the frames of those that are
+    /// gone. If no frame is available, tables go without until one is: a program does not end for
+    /// that.
     pub(super) fn settle_tables(&mut self, spaces: &AddressSpaces) {
         while (self.of_tables.len() as u64) < self.tables.len() {
             let Some(frame) = self.wired_pages.allocate(&mut self.buddy) else {

@@ -38,7 +38,7 @@ fn charged(stream: &Stream, entries: usize, layout: &Layout) -> BTreeMap<Piece, 
     times
 }
 
-/// Rules 3 and 4 of decision 0003. From base pages alone, and from any other layout too, where superpages count as one page: a candidate is charged at the misses that its promotion alone would
+/// Spec charges 3 and 4. From base pages alone, and from any other layout too, where superpages count as one page: a candidate is charged at the misses that its promotion alone would
 /// save, and at no others; once at each.
 #[test]
 fn a_candidate_is_charged_for_what_it_would_have_saved() {

@@ -158,7 +158,7 @@ impl Memory {
         self.mappings(space).unmap(pages);
     }
 
-    /// Rule 21 of decision 0001. Returns the pages whose rights changed.
+    /// Spec model 21. Returns the pages whose rights changed.
     pub(super) fn protect(
         &mut self,
         space: SpaceId,
@@ -189,7 +189,7 @@ impl Memory {
         self.mappings.remove(&space);
     }
 
-    /// Rule 23 of decision 0001. A superpage moves as one where it moves whole, to a place where it is aligned.
+    /// Spec model 23. A superpage moves as one where it moves whole, to a place where it is aligned.
     pub(super) fn remap(&mut self, space: SpaceId, from: &Range<u64>, to: &Range<u64>) {
         let moved = (from.end - from.start).min(to.end - to.start);
         let source = from.start..from.start + moved;

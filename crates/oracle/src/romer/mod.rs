@@ -1,7 +1,7 @@
 //! Romer, Ohlrich, Karlin and Bershad 1995, a second time: policies that are told of each TLB miss, on a TLB of any number of entries
 //! and for any set of page sizes, with what their promotions and their counters cost.
 //!
-//! What the paper leaves open is decided by `docs/decisions/0003-what-charges-decide.md`. Everything is a list or an ordered map, and is scanned: the
+//! What the paper leaves open is decided by `docs/spec/charges.md`. Everything is a list or an ordered map, and is scanned: the
 //! TLB and the LRU stack at each miss, all sizes at each question which page a base page lies in. Where memory does not run short, and files are in
 //! memory already: there is no frame here. What processes share is left out.
 

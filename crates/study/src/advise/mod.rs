@@ -8,11 +8,11 @@ mod ranges;
 use std::num::NonZero;
 use std::path::Path;
 
-use broadleaf_engine::{Costs, Files, Limits, Plan};
+use broadleaf_machine::Machine;
 use broadleaf_metrics::{ADVICE_SCHEMA, MemoryAsked, RangeAdvice};
+use broadleaf_model::{Costs, Files, Limits, Plan};
 use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::BASELINE;
-use broadleaf_translation::Machine;
 
 use crate::compare::{available_threads, refuse_empty, replay, within_machine};
 use crate::failure::Failure;

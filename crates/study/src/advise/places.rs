@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_engine::Source;
+use broadleaf_model::Source;
 use broadleaf_trace::{Backing, Event, Item};
 use broadleaf_units::{FileId, SpaceId};
 

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use broadleaf_engine::{Choice, ChosenPiece, ChosenRange, Region};
 use broadleaf_metrics::{AdvisedMapping, AdvisedRange, BackingName};
+use broadleaf_model::{Choice, ChosenPiece, ChosenRange, Region};
 use broadleaf_trace::Backing;
 use broadleaf_units::{FileId, SpaceId};
 

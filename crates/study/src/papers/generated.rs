@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use broadleaf_engine::{Part, Piece, Source};
+use broadleaf_model::{Part, Piece, Source};
 use broadleaf_trace::{Backing, Event, Grain, Mapping, Protection, Range, Visit};
 use broadleaf_units::{FileId, SpaceId, VirtAddr};
 

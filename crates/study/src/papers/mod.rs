@@ -6,6 +6,7 @@ mod claim;
 mod generated;
 pub(crate) mod navarro2002;
 mod recorded;
+mod repeat;
 mod replay;
 pub(crate) mod romer1995;
 mod table;
@@ -17,6 +18,7 @@ use broadleaf_record::valgrind::{Finished, Options};
 use crate::failure::Failure;
 use crate::watch::Watch;
 pub use claim::Claim;
+pub use repeat::{PaperRequest, RepeatedClaims, repeat};
 pub use table::{Table, csv, wrapped};
 
 /// How much is done.

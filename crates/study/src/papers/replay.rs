@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use broadleaf_engine::{Limits, Outcome, Plan, Source};
 use broadleaf_metrics::CellResult;
+use broadleaf_model::{Limits, Outcome, Plan, Source};
 
 use super::Setting;
 use super::generated::Generated;
@@ -48,11 +48,11 @@ impl Replay<'_> {
             .with_interim_results(self.interim)
             .with_frames();
         let bar = self.watch.begin(self.doing, Work::Accesses(accesses));
-        let mut show = |state: broadleaf_engine::Progress| {
+        let mut show = |state: broadleaf_model::Progress| {
             bar.set(0, state.accesses);
             ControlFlow::Continue(())
         };
-        let outcome = broadleaf_engine::run(trace, &plan, &mut show);
+        let outcome = broadleaf_accel::run(trace, &plan, &mut show);
         let outcome =
             outcome.map_err(|error| Failure::failed(format!("{}: {error}", self.doing)))?;
         for result in &outcome.results {

@@ -22,7 +22,7 @@ use broadleaf_report::number::grouped;
 use broadleaf_trace::reduced::ReducedPartReader;
 use broadleaf_trace::{Grain, Header, Item, PartReader, TraceIndex, Visit};
 
-use broadleaf_translation::Machine;
+use broadleaf_machine::Machine;
 
 use crate::failure::Failure;
 use crate::watch::Work;

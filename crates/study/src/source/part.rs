@@ -1,6 +1,6 @@
 //! Parts of traces, which can be read on different threads.
 
-use broadleaf_engine::Piece;
+use broadleaf_model::Piece;
 use broadleaf_record::import::lackey;
 use broadleaf_trace::reduced::ReducedPartReader;
 use broadleaf_trace::{Item, PartReader, Visit};
@@ -67,7 +67,7 @@ impl TracePart {
     }
 }
 
-impl broadleaf_engine::Part for TracePart {
+impl broadleaf_model::Part for TracePart {
     type Error = ReadError;
 
     fn next(&mut self) -> Result<Option<Piece<'_>>, ReadError> {

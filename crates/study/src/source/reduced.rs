@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
+use broadleaf_filter::Family;
+use broadleaf_machine::Machine;
 use broadleaf_trace::reduced::{ReducedHeader, ReducedReader};
-use broadleaf_translation::{Family, Machine};
 
 use super::ReadError;
 use super::origin::{Origin, Passes};

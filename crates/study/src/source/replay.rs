@@ -10,7 +10,7 @@ use super::decoder::{Decoder, decode};
 use super::part::{self, TracePart};
 use super::{ReadError, Trace};
 
-impl broadleaf_engine::Source for Trace {
+impl broadleaf_model::Source for Trace {
     type Error = ReadError;
     type Part = TracePart;
 

@@ -8,8 +8,8 @@ use crate::failure::Failure;
 use crate::papers::generated::{Generated, Saying, begin, end, file, map, map_file, sweep, touch};
 use crate::papers::replay::{Replay, took};
 use crate::papers::{Scale, Setting, Table};
-use broadleaf_engine::{Files, Limits};
 use broadleaf_metrics::CellResult;
+use broadleaf_model::{Files, Limits};
 
 const AT: u64 = 1 << 32;
 const OTHER: u64 = 1 << 33;

@@ -94,7 +94,7 @@ pub(super) fn row(setting: &Setting, name: &str, trace: Generated) -> Result<Row
 }
 
 /// Replays any trace of `accesses` accesses.
-pub(super) fn replay<S: broadleaf_engine::Source>(
+pub(super) fn replay<S: broadleaf_model::Source>(
     setting: &Setting,
     name: &str,
     trace: &mut S,
@@ -109,8 +109,8 @@ where
         doing: name,
         machine: MACHINE,
         policies: &policies.each_ref().map(String::as_str),
-        limits: broadleaf_engine::Limits {
-            files: broadleaf_engine::Files::InMemory,
+        limits: broadleaf_model::Limits {
+            files: broadleaf_model::Files::InMemory,
             ..memory(4 << 30, super::setting::IN_ORDER)
         },
         interim: Vec::new(),
@@ -121,7 +121,7 @@ where
 fn of_outcome(
     setting: &Setting,
     name: &str,
-    outcome: &broadleaf_engine::Outcome,
+    outcome: &broadleaf_model::Outcome,
 ) -> Result<Row, Failure> {
     let all: Vec<Took> = (outcome.results.iter())
         .map(|result| took(result, setting))

@@ -1,6 +1,6 @@
 //! What all experiments have alike: the machine, its costs, and how much memory there is.
 
-use broadleaf_engine::{Costs, Files, Limits};
+use broadleaf_model::{Costs, Files, Limits};
 
 use crate::papers::Scale;
 

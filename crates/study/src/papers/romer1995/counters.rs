@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use broadleaf_translation::charges::ChargeCounters;
+use broadleaf_charges::ChargeCounters;
 
 use super::programs::PROGRAMS;
 use super::runs::replay;

@@ -1,7 +1,7 @@
 //! Figure 2: the candidates that one miss is charged to, and the TLB with and without them.
 
-use broadleaf_translation::SpaceTag;
-use broadleaf_translation::charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
+use broadleaf_charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
+use broadleaf_units::SpaceTag;
 
 use crate::papers::Table;
 

@@ -1,6 +1,6 @@
 //! The paper's policies, by the names that its tables use, and what everything costs there.
 
-use broadleaf_engine::{Costs, Files, Limits};
+use broadleaf_model::{Costs, Files, Limits};
 
 /// The machine of the paper.
 pub(super) const MACHINE: &str = "romer1995";

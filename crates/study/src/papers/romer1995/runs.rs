@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_engine::{LeftCharges, Outcome};
 use broadleaf_metrics::CellResult;
+use broadleaf_model::{LeftCharges, Outcome};
 
 use super::policies::{MACHINE, POLICIES, memory};
 use super::programs::PROGRAMS;

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use broadleaf_engine::{Items, Outcome, Plan, run};
+use broadleaf_accel::run;
+use broadleaf_machine::Machine;
+use broadleaf_model::{Items, Outcome, Plan};
 use broadleaf_trace::{Grain, Visit};
-use broadleaf_translation::Machine;
 
 use super::policies::memory;
 use crate::failure::Failure;

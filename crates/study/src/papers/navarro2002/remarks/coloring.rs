@@ -31,7 +31,7 @@ fn scattered() -> Saying {
 }
 
 /// The number of pages of the array that share their colour with a page before them.
-fn conflicts(frames: &[(broadleaf_engine::Place, u64)]) -> u64 {
+fn conflicts(frames: &[(broadleaf_model::Place, u64)]) -> u64 {
     let colors = frames
         .iter()
         .filter(|(at, _)| (AT / PAGE..AT / PAGE + COLORS).contains(&at.page))

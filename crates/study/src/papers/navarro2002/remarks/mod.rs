@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::papers::generated::{Generated, Saying};
 use crate::papers::replay::Replay;
 use crate::papers::{Setting, Table};
-use broadleaf_engine::{Limits, Outcome};
+use broadleaf_model::{Limits, Outcome};
 
 /// Where programs map what they work on.
 const AT: u64 = 1 << 32;

@@ -7,7 +7,7 @@ use crate::papers::navarro2002::setting::{BASE, IN_ORDER, MACHINE, MIB, memory};
 use crate::papers::navarro2002::{none, percent};
 use crate::papers::replay::took;
 use crate::papers::{Scale, Setting, Table};
-use broadleaf_engine::Limits;
+use broadleaf_model::Limits;
 
 /// A byte in each page of 4 KiB.
 fn one_byte(bytes: u64) -> Saying {
@@ -25,7 +25,7 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
         setting.policy("navarro", &[]),
     ];
     let limits = Limits {
-        costs: broadleaf_engine::Costs::default(),
+        costs: broadleaf_model::Costs::default(),
         ..memory(2 * bytes, IN_ORDER)
     };
     let names = [BASE, &policies[0], &policies[1]];

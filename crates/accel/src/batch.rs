@@ -1,0 +1,86 @@
+//! References as the cells take them: visits with everything found out that is the same for every policy.
+
+use crate::PageId;
+use crate::followed::Followed;
+use broadleaf_memory::{BlockId, Seen};
+use broadleaf_trace::reduced::{Kept, Manner};
+use broadleaf_units::{PageNumber, SpaceId};
+
+/// A visit that changes the memory of every policy: it is the first to its page, or the first to store to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Incident {
+    /// Which visit of its batch it is.
+    pub(crate) at: usize,
+    pub(crate) block: BlockId,
+    /// Where the page lies in its block.
+    pub(crate) offset: u16,
+    pub(crate) manner: Manner,
+    /// Accesses before its own.
+    pub(crate) time: u64,
+    /// How many of its loads come before the first store.
+    pub(crate) loads_before_store: u32,
+    /// What was known of the page before.
+    pub(crate) seen: Seen,
+}
+
+/// Visits in one address space without an event between them that any policy sees the effect of. Each list but the incidents and the trail has one entry for each visit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) space: SpaceId,
+    pub(crate) pages: Vec<PageNumber>,
+    pub(crate) ids: Vec<PageId>,
+    /// Accesses before the one that is looked up first.
+    pub(crate) times: Vec<u64>,
+    pub(crate) incidents: Vec<Incident>,
+    /// All pages that were looked up, where somebody follows that.
+    pub(crate) trail: Followed,
+}
+
+impl Batch {
+    /// Nothing, in that address space.
+    pub(crate) fn begin(&mut self, space: SpaceId) {
+        self.space = space;
+        self.pages.clear();
+        self.ids.clear();
+        self.times.clear();
+        self.incidents.clear();
+        self.trail.clear();
+    }
+
+    /// Adds visits, behind `begin` accesses, without their blocks.
+    pub(crate) fn extend(&mut self, visits: &[Kept], begin: u64) {
+        self.pages
+            .extend(visits.iter().map(|visit| PageNumber(visit.page)));
+        // The access that a visit leads with was the last one before.
+        self.times.extend(visits.iter().map(|visit| {
+            let time = begin.saturating_add(visit.time);
+            time.saturating_sub(u64::from(visit.manner.leads()))
+        }));
+    }
+
+    /// Adds the block of the next visit that has none.
+    #[inline]
+    pub(crate) fn set_block(&mut self, block: BlockId, offset: u16) {
+        self.ids.push(PageId::new(block.0, offset));
+    }
+
+    /// The visit whose block was added last changes memories: its page was in that state. `time` accesses were made before its own.
+    pub(crate) fn add_incident(
+        &mut self,
+        visit: &Kept,
+        block: BlockId,
+        offset: u16,
+        time: u64,
+        seen: Seen,
+    ) {
+        self.incidents.push(Incident {
+            at: self.ids.len() - 1,
+            block,
+            offset,
+            manner: visit.manner,
+            time,
+            loads_before_store: visit.loads_before_store,
+            seen,
+        });
+    }
+}

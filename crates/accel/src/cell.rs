@@ -1,0 +1,163 @@
+//! A cell: one policy with its memory.
+
+use crate::batch::Incident;
+use crate::deadlines::Deadlines;
+use broadleaf_memory::{AddressSpaces, BlockId, Change, Facts, Histories, Memory, Shootdown};
+use broadleaf_model::foresight::Promoted;
+use broadleaf_policy::{Coverage, Point, Policy, Refusal, Refusals, Verdict, View};
+
+/// One policy with its memory.
+pub(crate) struct Cell<'a> {
+    pub(crate) policy: &'a dyn Policy,
+    pub(crate) memory: Memory,
+    refusals: Refusals,
+    pub(crate) deadlines: Deadlines,
+    /// What the policy may foresee; `None` where it does not ask.
+    foreseen: Option<&'a Promoted>,
+    /// What was promoted at least once, where somebody wants to know.
+    promoted: Option<Promoted>,
+}
+
+impl<'a> Cell<'a> {
+    pub(crate) fn new(policy: &'a dyn Policy, foreseen: Option<&'a Promoted>) -> Self {
+        Self {
+            policy,
+            memory: Memory::new(),
+            refusals: Refusals::default(),
+            deadlines: Deadlines::new(policy.needs().asked_at_age),
+            foreseen,
+            promoted: None,
+        }
+    }
+
+    /// Remembers from now on what is promoted.
+    pub(crate) fn remembering(mut self) -> Self {
+        self.promoted = Some(Promoted::new());
+        self
+    }
+
+    /// What was promoted since it was to be remembered; `None` where it never was.
+    pub(crate) fn into_promoted(self) -> Option<Promoted> {
+        self.promoted
+    }
+
+    /// Refusals that were counted, by reason.
+    pub(crate) const fn refusals(&self) -> &Refusals {
+        &self.refusals
+    }
+
+    /// Does what an event asks.
+    pub(crate) fn apply(&mut self, change: &Change, histories: &Histories, now: u64) -> Shootdown {
+        let shootdown = self.memory.apply(change, histories);
+        if let Change::Relocate { moves, .. } = change {
+            for moved in moves.iter().filter(|moved| moved.is_whole_block()) {
+                if let Some(reserved_at) = self.memory.reserved_at(moved.target) {
+                    self.deadlines.add(moved.target, reserved_at, now);
+                }
+            }
+        }
+        shootdown
+    }
+
+    /// What has to be decided before a page is translated at time `now`. `view` holds what is the
+    /// same under every policy, and `reservable` says whether a fault may make a reservation.
+    pub(crate) fn reference(
+        &mut self,
+        incident: &Incident,
+        now: u64,
+        store: bool,
+        (view, reservable): (&mut View, bool),
+        spaces: &AddressSpaces,
+    ) -> Shootdown {
+        let (block, offset) = (incident.block, usize::from(incident.offset));
+        if !self.memory.is_resident(block, offset, incident.seen.used) {
+            if self.memory.fault(block, offset, now, reservable) {
+                self.deadlines.add(block, now, now);
+            }
+            // A store that faults dirties the page before the policy is asked, once (spec model 9).
+            if store {
+                self.memory.store(block);
+            }
+            return self.ask(Point::Fault, block, now, view, spaces);
+        }
+        let mut shootdown = Shootdown::Nothing;
+        if !store || incident.seen.dirty {
+            return shootdown;
+        }
+        if self.memory.is_promoted(block) && self.memory.dirty(block) == 0 {
+            shootdown = self.ask(Point::StoreToCleanSuperpage, block, now, view, spaces);
+        }
+        self.memory.store(block);
+        if !self.memory.is_promoted(block) {
+            let _none = self.ask(Point::FirstStore, block, now, view, spaces);
+        }
+        shootdown
+    }
+
+    /// Asks about a reservation that falls due before the access at that time; `None` where there is no more, otherwise its block.
+    pub(crate) fn ask_due(&mut self, time: u64, spaces: &AddressSpaces) -> Option<BlockId> {
+        let deadline = self.deadlines.take(time)?;
+        let block = deadline.block;
+        if self.memory.reserved_at(block) == Some(deadline.reserved_at)
+            && !self.memory.is_promoted(block)
+        {
+            let mut view = view_of(&spaces.facts(block, 0));
+            let _none = self.ask(Point::Due, block, deadline.due, &mut view, spaces);
+        }
+        Some(block)
+    }
+
+    /// Asks the policy, and does what it says.
+    ///
+    /// A superpage is broken at [`Point::StoreToCleanSuperpage`] alone, since nobody is asked about one at any other point: the sieve relies
+    /// on it.
+    fn ask(
+        &mut self,
+        point: Point,
+        block: BlockId,
+        now: u64,
+        view: &mut View,
+        spaces: &AddressSpaces,
+    ) -> Shootdown {
+        let (populated, dirty, reserved_at, promoted) = self.memory.told_of(block);
+        view.populated = populated;
+        view.dirty = dirty;
+        view.reservation_age = reserved_at.map(|reserved_at| now.saturating_sub(reserved_at));
+        view.promoted = promoted;
+        view.foreseen = match self.foreseen {
+            Some(foreseen) => foreseen.contains(&spaces.place(block)),
+            None => false,
+        };
+        match self.policy.decide(point, view) {
+            Verdict::Pass => {}
+            Verdict::Stay(reason) => self.refuse(reason),
+            Verdict::Promote => match view.coverage {
+                Coverage::Covered => {
+                    if let Some(promoted) = &mut self.promoted {
+                        promoted.insert(spaces.place(block));
+                    }
+                    return self.memory.promote(block, view.backing);
+                }
+                Coverage::NotCovered => self.refuse(Refusal::NotCovered),
+                Coverage::MixedProtection => self.refuse(Refusal::MixedProtection),
+            },
+            Verdict::Demote => return self.memory.demote(block, spaces.place(block)),
+        }
+        Shootdown::Nothing
+    }
+
+    fn refuse(&mut self, reason: Refusal) {
+        self.refusals.count(reason);
+    }
+}
+
+/// What every policy is told of a block with these facts.
+pub(crate) const fn view_of(facts: &Facts) -> View {
+    View {
+        coverage: facts.coverage,
+        backing: facts.backing,
+        writable: facts.writable,
+        advised_against: facts.advised_against,
+        ..View::BLANK
+    }
+}

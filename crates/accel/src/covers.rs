@@ -1,0 +1,98 @@
+//! The plans that the quick path serves.
+//!
+//! The quick path keeps 4 KiB pages and 2 MiB superpages without frames, in memory that never runs
+//! short. Its filter and its lanes rely on exact LRU replacement in every TLB.
+
+use broadleaf_machine::Machine;
+use broadleaf_model::Plan;
+use broadleaf_policy::Policy;
+use broadleaf_units::PageSize;
+
+/// The reason why an accelerator does not serve a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WhyNot {
+    /// A policy allocates frames.
+    #[error("{policy} allocates frames")]
+    Frames {
+        /// The name of the policy.
+        policy: String,
+    },
+    /// A machine translates no pages of a size that the accelerator relies on.
+    #[error("{machine} has no TLB for {size} pages")]
+    PageSize {
+        /// The name of the machine.
+        machine: String,
+        /// The missing size.
+        size: String,
+    },
+    /// A TLB has an organisation or a replacement rule that the accelerator does not know.
+    #[error("the TLBs of {machine} are not all sets with exact LRU replacement")]
+    Design {
+        /// The name of the machine.
+        machine: String,
+    },
+    /// A machine's page table or caches make the cost of a walk depend on more than the page size.
+    #[error("walks on {machine} cost what their reads cost")]
+    Walks {
+        /// The name of the machine.
+        machine: String,
+    },
+    /// Memory is modelled down to the frame.
+    #[error("memory is modelled down to the frame")]
+    Memory,
+}
+
+/// Returns the reason why the quick path does not serve a plan, if there is one.
+///
+/// # Errors
+/// The plan limits memory, a policy allocates frames, or a machine lacks a page size.
+pub fn covers(plan: &Plan) -> Result<(), WhyNot> {
+    match plan.limits() {
+        Some(_) => Err(WhyNot::Memory),
+        None => covers_all(plan.policies(), plan.machines()),
+    }
+}
+
+/// Returns the reason why the quick path does not serve these policies on these machines in memory
+/// that never runs short, if there is one.
+///
+/// # Errors
+/// A policy allocates frames, or a machine lacks a page size.
+pub fn covers_all(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<(), WhyNot> {
+    let allocates = policies.iter().find(|policy| policy.needs().needs_frames());
+    if let Some(policy) = allocates {
+        let policy = policy.name();
+        return Err(WhyNot::Frames { policy });
+    }
+    for machine in machines {
+        let name = || machine.name.clone();
+        if !machine.design.is_sets_with_lru() {
+            return Err(WhyNot::Design { machine: name() });
+        }
+        if !machine.has_fixed_walk_costs() {
+            return Err(WhyNot::Walks { machine: name() });
+        }
+        let sizes = machine.design.sizes();
+        // A plan for a machine of 4 KiB pages alone has no policy that makes superpages.
+        let wanted: &[PageSize] = match sizes.len() > 1 {
+            true => &[PageSize::SIZE_4K, PageSize::SIZE_2M],
+            false => &[PageSize::SIZE_4K],
+        };
+        if let Some(missing) = wanted.iter().find(|size| !sizes.contains(size)) {
+            return Err(WhyNot::PageSize {
+                machine: name(),
+                size: missing.short_name().to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The names of the built-in machines that the quick path covers.
+#[cfg(test)]
+pub(crate) fn machines_covered() -> impl Iterator<Item = &'static str> {
+    broadleaf_machine::machine_names().filter(|name| {
+        let machine = broadleaf_machine::machine(name).expect("a machine");
+        covers_all(&[], &[machine]).is_ok()
+    })
+}

@@ -1,0 +1,67 @@
+//! TLBs of every geometry under one policy.
+
+use crate::Stacks;
+use broadleaf_memory::{GEOMETRY, Shootdown};
+use broadleaf_metrics::CurvePoint;
+use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
+
+/// TLBs of every geometry under one policy, for each page size some of its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Curve {
+    base_pages: Stacks,
+    superpages: Stacks,
+}
+
+impl Curve {
+    /// A base page is looked up that is part of a superpage, or not.
+    #[inline]
+    pub(crate) fn look_up(&mut self, space: SpaceId, page: PageNumber, superpage: bool) {
+        if superpage {
+            let block = GEOMETRY.block_of(page);
+            self.superpages.reference(space, block.0);
+        } else {
+            self.base_pages.reference(space, page.0);
+        }
+    }
+
+    /// Removes entries.
+    pub(crate) fn shoot_down(&mut self, shootdown: &Shootdown) {
+        match *shootdown {
+            Shootdown::Nothing => {}
+            Shootdown::Superpage { space, first, .. } => {
+                self.superpages.remove(space, GEOMETRY.block_of(first).0);
+            }
+            Shootdown::Range { space, pages } => {
+                self.base_pages
+                    .remove_range(space, pages.start, pages.len());
+                if !pages.is_empty() {
+                    let block = |page| GEOMETRY.block_of(PageNumber(page));
+                    let (BlockNumber(first), BlockNumber(last)) =
+                        (block(pages.start), block(pages.end - 1));
+                    self.superpages.remove_range(space, first, last - first + 1);
+                }
+            }
+            Shootdown::Space(space) => {
+                self.base_pages.remove_space(space);
+                self.superpages.remove_space(space);
+            }
+        }
+    }
+
+    /// What each geometry missed.
+    pub(crate) fn points(&self) -> Vec<CurvePoint> {
+        let sizes = [
+            (PageSize::SIZE_4K, &self.base_pages),
+            (PageSize::SIZE_2M, &self.superpages),
+        ];
+        let points = sizes.into_iter().flat_map(|(size, stacks)| {
+            stacks.misses().map(move |one| CurvePoint {
+                page_size: size.bytes(),
+                sets: one.sets as u64,
+                ways: one.ways as u64,
+                misses: one.misses,
+            })
+        });
+        points.collect()
+    }
+}

@@ -1,0 +1,268 @@
+//! The trace as a stream of pieces in order, decoded and sieved ahead of their use, several parts at a time.
+
+mod ahead;
+mod lists;
+
+use crate::kept::{Keeper, Kept};
+use crate::slot::Slot;
+use ahead::{Ahead, Output};
+use broadleaf_filter::Fed;
+use broadleaf_filter::Sieve;
+use broadleaf_memory::GEOMETRY;
+use broadleaf_model::pool::Crew;
+use broadleaf_model::{Part, Source};
+pub(crate) use lists::Lists;
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// How many visits are decoded in one go: so few that what is kept of them stays in the cache.
+const STEP: usize = 1 << 16;
+/// The same where somebody else decodes them: more than a part of a recording has, so that its end is found at once where few are kept.
+const SHARED_STEP: usize = (1 << 19) + 1;
+
+/// A part, and how it ended.
+type Ended<P> = (P, Result<(), <P as Part>::Error>);
+
+/// A part that is decoded ahead, wherever it is.
+type Shared<P> = Arc<Slot<Box<Ahead<P>>>>;
+
+/// The trace as a stream of pieces in order.
+pub(crate) struct Feed<'a, S: Source> {
+    source: &'a mut S,
+    /// What the sieve of each part begins as.
+    sieve: Sieve,
+    /// Parts that are decoded, in order.
+    ahead: VecDeque<Shared<S::Part>>,
+    /// How many of them there are at most.
+    most: usize,
+    /// What was decoded and comes before them.
+    pieces: VecDeque<Fed>,
+    /// The part whose last pieces those are, and how it ended.
+    ended: Option<Ended<S::Part>>,
+    /// The source has no more parts, or failed after those that it had.
+    end: Option<Option<S::Error>>,
+    /// Lists that are used again.
+    lists: Lists,
+    sieves: Vec<Sieve>,
+    /// What was handed out, where it is to be kept and is not too much.
+    kept: Option<Kept>,
+    keepers: Vec<Keeper>,
+}
+
+impl<'a, S: Source> Feed<'a, S> {
+    /// The trace of a source, sifted; so many parts at a time at most, with a crew.
+    pub(crate) fn new(source: &'a mut S, sieve: Sieve, most: usize, lists: Lists) -> Self {
+        Self {
+            source,
+            sieve,
+            ahead: VecDeque::new(),
+            most,
+            pieces: VecDeque::new(),
+            ended: None,
+            end: None,
+            lists,
+            sieves: Vec::new(),
+            kept: None,
+            keepers: Vec::new(),
+        }
+    }
+
+    /// Keeps what it hands out, if it is no more than so many bytes.
+    pub(crate) fn keeping(mut self, most: Option<usize>) -> Self {
+        self.kept = most.map(Kept::new);
+        self
+    }
+
+    /// Keeps nothing of what was handed out, nor of what comes.
+    pub(crate) fn keep_nothing(&mut self) {
+        self.kept = None;
+    }
+
+    /// All that was handed out; `None` where it was not kept, or was too much.
+    pub(crate) fn into_kept(self) -> Option<Kept> {
+        self.kept
+    }
+
+    /// Who keeps a part, where that is wanted.
+    fn keeper(&mut self) -> Option<Keeper> {
+        let left = self.kept.as_ref()?.left();
+        Some(self.keepers.pop().unwrap_or_else(|| Keeper::new(left)))
+    }
+
+    /// Opens as many parts as are decoded at a time, and hands them to the crew.
+    fn open<'scope>(&mut self, crew: Crew<'_, 'scope>)
+    where
+        S::Part: 'scope,
+        S::Error: 'scope,
+    {
+        let most = if crew.is_nobody() { 1 } else { self.most };
+        while self.end.is_none() && self.ahead.len() < most {
+            match self.source.next_part() {
+                Ok(Some(part)) => {
+                    let sieve = match self.sieves.pop() {
+                        Some(mut sieve) => {
+                            sieve.renew(&self.sieve);
+                            sieve
+                        }
+                        None => self.sieve.clone(),
+                    };
+                    let slot = Arc::new(Slot::new(Box::new(Ahead {
+                        part,
+                        sieve,
+                        shift: u32::from(GEOMETRY.base().shift() - self.source.grain().shift()),
+                        output: Output {
+                            pieces: VecDeque::new(),
+                            keeper: self.keeper(),
+                            lists: self.lists.clone(),
+                        },
+                        end: None,
+                    })));
+                    hand(&slot, crew);
+                    self.ahead.push_back(slot);
+                }
+                Ok(None) => self.end = Some(None),
+                Err(error) => self.end = Some(Some(error)),
+            }
+        }
+    }
+
+    /// The next piece, as far as it was decoded. `Ok(None)` where it was not, or the trace is at its end. What follows is decoded by the crew meanwhile.
+    ///
+    /// # Errors
+    /// Where the trace is damaged here.
+    pub(crate) fn next<'scope>(&mut self, crew: Crew<'_, 'scope>) -> Result<Option<Fed>, S::Error>
+    where
+        S::Part: 'scope,
+        S::Error: 'scope,
+    {
+        loop {
+            if let Some(piece) = self.pieces.pop_front() {
+                return Ok(Some(piece));
+            }
+            if let Some((part, ended)) = self.ended.take() {
+                ended?;
+                if self.source.close(part)? == ControlFlow::Break(()) {
+                    self.ahead.clear();
+                    self.end = Some(None);
+                }
+            }
+            self.open(crew);
+            let Some(slot) = self.ahead.front().cloned() else {
+                // An error of the source stands behind all that it handed out.
+                return match self.end.as_mut().and_then(Option::take) {
+                    Some(error) => Err(error),
+                    None => Ok(None),
+                };
+            };
+            let Some(mut ahead) = slot.take() else {
+                return Ok(None);
+            };
+            std::mem::swap(&mut self.pieces, &mut ahead.output.pieces);
+            if let Some(ended) = ahead.end.take() {
+                self.ended = Some((ahead.part, ended));
+                self.sieves.push(ahead.sieve);
+                if let Some(mut keeper) = ahead.output.keeper {
+                    let part = keeper.take_part();
+                    self.kept = self.kept.take().and_then(|kept| kept.with(part));
+                    self.keepers.push(keeper);
+                }
+                self.ahead.pop_front();
+                // Alone, the part's reader is used again for the next, when it was closed.
+                if !crew.is_nobody() {
+                    self.open(crew);
+                }
+            } else {
+                slot.put(ahead);
+                hand(&slot, crew);
+            }
+        }
+    }
+
+    /// Decodes a step of the first part that nobody decodes. Whether there is one.
+    pub(crate) fn work(&self, crew: Crew<'_, '_>) -> bool {
+        let most = if crew.is_nobody() { STEP } else { SHARED_STEP };
+        self.ahead
+            .iter()
+            .any(|slot| slot.work(|ahead| ahead.step(most)))
+    }
+
+    /// Sees to it that more is decoded, where [`Feed::next`] has nothing yet: a step of the first part that nobody decodes, or the one that the crew is at.
+    pub(crate) fn advance(&self, crew: Crew<'_, '_>) {
+        if let Some(first) = self.ahead.front()
+            && !self.work(crew)
+        {
+            first.wait();
+        }
+    }
+
+    /// Whether all was handed out.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.pieces.is_empty()
+            && self.ended.is_none()
+            && self.ahead.is_empty()
+            && matches!(self.end, Some(None))
+    }
+
+    /// Where the lists of pieces go that are no longer needed.
+    pub(crate) const fn lists(&self) -> &Lists {
+        &self.lists
+    }
+}
+
+/// Has the crew decode a part a step further, if nobody else does before.
+fn hand<'scope, P: Part + 'scope>(slot: &Shared<P>, crew: Crew<'_, 'scope>)
+where
+    P::Error: Send + 'scope,
+{
+    let slot = Arc::clone(slot);
+    crew.hand(move || {
+        slot.work(|ahead| ahead.step(SHARED_STEP));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_filter::Recency;
+    use broadleaf_model::Items;
+    use broadleaf_model::pool::Pool;
+    use broadleaf_trace::{Event, Grain, Visit};
+    use broadleaf_units::SpaceId;
+
+    /// Parts of several short steps go to and fro between all who decode, and come in their order.
+    #[test]
+    fn pieces_come_in_order_whoever_decodes() {
+        let mut items = Items::new(Grain::Page);
+        let spaces = 30_000;
+        for space in 0..spaces {
+            items.event(Event::SpaceSwitch(SpaceId(space)));
+            items.visits([Visit {
+                unit: u64::from(space),
+                loads: 1,
+                ..Visit::default()
+            }]);
+        }
+        let machine = broadleaf_machine::machine("skylake").expect("a machine");
+        let sieve = Sieve::new(Recency::new([&machine.design]));
+        for threads in [1, 2, 3, 4].into_iter().cycle().take(24) {
+            let mut source = items.clone().in_parts_of(20_000);
+            let mut feed = Feed::new(&mut source, sieve.clone(), threads + 2, Lists::default());
+            let mut next = 0;
+            Pool::new(threads).expect("threads").with(|crew| {
+                while !feed.is_at_end() {
+                    while let Some(piece) = feed.next(crew).expect("no error") {
+                        if let Fed::Visits(sifted, _) = &piece {
+                            assert_eq!(sifted.kept.len(), 1);
+                            assert_eq!(sifted.kept[0].page, next);
+                            next += 1;
+                        }
+                        feed.lists().give_back(piece);
+                    }
+                    feed.advance(crew);
+                }
+            });
+            assert_eq!(next, u64::from(spaces), "{threads} threads");
+        }
+    }
+}

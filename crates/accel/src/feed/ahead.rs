@@ -1,0 +1,137 @@
+//! A part of the trace that is decoded and sieved ahead of its use.
+
+use super::Lists;
+use crate::kept::Keeper;
+use broadleaf_filter::Sieve;
+use broadleaf_filter::{Fed, Sifted};
+use broadleaf_model::{Part, Piece};
+use broadleaf_trace::reduced::Sums;
+use std::collections::VecDeque;
+
+/// How many visits are kept of what is decoded in one go, about: more would not stay in a cache until they are used.
+const STEP_KEPT: usize = 1 << 16;
+/// The same of words. What these are read with is large, and nobody else can use it while a part stands in the middle.
+const STEP_KEPT_OF_WORDS: usize = 1 << 17;
+/// How many of a piece, about: more would not stay in a cache until they are kept for another pass.
+pub(super) const PIECE_KEPT: usize = 1 << 14;
+/// How many visits a piece has at least that are kept as they are.
+const FEWEST_PLAIN: usize = 1 << 10;
+/// How many items are decoded in one go at most, since an item may hold no visit.
+const STEP_ITEMS: usize = 1 << 12;
+
+/// A part that is decoded ahead.
+pub(super) struct Ahead<P: Part> {
+    pub(super) part: P,
+    pub(super) sieve: Sieve,
+    /// How many low bits of a unit lie inside a base page.
+    pub(super) shift: u32,
+    pub(super) output: Output,
+    /// Where its end was found, and how it ended.
+    pub(super) end: Option<Result<(), P::Error>>,
+}
+
+/// What was made of a part.
+pub(super) struct Output {
+    /// What was not taken yet.
+    pub(super) pieces: VecDeque<Fed>,
+    /// Keeps all of it, where somebody wants it once more.
+    pub(super) keeper: Option<Keeper>,
+    pub(super) lists: Lists,
+}
+
+impl Output {
+    /// Puts a piece behind the others. `plain` says that its visits do not repeat.
+    fn put(&mut self, piece: Fed, plain: bool) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.add(&piece, plain);
+        }
+        self.pieces.push_back(piece);
+    }
+
+    /// What was sifted of so many visits is a piece, if there is anything. Nothing is left of it. Answers how many visits were kept.
+    fn put_visits(&mut self, sifted: &mut Sifted, sums: &mut Sums, visits: usize) -> usize {
+        let kept = sifted.kept.len();
+        // Visits of which hardly any is left out do not repeat.
+        let plain = kept >= FEWEST_PLAIN && kept > visits - visits / 16;
+        debug_assert!(
+            sifted.kept.is_sorted_by_key(|visit| visit.time),
+            "visits out of order"
+        );
+        if *sums != Sums::default() {
+            let visits = self.lists.cut(sifted);
+            self.put(Fed::Visits(visits, std::mem::take(sums)), plain);
+        } else {
+            // A file may hold visits that come to nothing.
+            sifted.clear();
+        }
+        kept
+    }
+}
+
+impl<P: Part> Ahead<P> {
+    /// Decodes a step further: about so many visits, or up to the end.
+    pub(super) fn step(&mut self, most: usize) {
+        let mut sifted = self.output.lists.take();
+        let mut sums = Sums::default();
+        let (mut visits, mut items) = (0, 0);
+        // How many of them there were when the last piece was put down.
+        let mut before = 0;
+        // How many were kept of what was sifted here, and of what was before.
+        let (mut kept, mut kept_before) = (0, 0);
+        let mut most_kept = STEP_KEPT;
+        while visits + kept_before < most
+            && items < STEP_ITEMS
+            && kept + kept_before + sifted.kept.len() <= most_kept
+            && self.end.is_none()
+        {
+            items += 1;
+            let output = &mut self.output;
+            match self.part.next() {
+                Ok(Some(Piece::Visits(some))) => {
+                    visits += some.len();
+                    self.sieve.sift(some, self.shift, &mut sifted, &mut sums);
+                }
+                Ok(Some(Piece::Phrased(some))) => {
+                    visits += some.words.len();
+                    most_kept = STEP_KEPT_OF_WORDS;
+                    let (sifted, sums) = (&mut sifted, &mut sums);
+                    self.sieve.sift_phrased(&some, self.shift, sifted, sums);
+                }
+                Ok(Some(Piece::Reduced(some, of_piece))) => {
+                    // It counts its time from its own beginning, and of what it leaves out nothing is known.
+                    self.sieve.catch_up(&mut sifted, &sums);
+                    self.sieve.forget();
+                    kept += output.put_visits(&mut sifted, &mut sums, visits - before);
+                    before = visits;
+                    sifted.kept.extend_from_slice(some);
+                    self.sieve.follow_kept(&mut sifted);
+                    kept_before +=
+                        output.put_visits(&mut sifted, &mut of_piece.clone(), usize::MAX);
+                }
+                Ok(Some(Piece::Event(event))) => {
+                    self.sieve.catch_up(&mut sifted, &sums);
+                    self.sieve.pass(event);
+                    kept += output.put_visits(&mut sifted, &mut sums, visits - before);
+                    before = visits;
+                    output.put(Fed::Event(event.clone()), false);
+                }
+                Ok(None) => self.end = Some(Ok(())),
+                Err(error) => self.end = Some(Err(error)),
+            }
+            if sifted.kept.len() >= PIECE_KEPT {
+                self.sieve.catch_up(&mut sifted, &sums);
+                kept += output.put_visits(&mut sifted, &mut sums, visits - before);
+                before = visits;
+            }
+        }
+        self.sieve.catch_up(&mut sifted, &sums);
+        kept += (self.output).put_visits(&mut sifted, &mut sums, visits - before);
+        self.sieve.rest(visits, kept);
+        self.output.lists.put(sifted);
+        if self.end.is_some()
+            && let Some(keeper) = &mut self.output.keeper
+        {
+            keeper.end_part();
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need not be decoded again.
+//!
+//! Visits that repeat are packed. Visits of random updates do not repeat, so packing them takes
+//! longer than decoding the trace again: they are kept as they are, mostly a word for each.
+
+mod plain;
+
+use broadleaf_filter::Fed;
+use broadleaf_model::{Part, Piece, Source};
+use broadleaf_trace::reduced::{ReducedHeader, ReducedPartReader, ReducedReader, ReducedWriter};
+use broadleaf_trace::{Grain, TraceError, WriteError};
+use plain::{PlainReader, PlainVisits};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+/// Bytes, up to a bound.
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl Bounded {
+    const fn new(most: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            most,
+        }
+    }
+}
+
+impl Write for Bounded {
+    fn write(&mut self, some: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + some.len() > self.most {
+            return Err(io::Error::other("more than may be kept"));
+        }
+        self.bytes.extend_from_slice(some);
+        Ok(some.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A stretch of a kept part.
+pub(crate) enum KeptStretch {
+    /// A reduced trace of its own.
+    Packed(Vec<u8>),
+    /// Visits as they are.
+    Plain(PlainVisits),
+}
+
+impl KeptStretch {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Packed(bytes) => bytes.len(),
+            Self::Plain(visits) => visits.bytes(),
+        }
+    }
+}
+
+/// Keeps one part of a trace after the other, each by itself, so that several can be kept at the same time.
+pub(crate) struct Keeper {
+    /// None where a part was too much.
+    writer: Option<ReducedWriter<Bounded>>,
+    /// Whether anything was written since the last stretch ended.
+    is_begun: bool,
+    /// How many bytes of a part are kept.
+    most: usize,
+    /// The part's stretches so far, and the one that visits are added to as they are.
+    stretches: Vec<KeptStretch>,
+    plain: PlainVisits,
+    /// The part that was ended last.
+    ended: Option<Vec<KeptStretch>>,
+}
+
+impl Keeper {
+    /// Keeps nothing yet, and no more than so many bytes of a part.
+    pub(crate) fn new(most: usize) -> Self {
+        let writer = ReducedWriter::new(Bounded::new(most), &ReducedHeader::default());
+        Self {
+            writer: writer.and_then(ReducedWriter::soon_read).ok(),
+            is_begun: false,
+            most,
+            stretches: Vec::new(),
+            plain: PlainVisits::default(),
+            ended: None,
+        }
+    }
+
+    /// Keeps a piece. `plain` says that its visits do not repeat.
+    pub(crate) fn add(&mut self, piece: &Fed, plain: bool) {
+        if let Fed::Visits(sifted, sums) = piece
+            && plain
+        {
+            if self.is_begun {
+                self.end_packed();
+            }
+            self.plain.add(&sifted.kept, sums);
+            if self.plain.is_enough() {
+                self.end_plain();
+            }
+            return;
+        }
+        self.end_plain();
+        self.is_begun = true;
+        self.write(|writer| match piece {
+            Fed::Visits(sifted, sums) => writer.visits(&sifted.kept, sums),
+            Fed::Event(event) => writer.event(event),
+        });
+    }
+
+    /// The part ends. What follows belongs to the next.
+    pub(crate) fn end_part(&mut self) {
+        self.end_plain();
+        if self.is_begun || self.stretches.is_empty() {
+            self.end_packed();
+        }
+        let part = std::mem::take(&mut self.stretches);
+        self.ended = self.writer.is_some().then_some(part);
+    }
+
+    fn end_packed(&mut self) {
+        self.is_begun = false;
+        let next = Bounded::new(self.most);
+        let ended = self.write(|writer| writer.finish_and_begin(next, &ReducedHeader::default()));
+        if let Some((bounded, _)) = ended {
+            let mut bytes = bounded.bytes;
+            // What is counted is what it holds.
+            bytes.shrink_to_fit();
+            self.end_stretch(KeptStretch::Packed(bytes));
+        }
+    }
+
+    fn end_plain(&mut self) {
+        if !self.plain.is_empty() {
+            let visits = std::mem::take(&mut self.plain);
+            self.end_stretch(KeptStretch::Plain(visits));
+        }
+    }
+
+    fn end_stretch(&mut self, stretch: KeptStretch) {
+        self.stretches.push(stretch);
+        if self.stretches.iter().map(KeptStretch::bytes).sum::<usize>() > self.most {
+            self.writer = None;
+            self.stretches.clear();
+        }
+    }
+
+    /// The part that was ended last; `None` where it, or one before, was too much.
+    pub(crate) fn take_part(&mut self) -> Option<Vec<KeptStretch>> {
+        self.ended.take()
+    }
+
+    fn write<T>(
+        &mut self,
+        write: impl FnOnce(&mut ReducedWriter<Bounded>) -> Result<T, WriteError>,
+    ) -> Option<T> {
+        let written = write(self.writer.as_mut()?).ok();
+        if written.is_none() {
+            self.writer = None;
+        }
+        written
+    }
+}
+
+/// The reduced form of a trace, part by part.
+pub(crate) struct Kept {
+    stretches: Vec<KeptStretch>,
+    /// How many bytes more may be kept.
+    left: usize,
+}
+
+impl Kept {
+    /// Nothing yet, and no more than so many bytes.
+    pub(crate) const fn new(most: usize) -> Self {
+        Self {
+            stretches: Vec::new(),
+            left: most,
+        }
+    }
+
+    /// How many bytes more may be kept.
+    pub(crate) const fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The same with the next part; `None` where that is too much.
+    pub(crate) fn with(mut self, part: Option<Vec<KeptStretch>>) -> Option<Self> {
+        let part = part?;
+        let bytes = part.iter().map(KeptStretch::bytes).sum();
+        self.left = self.left.checked_sub(bytes)?;
+        self.stretches.extend(part);
+        Some(self)
+    }
+
+    /// The trace, from its start.
+    pub(crate) fn source(&self) -> KeptSource<'_> {
+        KeptSource {
+            all: &self.stretches,
+            stretches: &self.stretches,
+            reader: None,
+            idle: Vec::new(),
+        }
+    }
+}
+
+/// A kept trace, being read.
+pub(crate) struct KeptSource<'a> {
+    all: &'a [KeptStretch],
+    /// Those that come behind the one that is being read.
+    stretches: &'a [KeptStretch],
+    reader: Option<ReducedReader<&'a [u8]>>,
+    /// Readers of parts that are not in use.
+    idle: Vec<ReducedPartReader>,
+}
+
+impl<'a> Source for KeptSource<'a> {
+    type Error = TraceError;
+    type Part = KeptPart<'a>;
+
+    fn grain(&self) -> Grain {
+        Grain::Page
+    }
+
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        (self.stretches, self.reader) = (self.all, None);
+        Ok(())
+    }
+
+    fn next_part(&mut self) -> Result<Option<KeptPart<'a>>, TraceError> {
+        loop {
+            if let Some(reader) = &mut self.reader
+                && let Some(part) = reader.next_part()?
+            {
+                let mut reader = self.idle.pop().unwrap_or_default();
+                reader.begin(part);
+                return Ok(Some(KeptPart::Packed(reader)));
+            }
+            self.reader = None;
+            let Some((next, rest)) = self.stretches.split_first() else {
+                return Ok(None);
+            };
+            self.stretches = rest;
+            match next {
+                KeptStretch::Packed(bytes) => {
+                    self.reader = Some(ReducedReader::new(bytes.as_slice())?);
+                }
+                KeptStretch::Plain(visits) => {
+                    return Ok(Some(KeptPart::Plain(visits.read())));
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, part: KeptPart<'a>) -> Result<ControlFlow<()>, TraceError> {
+        if let KeptPart::Packed(part) = part {
+            self.idle.push(part);
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// A part of a kept trace.
+pub(crate) enum KeptPart<'a> {
+    Packed(ReducedPartReader),
+    Plain(PlainReader<'a>),
+}
+
+impl Part for KeptPart<'_> {
+    type Error = TraceError;
+
+    fn next(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        match self {
+            Self::Packed(part) => Ok(part.next_item()?.map(Piece::from)),
+            Self::Plain(visits) => {
+                Ok((visits.next_piece()).map(|(visits, sums)| Piece::Reduced(visits, sums)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_filter::Sifted;
+    use broadleaf_trace::Event;
+    use broadleaf_trace::reduced::{Kept as Visit, Manner, Sums};
+    use broadleaf_units::SpaceId;
+
+    fn visits(page: u64, count: u64) -> Fed {
+        let visit = |time| Visit {
+            page: page + time,
+            time,
+            loads_before_store: 0,
+            manner: Manner::LOAD,
+        };
+        let sums = Sums {
+            loads: count,
+            data: true,
+            ..Sums::default()
+        };
+        let sifted = Sifted {
+            kept: (0..count).map(visit).collect(),
+            ..Sifted::default()
+        };
+        Fed::Visits(sifted, sums)
+    }
+
+    fn part(keeper: &mut Keeper, page: u64, count: u64) -> Option<Vec<KeptStretch>> {
+        keeper.add(&Fed::Event(Event::SpaceSwitch(SpaceId(page as u32))), false);
+        keeper.add(&visits(page, count), false);
+        keeper.end_part();
+        keeper.take_part()
+    }
+
+    /// The pages of a source's visits, in order.
+    fn pages(source: &mut KeptSource<'_>) -> Vec<u64> {
+        let mut pages = Vec::new();
+        while let Some(mut part) = source.next_part().expect("no damage") {
+            while let Some(piece) = part.next().expect("no damage") {
+                match piece {
+                    Piece::Reduced(visits, _) => {
+                        pages.extend(visits.iter().map(|visit| visit.page))
+                    }
+                    piece => assert!(matches!(piece, Piece::Event(Event::SpaceSwitch(_)))),
+                }
+            }
+            let end = source.close(part).expect("no damage");
+            assert!(end.is_continue());
+        }
+        pages
+    }
+
+    /// Parts that several keepers kept come in the order in which they were put together, and once more after going back.
+    #[test]
+    fn parts_come_in_their_order() {
+        come_in_their_order(|_, _| false);
+    }
+
+    /// The same where some visits, or all, are kept as they are.
+    #[test]
+    fn plain_visits_come_in_their_order() {
+        come_in_their_order(|_, _| true);
+        come_in_their_order(|number, piece| (number + piece) % 3 == 0);
+    }
+
+    fn come_in_their_order(plain: impl Fn(u64, u64) -> bool) {
+        let mut keepers = [Keeper::new(1 << 20), Keeper::new(1 << 20)];
+        let mut kept = Kept::new(1 << 24);
+        let mut expected = Vec::new();
+        for number in 0..9u64 {
+            // Some fill several chunks, and some have no visits.
+            let pieces = [1, 0, 4][number as usize % 3];
+            let keeper = &mut keepers[number as usize % 2];
+            for piece in 0..pieces {
+                let first = (number << 20) + (piece << 14);
+                keeper.add(&visits(first, 1 << 14), plain(number, piece));
+                expected.extend(first..first + (1 << 14));
+            }
+            kept = kept
+                .with(part(keeper, number << 20, 0))
+                .expect("little enough");
+        }
+        let mut source = kept.source();
+        let mut parts = 0;
+        while source.next_part().expect("no damage").is_some() {
+            parts += 1;
+        }
+        assert!(parts > 9, "{parts} parts");
+        source.rewind().expect("no damage");
+        assert!(pages(&mut source) == expected);
+        source.rewind().expect("no damage");
+        assert!(pages(&mut source) == expected);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_may_be() {
+        let one = part(&mut Keeper::new(1 << 20), 1, 10).expect("little enough");
+        let length = one.iter().map(KeptStretch::bytes).sum();
+        let most = 2 * length + 1;
+        let mut keeper = Keeper::new(length);
+        let kept = Kept::new(most).with(part(&mut keeper, 1, 10));
+        let kept = kept.and_then(|kept| kept.with(part(&mut keeper, 1, 10)));
+        let kept = kept.expect("little enough");
+        assert_eq!(kept.left(), 1);
+        assert!(kept.with(part(&mut keeper, 1, 10)).is_none());
+        // A keeper that had too much keeps nothing more.
+        assert!(part(&mut keeper, 1, 30_000).is_none());
+        assert!(part(&mut keeper, 1, 1).is_none());
+    }
+
+    #[test]
+    fn no_more_plain_visits_are_kept_than_may_be() {
+        let kept = |most| {
+            let mut keeper = Keeper::new(most);
+            for page in 0..8 {
+                keeper.add(&visits(page << 14, 1 << 14), true);
+            }
+            keeper.end_part();
+            keeper.take_part()
+        };
+        let part = kept(1 << 24).expect("little enough");
+        let bytes = part.iter().map(KeptStretch::bytes).sum();
+        assert!(bytes < 9 * 8 << 14, "{bytes} bytes");
+        assert!(kept(bytes).is_some());
+        assert!(kept(bytes - 1).is_none());
+    }
+}

@@ -1,0 +1,35 @@
+//! Accelerators of the model, and the planner that chooses among them.
+//!
+//! An accelerator returns the counts of the model, faster. It serves the plans that it covers. Each
+//! accelerator may be deleted, and every result stays.
+#![forbid(unsafe_code)]
+
+mod batch;
+mod cell;
+#[cfg(test)]
+mod checked;
+mod covers;
+mod curve;
+mod deadlines;
+mod feed;
+mod followed;
+mod kept;
+mod lanes;
+mod members;
+mod passes;
+mod prepare;
+mod quick;
+mod reduce;
+mod result;
+mod run;
+mod slot;
+mod stacks;
+mod team;
+mod teams;
+mod translation;
+
+pub use covers::{WhyNot, covers, covers_all};
+pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
+pub use reduce::reduce;
+pub use run::{run, run_after};
+pub use stacks::{GeometryMisses, Stacks};

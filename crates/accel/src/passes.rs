@@ -1,0 +1,334 @@
+//! A pass over a trace: what is decoded is prepared once, and all teams replay it.
+
+use crate::PageId;
+use crate::feed::{Feed, Lists};
+use crate::kept::Kept;
+use crate::prepare;
+use crate::team::Team;
+use crate::teams::{Prepared, Teams};
+use broadleaf_filter::Follows;
+use broadleaf_filter::Recency;
+use broadleaf_filter::Sieve;
+use broadleaf_filter::{Fed, Sifted, stretches};
+use broadleaf_memory::Change;
+use broadleaf_model::events::{changes_spaces, tells_a_mapping};
+use broadleaf_model::pool::{Crew, Pool};
+use broadleaf_model::stream::{MOST_BLOCKS, Stream, TooLate};
+use broadleaf_model::{Error, Plan, Progress, Source, refused};
+use broadleaf_trace::reduced::Sums;
+use broadleaf_trace::{Event, KernelTouch, Range};
+
+// Entries of lanes name every block of a replay.
+const _: () = assert!(MOST_BLOCKS <= PageId::MOST_BLOCKS);
+
+use broadleaf_units::SpaceId;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// How many batches are prepared before the teams begin with them.
+const MOST_BATCHES: usize = 16;
+
+/// What a pass came to.
+pub(crate) struct Replayed<'t> {
+    /// The trace as it saw it.
+    pub(crate) stream: Stream,
+    /// What of it was kept.
+    pub(crate) kept: Option<Kept>,
+    pub(crate) teams: Vec<Team<'t>>,
+}
+
+/// What the passes over a trace share.
+pub(crate) struct Passes<'a> {
+    pub(crate) progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+    pub(crate) state: Progress,
+    /// Address spaces that are known to have their mappings told.
+    pub(crate) told: BTreeSet<SpaceId>,
+    pub(crate) plan: &'a Plan,
+    pub(crate) pool: Pool,
+    /// Lists that are used again, from pass to pass.
+    pub(crate) lists: Lists,
+}
+
+impl Passes<'_> {
+    /// Takes the teams through the trace. `None` where it has to be done again with new ones: what a space's mappings are
+    /// was told too late, and is known now.
+    ///
+    /// In turns: what was decoded is prepared, up to an event that changes what policies see; then the teams replay it. Where there are other threads, the next turn is
+    /// prepared meanwhile, and more is decoded all the time, by whoever has nothing else to do. What was replayed is kept, where that is no more than `keeps` bytes.
+    pub(crate) fn replay<'t, S: Source>(
+        &mut self,
+        source: &mut S,
+        teams: Vec<Team<'t>>,
+        keeps: Option<usize>,
+    ) -> Result<Option<Replayed<'t>>, Error<S::Error>> {
+        if self.state.pass > 0 {
+            source.rewind().map_err(Error::Source)?;
+        }
+        self.state.pass += 1;
+        // Of all passes together, so that no refusal depends on which policy has its turn when.
+        let policies = self.plan.policies_in_all();
+        let designs = self.plan.machines().iter().map(|machine| &machine.design);
+        let mut sieve = Sieve::new(Recency::new(designs));
+        if self.plan.curves() {
+            // Between two lookups only reservations that fall due are decided about.
+            let policies = self.plan.policies().iter().map(AsRef::as_ref);
+            let mut all = policies.chain([self.plan.baseline()]);
+            let timed = all.any(|policy| policy.needs().asked_at_age.is_some());
+            sieve = sieve.following(if timed {
+                Follows::Times
+            } else {
+                Follows::Pages
+            });
+        }
+        let heavy = teams.iter().filter(|team| !team.is_light()).count();
+        let ahead = parts_ahead(self.plan.threads(), heavy);
+        let mut pass = Pass {
+            feed: Feed::new(source, sieve, ahead, self.lists.clone()).keeping(keeps),
+            stream: Stream::new(self.told.clone()),
+            teams: Teams::new(teams),
+            prepared: Prepared::default(),
+            pending: None,
+            policies,
+            most_blocks: self.plan.most_blocks(),
+            most_bytes: self.plan.most_bytes(),
+        };
+        let Self { pool, .. } = self;
+        pool.with(|crew| {
+            loop {
+                if let Err(TooLate) = pass.prepare(crew)? {
+                    let running = pass.stream.running;
+                    learn(&mut self.told, &mut pass.feed, running, crew)?;
+                    self.state.passes += 1;
+                    return Ok(None);
+                }
+                if pass.is_over() {
+                    return Ok(Some(pass.end(crew)));
+                }
+                pass.go_on(crew);
+                self.state.accesses = pass.stream.now();
+                if (self.progress)(self.state).is_break() {
+                    return Err(Error::Stopped);
+                }
+            }
+        })
+    }
+}
+
+/// A pass that is being made.
+struct Pass<'s, 't, S: Source> {
+    feed: Feed<'s, S>,
+    /// The trace as far as it was prepared. The teams may be a turn behind.
+    stream: Stream,
+    teams: Teams<'t>,
+    /// The next turn.
+    prepared: Prepared,
+    /// A piece before which the teams have to come as far.
+    pending: Option<Fed>,
+    /// How many policies may keep blocks, and how many blocks they may keep in all.
+    policies: usize,
+    most_blocks: usize,
+    most_bytes: Option<u64>,
+}
+
+impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
+    /// Prepares as much as makes a turn, or as is decoded, or comes before what changes what policies see. [`TooLate`] where the pass has to begin anew.
+    fn prepare<'scope>(
+        &mut self,
+        crew: Crew<'_, 'scope>,
+    ) -> Result<Result<(), TooLate>, Error<S::Error>>
+    where
+        S::Part: 'scope,
+        S::Error: 'scope,
+    {
+        while self.prepared.len() < MOST_BATCHES {
+            let piece = match self.pending.take() {
+                Some(piece) => piece,
+                None => match self.feed.next(crew).map_err(Error::Source)? {
+                    Some(piece) => piece,
+                    None => break,
+                },
+            };
+            if prepare::is_changed_by(&self.stream, &piece) {
+                if self.prepared.len() > 0 {
+                    self.pending = Some(piece);
+                    break;
+                }
+                self.catch_up(crew);
+            }
+            match &piece {
+                Fed::Visits(sifted, sums) => self.take(sifted, sums, crew)?,
+                Fed::Event(event) => {
+                    if changes_spaces(event) {
+                        self.call_back(crew);
+                    }
+                    if let Event::Populate { range, touch, .. } = event {
+                        self.populate(*range, *touch)?;
+                    }
+                    match self.stream.event(event) {
+                        Ok(changes) => self.apply(&changes),
+                        Err(too_late) => return Ok(Err(too_late)),
+                    }
+                }
+            }
+            self.feed.lists().give_back(piece);
+            has_room(&self.stream, self.policies, self.most_blocks)?;
+            has_bytes(&self.stream, self.policies, self.most_bytes)?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Visits are prepared.
+    fn take(
+        &mut self,
+        sifted: &Sifted,
+        sums: &Sums,
+        crew: Crew<'_, '_>,
+    ) -> Result<(), Error<S::Error>> {
+        if sums.data {
+            let changes = self.stream.end_spaces();
+            self.apply(&changes);
+        }
+        let Self { feed, teams, .. } = self;
+        let mut call_back = || teams.back(|| feed.work(crew));
+        for stretch in stretches(sifted) {
+            let batch = self.prepared.add();
+            let taken = prepare::take(&mut self.stream, sifted, stretch, batch, &mut call_back);
+            taken.map_err(|why| refused(why, self.policies))?;
+        }
+        self.stream.pass(sums);
+        Ok(())
+    }
+
+    /// The kernel makes pages resident. The teams have come as far as the trace, and none is away.
+    fn populate(&mut self, range: Range, touch: KernelTouch) -> Result<(), Error<S::Error>> {
+        let touches = prepare::populate(&mut self.stream, range, touch);
+        let touches = touches.map_err(|why| refused(why, self.policies))?;
+        let Self { stream, teams, .. } = self;
+        teams
+            .here()
+            .for_each(|team| team.populate(&touches, &stream.spaces));
+        Ok(())
+    }
+
+    /// Has the teams replay what was prepared; where that is nothing, sees to it that there will be something.
+    fn go_on<'scope>(&mut self, crew: Crew<'_, 'scope>)
+    where
+        't: 'scope,
+    {
+        if self.prepared.len() > 0 {
+            self.call_back(crew);
+            self.teams.send(&mut self.prepared, &self.stream, crew);
+            #[cfg(test)]
+            self.teams.check(&self.stream);
+        } else if !self.teams.work() {
+            self.feed.advance(crew);
+        }
+    }
+
+    /// Waits until no team is away, and decodes meanwhile.
+    fn call_back(&mut self, crew: Crew<'_, '_>) {
+        let Self { feed, teams, .. } = self;
+        teams.back(|| feed.work(crew));
+    }
+
+    /// The teams come as far as the trace was prepared. Nothing is prepared that they were not sent to.
+    fn catch_up(&mut self, crew: Crew<'_, '_>) {
+        self.call_back(crew);
+        self.teams.here().for_each(|team| team.pass(&self.stream));
+        #[cfg(test)]
+        self.teams.check(&self.stream);
+    }
+
+    /// Tells all teams what changes. They have replayed all that comes before; but for a fork, which changes nothing where memory is not limited.
+    fn apply(&mut self, changes: &[Change]) {
+        let Self { stream, teams, .. } = self;
+        for change in changes {
+            stream.histories.make_room(stream.spaces.blocks());
+            for team in teams.here() {
+                team.apply(change, stream);
+            }
+            stream.histories.apply(change);
+        }
+    }
+
+    /// Whether all was prepared, and the teams were sent to it.
+    fn is_over(&self) -> bool {
+        self.prepared.len() == 0 && self.pending.is_none() && self.feed.is_at_end()
+    }
+
+    fn end(mut self, crew: Crew<'_, '_>) -> Replayed<'t> {
+        self.catch_up(crew);
+        self.teams.here().for_each(Team::end);
+        Replayed {
+            stream: self.stream,
+            kept: self.feed.into_kept(),
+            teams: self.teams.into_all(),
+        }
+    }
+}
+
+/// How many parts of the trace are decoded at a time. A thread that decodes replays nothing, so where there are several teams to be replayed, threads are left to them.
+fn parts_ahead(threads: usize, teams: usize) -> usize {
+    if teams <= 1 {
+        threads + 2
+    } else {
+        threads.saturating_sub(teams).max(1)
+    }
+}
+
+/// Reads the rest of the trace for the spaces whose mappings it tells; the running one is known to be such.
+fn learn<'scope, S: Source + 'scope>(
+    told: &mut BTreeSet<SpaceId>,
+    feed: &mut Feed<'_, S>,
+    mut running: SpaceId,
+    crew: Crew<'_, 'scope>,
+) -> Result<(), Error<S::Error>> {
+    told.insert(running);
+    // The pass begins anew.
+    feed.keep_nothing();
+    while !feed.is_at_end() {
+        while let Some(piece) = feed.next(crew).map_err(Error::Source)? {
+            match piece {
+                Fed::Event(Event::SpaceSwitch(space)) => running = space,
+                Fed::Event(event) if tells_a_mapping(&event) => {
+                    told.insert(running);
+                }
+                Fed::Event(_) => {}
+                visits @ Fed::Visits(..) => feed.lists().give_back(visits),
+            }
+        }
+        feed.advance(crew);
+    }
+    Ok(())
+}
+
+/// Whether every policy may keep all blocks that are known.
+fn has_room<E>(stream: &Stream, policies: usize, limit: usize) -> Result<(), Error<E>> {
+    let blocks = stream.spaces.blocks();
+    if blocks.saturating_mul(policies) <= limit {
+        return Ok(());
+    }
+    Err(Error::TooManyBlocks {
+        blocks,
+        policies,
+        limit,
+    })
+}
+
+/// Bytes of memory that a block takes under each policy.
+const STATE_BYTES: u64 = 24;
+
+/// Returns an error if the model takes more memory than `limit`.
+fn has_bytes<E>(stream: &Stream, policies: usize, limit: Option<u64>) -> Result<(), Error<E>> {
+    let blocks = stream.spaces.blocks();
+    let needed = stream.bytes() + blocks as u64 * policies as u64 * STATE_BYTES;
+    match limit {
+        Some(limit) if needed > limit => Err(Error::NoRoom {
+            needed,
+            limit,
+            blocks,
+            policies,
+        }),
+        _ => Ok(()),
+    }
+}

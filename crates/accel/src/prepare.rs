@@ -1,0 +1,105 @@
+//! Batches: stretches of filtered visits with their blocks and the histories of their pages.
+
+use crate::batch::{Batch, Incident};
+use broadleaf_filter::is_seen_by_no_policy;
+use broadleaf_filter::{Fed, Sifted, Stretch};
+use broadleaf_memory::GEOMETRY;
+use broadleaf_model::populate::parts;
+use broadleaf_model::stream::{Refused, Stream};
+use broadleaf_trace::reduced::Manner;
+use broadleaf_trace::{KernelTouch, Range};
+use broadleaf_units::PageNumber;
+
+/// Whether a piece changes what policies see of the visits before it, so that those have to be replayed first.
+pub(crate) fn is_changed_by(stream: &Stream, piece: &Fed) -> bool {
+    match piece {
+        Fed::Visits(_, sums) => sums.data && stream.is_ending(),
+        Fed::Event(event) => !is_seen_by_no_policy(event),
+    }
+}
+
+/// Takes a stretch of visits in: finds their blocks and what was known of their pages, and leaves them in `batch` for the teams. Their times
+/// count from what was taken in before; what they come to is to be told with [`Stream::pass`]. It may `wait` for those who still look at the address spaces
+/// as they are, before these change.
+pub(crate) fn take(
+    stream: &mut Stream,
+    sifted: &Sifted,
+    stretch: Stretch,
+    batch: &mut Batch,
+    wait: &mut dyn FnMut(),
+) -> Result<(), Refused> {
+    let (from, to) = stretch.kept;
+    let visits = &sifted.kept[from..to];
+    batch.begin(stream.running);
+    let begin = stream.now();
+    batch.extend(visits, begin);
+    for visit in visits {
+        let page = PageNumber(visit.page);
+        let offset = GEOMETRY.offset_in_block(page) as u16;
+        let (block, seen) = stream.reference(page, visit.manner.any_store(), wait)?;
+        batch.set_block(block, offset);
+        if let Some(seen) = seen {
+            let time = begin.saturating_add(visit.time);
+            batch.add_incident(visit, block, offset, time, seen);
+        }
+    }
+    let (first, last) = stretch.pages;
+    batch.trail.pages.reserve(last - first);
+    for &page in &sifted.trail.pages[first..last] {
+        let block = stream.block_of(page, wait)?;
+        batch.trail.pages.push((page, block));
+    }
+    if let Some(times) = sifted.trail.times.get(first..)
+        && !sifted.trail.times.is_empty()
+    {
+        let times = times.iter().take(last + 1 - first);
+        let times = times.map(|time| begin.saturating_add_signed(*time));
+        batch.trail.times.extend(times);
+        batch.trail.times.resize(last + 1 - first, u64::MAX);
+    }
+    if let Some(before) = sifted.trail.before.get(from..to) {
+        let before = before.iter().map(|before| before - first as u32);
+        batch.trail.before.extend(before);
+    }
+    Ok(())
+}
+
+/// A page whose state the kernel's access changes under every policy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) page: PageNumber,
+    pub(crate) incident: Incident,
+    pub(crate) store: bool,
+}
+
+/// Takes a populated range in: the touches that change a page's state, in order of address.
+pub(crate) fn populate(
+    stream: &mut Stream,
+    range: Range,
+    touch: KernelTouch,
+) -> Result<Vec<Touch>, Refused> {
+    let mut touches = Vec::new();
+    let time = stream.now();
+    for part in parts(&stream.spaces, stream.running, range, touch) {
+        for page in (part.pages.start..part.pages.end).map(PageNumber) {
+            let (block, Some(seen)) = stream.reference(page, part.store, &mut || {})? else {
+                continue;
+            };
+            let incident = Incident {
+                at: 0,
+                block,
+                offset: GEOMETRY.offset_in_block(page) as u16,
+                manner: Manner::LOAD,
+                time,
+                loads_before_store: 0,
+                seen,
+            };
+            touches.push(Touch {
+                page,
+                incident,
+                store: part.store,
+            });
+        }
+    }
+    Ok(touches)
+}

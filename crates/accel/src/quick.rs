@@ -1,0 +1,186 @@
+//! The quick path: many policies over one filtered stream, in memory that never runs short.
+
+use crate::cell::Cell;
+use crate::kept::Kept;
+use crate::members::MOST_MEMBERS;
+use crate::passes::{Passes, Replayed};
+use crate::result;
+use crate::team::Team;
+use broadleaf_model::foresight::{Foresight, Promoted};
+use broadleaf_model::{Error, Outcome, Plan, Source};
+use broadleaf_policy::Policy;
+
+/// The same where memory never runs short.
+///
+/// All policies are replayed in the pass that finds out what some foresee: those as if that were nothing. Beside one that promotes nothing that is hardly any work, since they look up the same; where all foresee, they
+/// wait until it is known. Where it is nothing, the first pass was all there is to do; where it is not, they alone are replayed once more.
+pub(crate) fn run<S: Source>(
+    passes: &mut Passes<'_>,
+    source: &mut S,
+    plan: &Plan,
+) -> Result<Outcome, Error<S::Error>> {
+    let policies: Vec<&dyn Policy> = plan.policies().iter().map(AsRef::as_ref).collect();
+    let foresees = |policy: &dyn Policy| policy.needs().foresight.policy();
+    let all_wait = policies.iter().all(|&policy| foresees(policy).is_some());
+    let at_once = if all_wait { &[][..] } else { &policies[..] };
+    let is_at_once = |name: &str| at_once.iter().any(|policy| policy.name() == name);
+    let baseline = plan.baseline().name();
+    let (mut outcome, first, faults, foresight, kept) = loop {
+        let cells = at_once
+            .iter()
+            .map(|&policy| match plan.is_foreseen(policy) {
+                true => Cell::new(policy, None).remembering(),
+                false => Cell::new(policy, None),
+            });
+        let mut teams = teams(cells.collect(), plan);
+        let mut beside = remembering(plan);
+        beside.retain(|cell| !is_at_once(&cell.policy.name()));
+        if !is_at_once(&baseline) {
+            // Only its faults are wanted.
+            beside.push(Cell::new(plan.baseline(), None));
+        }
+        let count = teams.len();
+        if !beside.is_empty() {
+            teams.push(Team::new(beside, &[]));
+        }
+        // Curves follow what is not kept.
+        let keeps = !plan.foreseen().is_empty() && !plan.curves();
+        let most = keeps.then(|| plan.most_kept());
+        if let Some(replayed) = passes.replay(source, teams, most)? {
+            let Replayed {
+                stream,
+                kept,
+                teams,
+            } = replayed;
+            let faults = result::faults_of(&baseline, &teams);
+            let results = result::of_policies(&teams[..count], &stream, faults);
+            let outcome = result::outcome(&stream);
+            break (outcome, results, faults, promoted(teams), kept);
+        }
+    };
+    let foreseen = |policy: &dyn Policy| foresees(policy).and_then(|name| foresight.get(name));
+    let is_settled =
+        |policy: &dyn Policy| !all_wait && foreseen(policy).is_none_or(Promoted::is_empty);
+    let mut again = policies.clone();
+    again.retain(|&policy| !is_settled(policy));
+    let mut second = Vec::new().into_iter();
+    if !again.is_empty() {
+        passes.state.passes += 1;
+        second = loop {
+            let cells = again
+                .iter()
+                .map(|&policy| Cell::new(policy, foreseen(policy)));
+            let teams = teams(cells.collect(), plan);
+            let replayed = match &kept {
+                None => passes.replay(source, teams, None)?,
+                Some(kept) => replay_kept(passes, kept, teams)?,
+            };
+            if let Some(Replayed { stream, teams, .. }) = replayed {
+                break result::of_policies(&teams, &stream, faults).into_iter();
+            }
+        };
+    }
+    let mut first = first.into_iter();
+    for policy in policies {
+        let found = first.next().filter(|_| is_settled(policy));
+        let found = found.or_else(|| second.next());
+        outcome.results.extend(found.into_iter().flatten());
+    }
+    Ok(outcome)
+}
+
+/// Takes teams through what an earlier pass kept.
+fn replay_kept<'t, E>(
+    passes: &mut Passes<'_>,
+    kept: &Kept,
+    teams: Vec<Team<'t>>,
+) -> Result<Option<Replayed<'t>>, Error<E>> {
+    let replayed = passes.replay(&mut kept.source(), teams, None);
+    replayed.map_err(|error| match error {
+        Error::Source(error) => Error::Kept(error.to_string()),
+        Error::Kept(why) => Error::Kept(why),
+        Error::Address { address } => Error::Address { address },
+        Error::TooManyBlocks {
+            blocks,
+            policies,
+            limit,
+        } => Error::TooManyBlocks {
+            blocks,
+            policies,
+            limit,
+        },
+        Error::NoRoom {
+            needed,
+            limit,
+            blocks,
+            policies,
+        } => Error::NoRoom {
+            needed,
+            limit,
+            blocks,
+            policies,
+        },
+        Error::NoThreads { threads, reason } => Error::NoThreads { threads, reason },
+        Error::Memory(why) => Error::Memory(why),
+        Error::Number { number, limit } => Error::Number { number, limit },
+        Error::Stopped => Error::Stopped,
+    })
+}
+
+/// How many policies a team has at least, where there are threads for another: what they look up in common they look up once.
+const WORTH_A_TEAM: usize = 16;
+
+/// No more teams than there are threads, unless one would be too large, of about the same size.
+fn teams<'a>(mut cells: Vec<Cell<'a>>, plan: &'a Plan) -> Vec<Team<'a>> {
+    // Each policy has curves of its own, which are most of the work.
+    let worth = if plan.curves() { 1 } else { WORTH_A_TEAM };
+    let count = plan
+        .threads()
+        .min(cells.len() / worth)
+        .max(cells.len().div_ceil(MOST_MEMBERS));
+    let mut teams = Vec::new();
+    for left in (1..=count).rev() {
+        let rest = cells.split_off(cells.len().div_ceil(left));
+        let team = Team::new(cells, plan.machines());
+        teams.push(if plan.curves() {
+            team.with_curves()
+        } else {
+            team
+        });
+        cells = rest;
+    }
+    teams
+}
+
+/// The policies that others foresee.
+fn remembering(plan: &Plan) -> Vec<Cell<'_>> {
+    let foreseen = plan.foreseen().iter();
+    let cells = foreseen.map(|policy| Cell::new(policy.as_ref(), None).remembering());
+    cells.collect()
+}
+
+/// What each policy of some teams promoted, of those that were to remember it.
+fn promoted(teams: Vec<Team<'_>>) -> Foresight {
+    let cells = teams.into_iter().flat_map(Team::into_cells);
+    let promoted = cells.filter_map(|cell| Some((cell.policy.name(), cell.into_promoted()?)));
+    promoted.collect()
+}
+
+/// What each policy that others foresee promotes, by a pass over the trace for that alone.
+pub(crate) fn foresee<S: Source>(
+    passes: &mut Passes<'_>,
+    source: &mut S,
+    plan: &Plan,
+) -> Result<Foresight, Error<S::Error>> {
+    if plan.foreseen().is_empty() {
+        return Ok(Foresight::new());
+    }
+    // Spaces of other traces have the same names.
+    passes.told.clear();
+    loop {
+        let teams = vec![Team::new(remembering(plan), &[])];
+        if let Some(replayed) = passes.replay(source, teams, None)? {
+            return Ok(promoted(replayed.teams));
+        }
+    }
+}

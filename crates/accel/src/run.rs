@@ -1,0 +1,114 @@
+//! The planner: chooses the quick path if it covers the plan, and the model if not.
+
+use crate::covers::covers;
+use crate::feed::Lists;
+use crate::passes::Passes;
+use crate::quick;
+use broadleaf_model::foresight::Foresight;
+use broadleaf_model::pool::Pool;
+use broadleaf_model::{
+    Error, Limits, MOST_EARLIER, Outcome, Plan, Progress, Source, Sources, named,
+};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// Replays a trace under every policy and machine of a plan.
+///
+/// Takes one pass, and one more where a policy has something to foresee, or memory is limited and a policy may have. Where a trace turns out to tell the mappings of an
+/// address space only after references to it, it is read again from the start. `progress` is called many times
+/// a second, and stops the replay with [`ControlFlow::Break`].
+///
+/// # Errors
+/// Where the source fails, the trace holds an address or a number of address spaces or blocks that the model cannot take,
+/// or `progress` stops.
+pub fn run<S: Source>(
+    source: &mut S,
+    plan: &Plan,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Error<S::Error>> {
+    run_after(&mut [], source, plan, progress)
+}
+
+/// The same in memory that earlier traces have used, one after the other: what they leave in it, and in the TLBs, is what the trace begins
+/// with. Nothing of them is counted. A process of theirs that has not ended goes on living; a file that two traces name by the same path is one.
+///
+/// # Errors
+/// As [`run`]; and where there are earlier traces and memory is not modelled down to the frame, or there are too many.
+pub fn run_after<S: Source>(
+    earlier: &mut [S],
+    source: &mut S,
+    plan: &Plan,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Error<S::Error>> {
+    let quick = covers(plan);
+    let unlimited = Limits::none();
+    let limits = match (plan.limits(), &quick) {
+        (Some(limits), _) => Some(limits),
+        (None, Ok(())) => None,
+        (None, Err(_)) => Some(&unlimited),
+    };
+    if !earlier.is_empty() && limits.is_none() {
+        return Err(Error::Memory(
+            "earlier traces need memory that is modelled down to the frame".to_string(),
+        ));
+    }
+    if earlier.len() > MOST_EARLIER {
+        return Err(Error::Memory(format!(
+            "at most {} traces may run before another",
+            MOST_EARLIER
+        )));
+    }
+    let passes = match limits {
+        Some(_) if !plan.foreseen().is_empty() => 2 + earlier.len() as u32,
+        // Whether anything is foreseen, the first shows.
+        _ => 1,
+    };
+    let mut passes = Passes {
+        progress,
+        state: Progress {
+            pass: 0,
+            passes,
+            earlier: None,
+            trial: None,
+            accesses: 0,
+        },
+        told: BTreeSet::new(),
+        plan,
+        pool: Pool::new(plan.threads()).map_err(|reason| Error::NoThreads {
+            threads: plan.threads(),
+            reason,
+        })?,
+        lists: Lists::default(),
+    };
+    let Some(limits) = limits else {
+        return quick::run(&mut passes, source, plan);
+    };
+    let mut before = Foresight::new();
+    for (number, source) in earlier.iter_mut().enumerate() {
+        passes.state.earlier = Some(number);
+        let foresight = quick::foresee(&mut passes, source, plan)?;
+        for (policy, promoted) in foresight {
+            let named = named(promoted, number)?;
+            before.entry(policy).or_default().extend(named);
+        }
+    }
+    passes.state.earlier = None;
+    let mut foresight = quick::foresee(&mut passes, source, plan)?;
+    for (policy, promoted) in before {
+        foresight.entry(policy).or_default().extend(promoted);
+    }
+    let Passes {
+        progress,
+        state,
+        pool,
+        lists,
+        ..
+    } = passes;
+    drop(lists);
+    let sources = Sources {
+        read: state.pass > 0,
+        earlier,
+        last: source,
+    };
+    broadleaf_model::run(sources, plan, limits, &foresight, &pool, state, progress)
+}

@@ -1,0 +1,255 @@
+//! Every geometry of a TLB in one pass over the references: stack simulation.
+//!
+//! # The method
+//!
+//! Exact LRU has the *inclusion property* (Mattson, Gecsei, Slutz and Traiger 1970, "Evaluation techniques for storage
+//! hierarchies"): what a set of `w` ways holds, a set of `w + 1` ways holds as well. So one list serves every associativity. An entry's *depth* in it
+//! is the number of ways that are too few to hold it, and a reference misses exactly where the ways are not more than the depth at which it is found.
+//! Each number of sets has lists of its own. They are gone through from one set to many. Where the page is the newest of its set, nothing
+//! else of the set was referenced since; then it is the newest of its set in every finer division too (*bit selection* refines sets: Hill and
+//! Smith 1989, "Evaluating associativity in CPU caches"), no list changes, and the work is done.
+//!
+//! # Removals
+//!
+//! An entry that is shot down leaves a *hole* at its depth, the empty way of all sets that held it (Thompson and Smith 1989, "Efficient
+//! (stack) algorithms for analysis of write-back and sector memories"). Let a reference find its page at depth `d` (without end where it is in
+//! no list), and let `h` be the depth of the topmost hole.
+//!
+//! - Where `d` is above `h`, or there is no hole, what lies above `d` moves down by one, as ever.
+//! - Otherwise what lies above `h` moves down by one, into the hole, and a hole is left at `d`.
+//!
+//! With either the entries stay in the order of their last use, so that of a set of `w` ways the oldest entry is the deepest above `w`. And a set of
+//! `w` ways, which holds the entries above depth `w`, does what it should: one with `w > d` hits and holds the same pages as before, its hole moved from
+//! `h` to `d`; one with `h < w <= d` misses, fills its empty way and loses nothing; one with `w <= h` has no empty way, misses, and loses the entry that moved
+//! from `w - 1` to `w`, its oldest. Ways that were never filled are holes at the end of the list.
+
+mod deep;
+mod names;
+mod pair;
+mod set;
+
+use broadleaf_units::SpaceId;
+use deep::Deep;
+use names::{Name, Names};
+use pair::{Pair, set_of};
+use set::{Set, WAYS};
+
+/// How many numbers of sets there are: 1, 2, 4 and so on.
+const LEVELS: usize = 13;
+
+/// What a TLB of one geometry would have missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeometryMisses {
+    /// How many sets it has; the low bits of the page number say which one a page belongs to.
+    pub sets: usize,
+    /// How many ways a set has.
+    pub ways: usize,
+    /// Lookups that it missed.
+    pub misses: u64,
+}
+
+/// What exact-LRU TLBs of many geometries miss of the same references, counted in one pass.
+///
+/// It holds pages of one size, whichever that is; page numbers are counted in pages of that size, and a page's set is chosen by the low bits of its
+/// number. Entries carry their address space, which has no part in the choice of the set.
+///
+/// A reference to the page that was referenced last hits in every geometry and changes nothing, so it need not be told.
+///
+/// ```
+/// use broadleaf_accel::Stacks;
+/// use broadleaf_units::SpaceId;
+/// let mut stacks = Stacks::new();
+/// for page in [1, 2, 1, 2] {
+///     stacks.reference(SpaceId(0), page);
+/// }
+/// let misses = |sets, ways| {
+///     let mut all = stacks.misses();
+///     all.find(|one| (one.sets, one.ways) == (sets, ways)).unwrap().misses
+/// };
+/// assert_eq!((misses(1, 1), misses(1, 2), misses(2, 1)), (4, 2, 2));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Stacks {
+    names: Names,
+    pair: Pair,
+    /// The upper part of each list, one set beside the other: the one of one set first, then those of two, and so on.
+    sets: Vec<Set>,
+    /// The lower part of the list of one set.
+    deep: Deep,
+    /// For each number of sets, how many references were found at which depth, but for those that the pair counts; behind those, what was found deeper or nowhere.
+    found: [[u64; WAYS + 1]; LEVELS],
+    /// How many were found in which part of the lower list; behind those, what was not found.
+    found_deep: [u64; deep::PARTS + 1],
+}
+
+impl Default for Stacks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Where the sets of a level begin among all.
+const fn first_set(level: usize) -> usize {
+    (1 << level) - 1
+}
+
+impl Stacks {
+    /// Ranges of more pages are swept out entry by entry, not page by page: by then the one is about as much work as the other.
+    const MANY_PAGES: u64 = 4096;
+
+    /// Nothing was referenced yet.
+    pub fn new() -> Self {
+        Self {
+            names: Names::new(),
+            pair: Pair::new(),
+            sets: vec![Set::EMPTY; first_set(LEVELS)],
+            deep: Deep::new(),
+            found: [[0; WAYS + 1]; LEVELS],
+            found_deep: [0; deep::PARTS + 1],
+        }
+    }
+
+    /// A page is looked up; where that misses, a walk brings it in. `page` is the page's number in pages of this size.
+    #[inline]
+    pub fn reference(&mut self, space: SpaceId, page: u64) {
+        if self.pair.is_newest(space, page) || self.pair.turn(space, page) {
+            return;
+        }
+        self.pair.settle(&mut self.sets);
+        self.pair.put(space, page);
+        let name = match self.names.name(space, page) {
+            Some(name) => name,
+            None => self.new_name(space, page),
+        };
+        if self.sets[0].newest() == Some(name) {
+            return;
+        }
+        let (depth, lost) = self.sets[0].reference(name);
+        self.found[0][depth] += 1;
+        if depth == WAYS {
+            let part = self.deep.exchange(lost, name);
+            self.found_deep[part] += 1;
+        }
+        for (level, found) in self.found.iter_mut().enumerate().skip(1) {
+            let set = &mut self.sets[set_of(page, level)];
+            if set.newest() == Some(name) {
+                return;
+            }
+            found[set.reference(name).0] += 1;
+        }
+    }
+
+    /// Removes the entry of one page.
+    pub fn remove(&mut self, space: SpaceId, page: u64) {
+        self.pair.forget(&mut self.sets);
+        let Some(name) = self.names.name(space, page) else {
+            return;
+        };
+        // A set of a coarser division holds no more of a set's pages than the finer set of as many ways does: what is not in the finest is in none.
+        // Only the fully associative ones are larger than that.
+        for level in (0..LEVELS).rev() {
+            if !self.sets[set_of(page, level)].remove(name) {
+                break;
+            }
+        }
+        self.deep.remove(name);
+    }
+
+    /// Removes the entries of `pages` pages from `start` on.
+    pub fn remove_range(&mut self, space: SpaceId, start: u64, pages: u64) {
+        let end = start.saturating_add(pages);
+        if pages > Self::MANY_PAGES {
+            self.remove_where(|other, page| other == space && (start..end).contains(&page));
+            return;
+        }
+        let mut page = start;
+        while page < end {
+            // Most of what is unmapped was never referenced with pages of this size.
+            let next = names::next_region(page);
+            if self.names.name(space, page).is_some() {
+                for page in page..next.min(end) {
+                    self.remove(space, page);
+                }
+            }
+            page = next;
+        }
+    }
+
+    /// Removes the entries of a space.
+    pub fn remove_space(&mut self, space: SpaceId) {
+        self.remove_where(|other, _| other == space);
+    }
+
+    fn remove_where(&mut self, unwanted: impl Fn(SpaceId, u64) -> bool) {
+        self.pair.forget(&mut self.sets);
+        let names = &self.names;
+        let goes = |name: Name| {
+            let (space, page) = names.page(name);
+            unwanted(space, page)
+        };
+        for set in &mut self.sets {
+            set.replace(|name| (!goes(name)).then_some(name));
+        }
+        self.deep.remove_where(goes);
+    }
+
+    /// What each geometry has missed: for every power of two of sets up to 4096, 1 to 16 ways; and for one set every power of two of
+    /// ways from 32 to 4096. In the order of sets, then ways.
+    pub fn misses(&self) -> impl Iterator<Item = GeometryMisses> + '_ {
+        (0..LEVELS).flat_map(move |level| {
+            let of = move |ways: usize| GeometryMisses {
+                sets: 1 << level,
+                ways,
+                misses: self.found[level][ways..].iter().sum::<u64>()
+                    + if ways == 1 { self.pair.turns(level) } else { 0 },
+            };
+            let deep = (1..=deep::PARTS).map(|part| GeometryMisses {
+                sets: 1,
+                ways: WAYS << part,
+                misses: self.found_deep[part..].iter().sum(),
+            });
+            let deep = deep.take(if level == 0 { deep::PARTS } else { 0 });
+            (1..=WAYS).map(of).chain(deep)
+        })
+    }
+
+    /// Names a page that lies where none was named yet.
+    #[cold]
+    fn new_name(&mut self, space: SpaceId, page: u64) -> Name {
+        if self.names.is_full() {
+            self.forget_unused();
+        }
+        self.names.add(space, page)
+    }
+
+    /// Gives the names of pages that no list holds any more to others, so that memory does not grow with all that was ever referenced.
+    fn forget_unused(&mut self) {
+        let mut used = self.names.none_used();
+        let in_sets = self.sets.iter().flat_map(Set::entries).flatten();
+        for name in in_sets.chain(self.deep.names()) {
+            used.mark(name);
+        }
+        let renaming = self.names.keep(&used);
+        for set in &mut self.sets {
+            set.replace(|name| renaming.of(name));
+        }
+        self.deep.rename(|name| renaming.of(name));
+    }
+
+    /// Asserts what has to hold at any time.
+    ///
+    /// # Panics
+    /// Where it does not hold.
+    pub fn check(&self) {
+        for (number, set) in self.sets.iter().enumerate() {
+            let level = (number + 1).ilog2() as usize;
+            let names: Vec<Name> = set.entries().flatten().collect();
+            for (at, name) in names.iter().enumerate() {
+                assert!(!names[..at].contains(name), "one page twice in a set");
+                let (_, page) = self.names.page(*name);
+                assert_eq!(set_of(page, level), number, "a page in another's set");
+            }
+        }
+        self.deep.check();
+    }
+}

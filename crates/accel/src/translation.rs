@@ -1,0 +1,396 @@
+//! One machine under all policies of a team. Policies whose TLBs hold the same in the same order share one, until they differ.
+//!
+//! If most lookups miss the first level, as in random updates, each group looks up a whole batch
+//! before the next group does ([`Tlbs::set_apart`]), and groups are compared often: such a trace
+//! soon replaces what made two TLBs differ. Both rely on LRU replacement, on two page sizes, and on
+//! page tables that name no frames.
+
+use crate::batch::Batch;
+use crate::members::{Members, Superpages, numbers};
+use crate::{Entry, PageId, Size, Tlbs, Walks};
+use broadleaf_machine::Machine;
+use broadleaf_memory::{AddressSpaces, BlockId, GEOMETRY, Shootdown};
+use broadleaf_units::PageNumber;
+use std::ops::Range;
+
+/// What lookups came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Misses {
+    /// Lookups that the second level answered.
+    pub(crate) second_hits: u64,
+    /// Walks that found a 4 KiB page.
+    pub(crate) base_walks: u64,
+    /// Walks that found a 2 MiB page.
+    pub(crate) super_walks: u64,
+}
+
+impl Misses {
+    fn add(&mut self, other: &Self) {
+        self.second_hits += other.second_hits;
+        self.base_walks += other.base_walks;
+        self.super_walks += other.super_walks;
+    }
+}
+
+/// Policies whose TLBs hold the same.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    members: Members,
+    /// Since its members came together.
+    misses: Misses,
+}
+
+/// What the page tables of all groups hold, for lookups that miss.
+struct PageTables<'a> {
+    groups: &'a mut [Group],
+    superpages: &'a Superpages,
+    ids: &'a [PageId],
+    /// How many lookups missed the first level.
+    missed: u64,
+}
+
+impl Walks for PageTables<'_> {
+    #[inline]
+    fn second_hit(&mut self, lane: usize) {
+        self.missed += 1;
+        self.groups[lane].misses.second_hits += 1;
+    }
+
+    #[inline(always)]
+    fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool) {
+        let (members, superpages) = (self.groups[lane].members, self.superpages);
+        #[inline(always)]
+        move |id| {
+            let huge = superpages.of(BlockId(id.block())) & members;
+            (huge != 0, (huge != 0) & (huge != members))
+        }
+    }
+
+    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {
+        self.missed += second_hits + base_walks + super_walks;
+        self.groups[lane].misses.add(&Misses {
+            second_hits,
+            base_walks,
+            super_walks,
+        });
+    }
+
+    #[inline]
+    fn walk(&mut self, lane: usize, at: usize) -> Option<Size> {
+        let group = &mut self.groups[lane];
+        let huge = self.superpages.of(BlockId(self.ids[at].block())) & group.members;
+        self.missed += u64::from(huge == 0 || huge == group.members);
+        if huge == 0 {
+            group.misses.base_walks += 1;
+            Some(Size::Base)
+        } else if huge == group.members {
+            group.misses.super_walks += 1;
+            Some(Size::Superpage)
+        } else {
+            None
+        }
+    }
+}
+
+/// One machine under all policies of a team.
+pub(crate) struct Translation<'a> {
+    pub(crate) machine: &'a Machine,
+    /// One for each group.
+    tlbs: Tlbs,
+    groups: Vec<Group>,
+    /// By member, without what its group counts.
+    misses: Vec<Misses>,
+    /// Batches until groups are compared again, and how many pass between two comparisons.
+    until_merge: u32,
+    between: u32,
+    /// Batches until the layout is chosen again.
+    until_layout: u32,
+    /// Whether each group looks up all pages of a batch before the next group does.
+    apart: bool,
+    /// Lookups since the layout was last chosen, in all groups, and those that missed the first level.
+    lookups: u64,
+    missed: u64,
+    /// How many pages of a batch each group has looked up.
+    progress: Vec<usize>,
+}
+
+/// The fewest and the most batches between two comparisons of all groups.
+const OFTEN: u32 = 16;
+const SELDOM: u32 = 1024;
+/// Groups look up apart if one lookup in so many misses the first level, and together if fewer than
+/// one in so many does.
+const APART: u64 = 4;
+const TOGETHER: u64 = 16;
+
+impl<'a> Translation<'a> {
+    /// A machine under so many policies, of which there is at least one; `None` where it lacks a page size that they make.
+    pub(crate) fn new(machine: &'a Machine, count: usize) -> Option<Self> {
+        Some(Self {
+            machine,
+            tlbs: Tlbs::new(&machine.design)?,
+            groups: vec![Group {
+                members: Members::MAX >> (Members::BITS as usize - count),
+                misses: Misses::default(),
+            }],
+            misses: vec![Misses::default(); count],
+            until_merge: OFTEN,
+            between: OFTEN,
+            until_layout: OFTEN,
+            apart: false,
+            lookups: 0,
+            missed: 0,
+            progress: Vec::new(),
+        })
+    }
+
+    /// What the lookups of one member came to.
+    pub(crate) fn misses(&self, member: usize) -> Misses {
+        let mut misses = self.misses[member];
+        let of_group = (self.groups.iter()).find(|group| group.members >> member & 1 != 0);
+        if let Some(group) = of_group {
+            misses.add(&group.misses);
+        }
+        misses
+    }
+
+    /// Looks pages of a batch up for all members.
+    pub(crate) fn look_up(&mut self, batch: &Batch, which: Range<usize>, superpages: &Superpages) {
+        self.look_up_for(Members::MAX, batch, which, superpages);
+    }
+
+    /// Looks pages of a batch up for some members.
+    pub(crate) fn look_up_for(
+        &mut self,
+        members: Members,
+        batch: &Batch,
+        mut which: Range<usize>,
+        superpages: &Superpages,
+    ) {
+        if which.is_empty() {
+            return;
+        }
+        self.split(members);
+        if self.apart {
+            self.look_up_apart(members, batch, which, superpages);
+            return;
+        }
+        self.lookups += (which.len() * self.groups.len()) as u64;
+        loop {
+            let mut lanes = 0;
+            for (lane, group) in self.groups.iter().enumerate() {
+                lanes |= u64::from(group.members & members != 0) << lane;
+            }
+            let ids = &batch.ids[which.clone()];
+            let mut tables = PageTables {
+                groups: &mut self.groups,
+                superpages,
+                ids,
+                missed: 0,
+            };
+            let pages = &batch.pages[which.clone()];
+            let stopped = self.tlbs.look_up(pages, ids, lanes, &mut tables);
+            self.missed += tables.missed;
+            let Some(at) = stopped else {
+                return;
+            };
+            // The page tables of a group's members differ here: what they look up will too from now on. Others have looked this page up
+            // already, to no effect if they do so again.
+            which.start += at;
+            self.split(superpages.of(BlockId(batch.ids[which.start].block())));
+        }
+    }
+
+    /// The same, group by group. Every group has none but members of these, or none of them.
+    fn look_up_apart(
+        &mut self,
+        members: Members,
+        batch: &Batch,
+        which: Range<usize>,
+        superpages: &Superpages,
+    ) {
+        self.progress.clear();
+        self.progress.resize(self.groups.len(), which.start);
+        let mut lane = 0;
+        // A group that is split has its other half behind the last one, as far as itself.
+        while lane < self.groups.len() {
+            while self.groups[lane].members & members != 0 {
+                let rest = self.progress[lane]..which.end;
+                let ids = &batch.ids[rest.clone()];
+                let mut tables = PageTables {
+                    groups: &mut self.groups,
+                    superpages,
+                    ids,
+                    missed: 0,
+                };
+                let pages = &batch.pages[rest.clone()];
+                let stopped = self.tlbs.look_up_alone(lane, pages, ids, &mut tables);
+                self.missed += tables.missed;
+                let made = stopped.unwrap_or(rest.len());
+                self.lookups += made as u64;
+                self.progress[lane] += made;
+                let Some(at) = stopped else { break };
+                self.split_one(lane, superpages.of(BlockId(ids[at].block())));
+                if self.groups.len() > self.progress.len() {
+                    self.progress.push(self.progress[lane]);
+                }
+            }
+            lane += 1;
+        }
+    }
+
+    /// Sees to it that every group has none but members of these, or none of them.
+    fn split(&mut self, members: Members) {
+        for number in 0..self.groups.len() {
+            self.split_one(number, members);
+        }
+    }
+
+    /// The same for one group. If it has both, these become another group, behind the last one.
+    fn split_one(&mut self, number: usize, members: Members) {
+        let group = &mut self.groups[number];
+        let (these, others) = (group.members & members, group.members & !members);
+        if these != 0 && others != 0 {
+            settle(group, &mut self.misses);
+            group.members = others;
+            self.groups.push(Group {
+                members: these,
+                misses: Misses::default(),
+            });
+            self.tlbs.copy(number);
+        }
+    }
+
+    /// Removes the entry of a superpage, which holds this page, from the TLBs of some members.
+    pub(crate) fn shoot_down_superpage(
+        &mut self,
+        members: Members,
+        page: PageNumber,
+        block: BlockId,
+    ) {
+        self.split(members);
+        for lane in 0..self.groups.len() {
+            if self.groups[lane].members & members != 0 {
+                self.tlbs
+                    .remove_superpage(lane, page, PageId::new(block.0, 0));
+            }
+        }
+    }
+
+    /// Removes entries from the TLBs of some members.
+    pub(crate) fn shoot_down(
+        &mut self,
+        members: Members,
+        shootdown: &Shootdown,
+        spaces: &AddressSpaces,
+    ) {
+        self.split(members);
+        let met = |entry: Entry| {
+            let (block, from, count) = match entry {
+                Entry::Base(block, offset) => (block, u64::from(offset), 1),
+                Entry::Superpage(block) => (block, 0, GEOMETRY.pages_per_block()),
+            };
+            let (space, number) = spaces.place(BlockId(block));
+            let start = GEOMETRY.first_page(number).0 + from;
+            match *shootdown {
+                Shootdown::Nothing => false,
+                Shootdown::Superpage {
+                    space: its, first, ..
+                } => space == its && count > 1 && start == first.0,
+                Shootdown::Range { space: its, pages } => {
+                    space == its && start < pages.end && start + count > pages.start
+                }
+                Shootdown::Space(its) => space == its,
+            }
+        };
+        for lane in 0..self.groups.len() {
+            if self.groups[lane].members & members != 0 {
+                self.tlbs.remove_where(lane, met);
+            }
+        }
+    }
+
+    /// A batch is done. From time to time groups are brought together whose TLBs hold the same by now: what made them differ has
+    /// been pushed out.
+    pub(crate) fn rest(&mut self) {
+        self.until_layout -= 1;
+        if self.until_layout == 0 {
+            self.until_layout = OFTEN;
+            self.choose_layout();
+        }
+        self.until_merge -= 1;
+        if self.until_merge > 0 {
+            return;
+        }
+        let before = self.groups.len();
+        self.merge();
+        // Comparing groups pays only if some can be merged, so back off if none can.
+        self.between = if self.apart || self.groups.len() < before {
+            OFTEN
+        } else {
+            (2 * self.between).min(SELDOM)
+        };
+        self.until_merge = self.between;
+    }
+
+    /// Chooses whether groups look up together or apart, by what the last lookups came to.
+    fn choose_layout(&mut self) {
+        let (lookups, missed) = (self.lookups, self.missed);
+        (self.lookups, self.missed) = (0, 0);
+        if lookups > 0 {
+            let apart = if self.apart {
+                missed * TOGETHER >= lookups
+            } else {
+                missed * APART >= lookups
+            };
+            self.apart = self.tlbs.set_apart(apart) && apart;
+            if self.apart {
+                self.until_merge = self.until_merge.min(OFTEN);
+            }
+        }
+        if self.apart {
+            self.tlbs.find_strays();
+        }
+    }
+
+    fn merge(&mut self) {
+        let mut lane = 1;
+        while lane < self.groups.len() {
+            match (0..lane).find(|other| self.tlbs.are_alike(*other, lane)) {
+                Some(alike) => {
+                    settle(&mut self.groups[alike], &mut self.misses);
+                    settle(&mut self.groups[lane], &mut self.misses);
+                    self.groups[alike].members |= self.groups[lane].members;
+                    self.groups.swap_remove(lane);
+                    self.tlbs.remove(lane);
+                }
+                None => lane += 1,
+            }
+        }
+    }
+
+    /// Asserts what has to hold at any time.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        self.tlbs.check();
+        assert_eq!(
+            self.tlbs.count(),
+            self.groups.len(),
+            "a group without a TLB"
+        );
+        let mut all = 0;
+        for group in &self.groups {
+            assert_eq!(all & group.members, 0, "a member of two groups");
+            all |= group.members;
+        }
+        let count = all.count_ones() as usize;
+        assert_eq!(count, self.misses.len(), "a member of no group");
+    }
+}
+
+/// Adds what a group counted to what its members have.
+fn settle(group: &mut Group, misses: &mut [Misses]) {
+    let counted = std::mem::take(&mut group.misses);
+    for member in numbers(group.members) {
+        misses[member].add(&counted);
+    }
+}

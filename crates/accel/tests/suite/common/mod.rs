@@ -1,0 +1,108 @@
+//! What the engine's tests share: short ways to write traces and to replay them.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use broadleaf_accel::run;
+use broadleaf_metrics::CellResult;
+use broadleaf_model::{Items, Outcome, Plan};
+use broadleaf_trace::{Backing, Event, Mapping, Protection, Range, Visit};
+use broadleaf_units::{FileId, VirtAddr};
+use std::ops::ControlFlow;
+
+/// Base pages in a block.
+pub(crate) const BLOCK: u64 = 512;
+/// Loads and stores.
+pub(crate) const READ_WRITE: Protection = Protection {
+    read: true,
+    write: true,
+    execute: false,
+};
+/// Loads only.
+pub(crate) const READ: Protection = Protection {
+    read: true,
+    write: false,
+    execute: false,
+};
+
+/// One load of a page.
+pub(crate) fn load(page: u64) -> Visit {
+    loads(page, 1)
+}
+
+/// Loads of a page.
+pub(crate) fn loads(page: u64, count: u32) -> Visit {
+    Visit {
+        unit: page,
+        loads: count,
+        loads_before_store: count,
+        ..Visit::default()
+    }
+}
+
+/// One store to a page.
+pub(crate) fn store(page: u64) -> Visit {
+    Visit {
+        unit: page,
+        stores: 1,
+        ..Visit::default()
+    }
+}
+
+/// That many pages from `start` on.
+pub(crate) fn range(start: u64, pages: u64) -> Range {
+    Range {
+        start: VirtAddr(start << 12),
+        len: pages << 12,
+    }
+}
+
+/// A mapping of that many pages from `start` on.
+pub(crate) fn map(start: u64, pages: u64, backing: Backing) -> Event {
+    Event::Map(Mapping {
+        range: range(start, pages),
+        protection: READ_WRITE,
+        shared: false,
+        backing,
+    })
+}
+
+/// A file of that many pages.
+pub(crate) fn file(id: u32, pages: u64) -> Event {
+    Event::File {
+        id: FileId(id),
+        size: pages << 12,
+        path: format!("/file/{id}"),
+    }
+}
+
+/// What the start of a file looks like behind a mapping.
+pub(crate) fn backed_by(id: u32) -> Backing {
+    Backing::File {
+        file: FileId(id),
+        offset: 0,
+    }
+}
+
+/// A replay under these policies on Skylake.
+pub(crate) fn replay(items: &Items, policies: &[&str]) -> Outcome {
+    let named = policies
+        .iter()
+        .map(|name| broadleaf_policy::parse(name).expect("a policy"));
+    let machine = broadleaf_machine::machine("skylake").expect("a machine");
+    let plan = Plan::new(named.collect(), vec![machine]).expect("a plan");
+    run(
+        &mut items.clone(),
+        &plan,
+        &mut |_| ControlFlow::Continue(()),
+    )
+    .expect("a replay")
+}
+
+/// The result of one policy on Skylake.
+pub(crate) fn result(items: &Items, policy: &str) -> CellResult {
+    replay(items, &[policy]).results.remove(0)
+}
+
+/// How often a reason was counted.
+pub(crate) fn refused(result: &CellResult, reason: &str) -> u64 {
+    result.refusals.get(reason).copied().unwrap_or(0)
+}

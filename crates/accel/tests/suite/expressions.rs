@@ -1,0 +1,128 @@
+//! Expressions that say what a policy of the catalogue does give its counts on random traces, refusals and their reasons included.
+
+use std::ops::ControlFlow;
+
+use broadleaf_accel::run;
+use broadleaf_metrics::CellResult;
+use broadleaf_model::{Items, Limits, Plan};
+use broadleaf_oracle::random::{Rng, Script};
+use broadleaf_oracle::{OwnedItem, Recording};
+
+/// The results of these policies, each with the trace's stamp of its name taken off.
+fn results(recording: &Recording, policies: &[String], within: bool) -> Vec<CellResult> {
+    let mut items = Items::new(recording.grain);
+    for item in &recording.items {
+        match item {
+            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
+            OwnedItem::Event(event) => items.event(event.clone()),
+        };
+    }
+    let parse = |name: &String| broadleaf_policy::parse(name).expect("a policy");
+    let machine = broadleaf_machine::machine("skylake").expect("a machine");
+    let plan = Plan::new(policies.iter().map(parse).collect(), vec![machine]).expect("a plan");
+    let plan = if within {
+        plan.limited_to(Limits::none()).expect("a memory")
+    } else {
+        plan
+    };
+    let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    let named = outcome.results.into_iter();
+    named
+        .map(|mut result| {
+            result.policy.clear();
+            result
+        })
+        .collect()
+}
+
+/// What the catalogue has, and how somebody might write it. Numbers that random traces pass often are among them.
+fn pairs(rng: &mut Rng) -> Vec<(String, String)> {
+    let (few, many, age) = (1 + rng.below(20), 2 + rng.below(510), 1 + rng.below(2000));
+    let mut pairs = vec![
+        ("pop-64".to_owned(), "promote if populated >= 64".to_owned()),
+        (
+            "pop-64".to_owned(),
+            "promote if populated >= 12.5%".to_owned(),
+        ),
+        ("dirty-64".to_owned(), "promote if dirty >= 64".to_owned()),
+        ("life-1e6".to_owned(), "promote if age >= 1e6".to_owned()),
+        ("greedy".to_owned(), "promote if populated > 0".to_owned()),
+    ];
+    for (name, truth) in [
+        (format!("pop-{many}"), format!("{many} <= populated")),
+        (format!("dirty-{few}"), format!("dirty > {few} - 1")),
+        (format!("life-{age}"), format!("age >= {age}")),
+        (format!("life-{age}"), format!("age > {age} - 1")),
+    ] {
+        pairs.push((name, format!("promote if {truth}")));
+    }
+    pairs
+}
+
+#[test]
+fn they_equal_the_policies_that_they_describe() {
+    let mut promotions = 0;
+    for seed in 0..60 {
+        let seed = seed + 7_000_000;
+        let recording = Script::from_seed(seed).recording();
+        let (names, texts): (Vec<String>, Vec<String>) =
+            pairs(&mut Rng::new(seed)).into_iter().unzip();
+        for within in [false, true] {
+            let theirs = results(&recording, &names, within);
+            let ours = results(&recording, &texts, within);
+            for ((theirs, ours), text) in theirs.iter().zip(&ours).zip(&texts) {
+                assert_eq!(
+                    theirs, ours,
+                    "seed {seed}, {text}, down to the frame: {within}"
+                );
+                promotions += ours.promotions;
+            }
+        }
+    }
+    assert!(
+        promotions > 400,
+        "{promotions}: random traces promote little"
+    );
+}
+
+/// FreeBSD's rule has a reason of its own where pages disagree.
+#[test]
+fn a_rule_that_demotes_equals_freebsd_but_for_one_reason() {
+    let text =
+        "promote if populated == pages and (dirty == 0 or dirty == pages); demote if writable";
+    let mut demotions = 0;
+    for seed in 0..60 {
+        let seed = seed + 8_000_000;
+        let recording = Script::from_seed(seed).recording();
+        let theirs = results(&recording, &["freebsd".to_owned()], false).remove(0);
+        let mut ours = results(&recording, &[text.to_owned()], false).remove(0);
+        if let Some(count) = ours.refusals.remove("expression") {
+            ours.refusals.insert("mixed_dirty".to_owned(), count);
+        }
+        assert_eq!(theirs, ours, "seed {seed}");
+        demotions += ours.demotions;
+    }
+    assert!(demotions > 0, "random traces demote nothing");
+}
+
+/// Two counters at a time, held against the built-in policies that bound them: what asks for both promotes no more than either, and what asks for one promotes no less.
+#[test]
+fn what_is_joined_lies_between() {
+    for seed in 0..60 {
+        let seed = seed + 9_000_000;
+        let recording = Script::from_seed(seed).recording();
+        let mut rng = Rng::new(seed);
+        let (populated, dirty) = (2 + rng.below(40), 1 + rng.below(20));
+        let names = [
+            format!("promote if populated >= {populated} and dirty >= {dirty}"),
+            format!("pop-{populated}"),
+            format!("dirty-{dirty}"),
+            format!("promote if populated >= {populated} or dirty >= {dirty}"),
+        ];
+        let pages: Vec<u64> = (results(&recording, &names, false).iter())
+            .map(|result| result.peak_resident_pages)
+            .collect();
+        assert!(pages[0] <= pages[1].min(pages[2]), "seed {seed}: {pages:?}");
+        assert!(pages[3] >= pages[1].max(pages[2]), "seed {seed}: {pages:?}");
+    }
+}

@@ -1,0 +1,271 @@
+//! The filter of the frame-level model changes no figure.
+
+use crate::common::*;
+use broadleaf_accel::run;
+use broadleaf_machine::Machine;
+use broadleaf_model::{Limits, Outcome, Part, Piece, Plan, Source};
+use broadleaf_policy::{NOMINAL_RATE, Policy};
+use broadleaf_trace::synth::SplitMix64;
+use broadleaf_trace::{Advice, Backing, Event, Grain, Lead, Phrased, Visit};
+use broadleaf_units::SpaceId;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+/// Policies that promote at faults, at an age, with daemons, from reservations and at misses.
+const POLICIES: [&str; 9] = [
+    "4k",
+    "greedy",
+    "life-700",
+    "linux",
+    "ingens",
+    "hawkeye",
+    "navarro",
+    "freebsd14",
+    "approx-online",
+];
+/// Machines that are filtered together.
+const MACHINES: [&[&str]; 4] = [
+    &["skylake"],
+    &["skylake", "skylake-va23", "skylake-unified-64"],
+    &["skylake-1g", "neoverse-n1"],
+    &["alpha21264", "skylake-unified-96"],
+];
+const PAGES: u64 = 5 * BLOCK;
+
+/// A trace whose visits come one by one or by words, some at a time.
+#[derive(Clone)]
+enum Chunked {
+    Visits(Vec<Visit>),
+    Words(Vec<Visit>, Vec<u16>, usize),
+    Event(Event),
+}
+
+/// A trace in parts, each of which is some pieces.
+#[derive(Clone)]
+struct Chunks {
+    parts: Vec<Vec<Chunked>>,
+    next: usize,
+}
+
+struct ChunksPart {
+    pieces: Vec<Chunked>,
+    /// The next piece, and how many words of it were handed out.
+    at: (usize, usize),
+}
+
+impl Source for Chunks {
+    type Error = Infallible;
+    type Part = ChunksPart;
+
+    fn grain(&self) -> Grain {
+        Grain::Page
+    }
+
+    fn rewind(&mut self) -> Result<(), Infallible> {
+        self.next = 0;
+        Ok(())
+    }
+
+    fn next_part(&mut self) -> Result<Option<ChunksPart>, Infallible> {
+        self.next += 1;
+        let pieces = self.parts.get(self.next - 1).cloned();
+        Ok(pieces.map(|pieces| ChunksPart { pieces, at: (0, 0) }))
+    }
+
+    fn close(&mut self, _: ChunksPart) -> Result<ControlFlow<()>, Infallible> {
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+impl Part for ChunksPart {
+    type Error = Infallible;
+
+    fn next(&mut self) -> Result<Option<Piece<'_>>, Infallible> {
+        let (piece, from) = self.at;
+        let Some(chunk) = self.pieces.get(piece) else {
+            return Ok(None);
+        };
+        self.at = (piece + 1, 0);
+        Ok(Some(match chunk {
+            Chunked::Visits(visits) => Piece::Visits(visits),
+            Chunked::Event(event) => Piece::Event(event),
+            Chunked::Words(vocabulary, words, each) => {
+                let to = (from + each).min(words.len());
+                if to < words.len() {
+                    self.at = (piece, to);
+                }
+                Piece::Phrased(Phrased {
+                    vocabulary,
+                    words: &words[from..to],
+                })
+            }
+        }))
+    }
+}
+
+/// A visit to one of a few places most of the time.
+fn any_visit(random: &mut SplitMix64, hot: &[u64], fetches: bool) -> Visit {
+    let page = match random.below(40) {
+        0 => random.below(PAGES),
+        pick => hot[pick as usize % hot.len()],
+    };
+    let visit = match random.below(12) {
+        0 | 1 => store(page),
+        2 => Visit {
+            stores: 2,
+            ..loads(page, 3)
+        },
+        3 => Visit {
+            lead: if random.below(2) == 0 {
+                Lead::Load
+            } else {
+                Lead::Store
+            },
+            ..loads(page, random.below(2) as u32)
+        },
+        4 if fetches => Visit {
+            fetch: true,
+            ..Visit::default()
+        },
+        5 => Visit::default(),
+        count => loads(page, count as u32 / 4),
+    };
+    Visit {
+        unit: page,
+        instructions: random.below(9) as u32,
+        ..visit
+    }
+}
+
+/// Random visits of two address spaces, with pages that are given back meanwhile.
+fn random(seed: u64) -> Chunks {
+    let mut random = SplitMix64::new(seed);
+    let fetches = seed.is_multiple_of(3);
+    let mut parts = Vec::new();
+    let mut pieces = Vec::new();
+    for space in [0, 1] {
+        pieces.push(Chunked::Event(Event::SpaceSwitch(SpaceId(space))));
+        pieces.push(Chunked::Event(file(space, PAGES)));
+        pieces.push(Chunked::Event(map(0, PAGES - 300, Backing::Anonymous)));
+        pieces.push(Chunked::Event(map(PAGES - 300, 300, backed_by(space))));
+    }
+    for _ in 0..9 {
+        let space = SpaceId(random.below(2) as u32);
+        pieces.push(Chunked::Event(Event::SpaceSwitch(space)));
+        let near = random.below(PAGES);
+        let places = 3 + random.below(60);
+        let hot: Vec<u64> = (0..places)
+            .map(|_| (near + random.below(200)) % PAGES)
+            .collect();
+        let count = [300, 2000, 18_000][random.below(3) as usize];
+        let mut visits: Vec<Visit> = (0..count)
+            .map(|_| any_visit(&mut random, &hot, fetches))
+            .collect();
+        if random.below(2) == 0 {
+            let mut vocabulary: Vec<Visit> = visits.iter().take(200).copied().collect();
+            vocabulary.sort_by_key(|visit| visit.unit);
+            let words = visits
+                .iter()
+                .map(|_| random.below(vocabulary.len() as u64) as u16);
+            let words: Vec<u16> = words.collect();
+            visits.clear();
+            let each = 1 + random.below(4000) as usize;
+            pieces.push(Chunked::Words(vocabulary, words, each));
+            // All words of a part have one vocabulary.
+            parts.push(std::mem::take(&mut pieces));
+            pieces.push(Chunked::Event(Event::SpaceSwitch(space)));
+        }
+        pieces.push(Chunked::Visits(visits));
+        let at = random.below(PAGES - 64);
+        match random.below(5) {
+            0 => pieces.push(Chunked::Event(Event::Advise(
+                range(at, 64),
+                Advice::DontNeed,
+            ))),
+            1 => pieces.push(Chunked::Event(Event::Advise(range(at, 64), Advice::Free))),
+            2 => pieces.push(Chunked::Event(map(at, 8, Backing::Anonymous))),
+            _ => {}
+        }
+    }
+    parts.push(pieces);
+    Chunks { parts, next: 0 }
+}
+
+fn replayed(source: &Chunks, plan: &Plan) -> Outcome {
+    run(
+        &mut source.clone(),
+        plan,
+        &mut |_| ControlFlow::Continue(()),
+    )
+    .expect("a replay")
+}
+
+fn plan(machines: &[&str], limits: &Limits) -> Plan {
+    let machine = |name: &&str| -> Machine { broadleaf_machine::machine(name).unwrap() };
+    let policy = |name: &&str| -> Box<dyn Policy> { broadleaf_policy::parse(name).unwrap() };
+    let plan = Plan::within(
+        POLICIES.iter().map(policy).collect(),
+        machines.iter().map(machine).collect(),
+        limits.clone(),
+    );
+    let plan = plan.expect("a plan");
+    plan.with_interim_results(vec![700, 701, 9000])
+        .with_frames()
+}
+
+/// Memory that never runs short, that is swapped, and that is used up; daemons that run often.
+fn limits() -> [Limits; 4] {
+    let often = NOMINAL_RATE / 100_000;
+    let swapped = Limits::new(3 << 20);
+    [
+        Limits {
+            rate: often,
+            ..Limits::none()
+        },
+        Limits {
+            rate: often * 40,
+            ..swapped.clone()
+        },
+        swapped,
+        Limits {
+            swap: 128 << 10,
+            ..Limits::new(2 << 20)
+        },
+    ]
+}
+
+#[test]
+fn what_the_filter_leaves_out_changes_no_figure() {
+    let (mut ended, mut swapped, mut turns) = (0, 0, 0);
+    for seed in 0..4 {
+        let source = random(seed);
+        for (number, limits) in limits().iter().enumerate() {
+            let machines = MACHINES[(seed as usize + number) % MACHINES.len()];
+            let filtered = replayed(&source, &plan(machines, limits));
+            let all = replayed(&source, &plan(machines, limits).with_all_visits());
+            assert_eq!(filtered.trace, all.trace, "seed {seed}, limits {number}");
+            assert_eq!(filtered.frames, all.frames, "seed {seed}, limits {number}");
+            let results = [
+                &filtered.results,
+                &filtered.interim[0],
+                &filtered.interim[2],
+            ];
+            let expected = [&all.results, &all.interim[0], &all.interim[2]];
+            for (results, expected) in results.into_iter().zip(expected) {
+                for (result, expected) in results.iter().zip(expected) {
+                    let (policy, machine) = (&expected.policy, &expected.machine);
+                    let case = format!("{policy} on {machine}, seed {seed}, limits {number}");
+                    assert_eq!(result, expected, "{case}");
+                    let memory = expected.memory.as_ref().expect("memory is modelled");
+                    ended += u32::from(memory.out_of_memory_after.is_some());
+                    swapped += memory.swapped_out_pages;
+                    turns += u32::from(memory.daemon_cycles > 0);
+                }
+            }
+        }
+    }
+    assert!(
+        ended > 0 && swapped > 0 && turns > 0,
+        "{ended} {swapped} {turns}"
+    );
+}

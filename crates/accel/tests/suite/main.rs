@@ -1,0 +1,21 @@
+//! The tests of the crates `accel` and `model`: one binary, one module for each subject.
+
+mod after;
+mod common;
+mod competitive;
+mod derby;
+mod differential;
+mod expressions;
+mod filtered;
+mod forks;
+mod interim;
+mod observers;
+mod offline;
+mod populate;
+mod recency;
+mod romer;
+mod stacks;
+mod thresholds;
+mod tlbmcpi;
+mod units;
+mod wiring;

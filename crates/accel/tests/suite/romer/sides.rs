@@ -1,0 +1,155 @@
+//! The two sides of the comparison: one recording, one policy and one machine, in the engine and in the oracle.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use broadleaf_accel::run;
+use broadleaf_machine::Machine;
+use broadleaf_model::{Costs, Files, Items, Limits, Plan};
+use broadleaf_oracle::{
+    OwnedItem, Recording, RomerCounts, RomerMachine, RomerPolicy, replay_romer,
+};
+use broadleaf_units::PageSize;
+
+/// Figures by name; zeroes left out.
+pub(super) type Figures = BTreeMap<String, u64>;
+
+/// What one side counts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Counted {
+    pub(super) figures: Figures,
+    /// Cycles per instruction: of misses, of bookkeeping and of copying.
+    pub(super) tlbmcpi: Option<[f64; 3]>,
+}
+
+fn name_of(pages: u64) -> String {
+    let size = PageSize::from_bytes(pages << 12).expect("a page size");
+    size.short_name().to_string()
+}
+
+/// The machine that the oracle is told of, as a file would describe it.
+fn machine(of: &RomerMachine) -> Machine {
+    let list = |text: fn(u64, u64) -> String| -> Vec<String> {
+        of.sizes
+            .iter()
+            .map(|&(pages, cycles)| text(pages, cycles))
+            .collect()
+    };
+    let index = list(|pages, _| format!("{} = \"none\"", name_of(pages))).join(", ");
+    let walks = list(|pages, cycles| format!("{} = {cycles}", name_of(pages))).join("\n");
+    let entries = of.entries;
+    let text = format!(
+        "name = \"small\"\nsummary = \"a test's\"\nexplanation = \"\"\nsource = \"a test\"\n\
+         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = {entries}\nways = {entries}\nreplacement = \"lru\"\nindex = {{ {index} }}\n\
+         [walk-cycles]\n{walks}\n"
+    );
+    Machine::from_toml(&text).expect("a machine")
+}
+
+/// The policy's name on the command line.
+pub(super) fn name(policy: &RomerPolicy) -> String {
+    match policy {
+        RomerPolicy::Fixed(pages) => format!("fixed-{}", name_of(*pages)),
+        RomerPolicy::Asap { sizes, percent } => {
+            let sizes: Vec<String> = sizes.iter().map(|&pages| name_of(pages)).collect();
+            format!("asap(sizes={},part={percent})", sizes.join("+"))
+        }
+        RomerPolicy::Online {
+            prefetch,
+            capacity,
+            idle_below,
+        } => {
+            format!("online(prefetch={prefetch},capacity={capacity},idle_below={idle_below})")
+        }
+        RomerPolicy::ApproxOnline {
+            prefetch,
+            idle_below,
+        } => {
+            format!("approx-online(prefetch={prefetch},idle_below={idle_below})")
+        }
+    }
+}
+
+/// What the engine counts.
+pub(super) fn engine(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
+    replayed(recording, &name(policy), of)
+}
+
+/// What it counts under the policy of that name.
+pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -> Counted {
+    let mut items = Items::new(recording.grain).in_parts_of(1 + recording.items.len() % 7);
+    for item in &recording.items {
+        match item {
+            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
+            OwnedItem::Event(event) => items.event(event.clone()),
+        };
+    }
+    let limits = Limits {
+        files: Files::InMemory,
+        costs: Costs {
+            copy_kib: of.copy_per_kib,
+            zero_kib: of.copy_per_kib,
+            promotion: 0,
+            prefetch: of.prefetch_bookkeeping,
+            capacity: of.capacity_bookkeeping,
+            ..Costs::default()
+        },
+        ..Limits::none()
+    };
+    let named = broadleaf_policy::parse(policy).expect("a policy");
+    let plan = Plan::within(vec![named], vec![machine(of)], limits).expect("a plan");
+    let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    let result = &outcome.results[0];
+    let memory = result.memory.as_ref().expect("memory down to the frame");
+    let mut figures = Figures::from([
+        ("accesses".into(), result.accesses),
+        ("instructions".into(), outcome.trace.instructions),
+        ("misses".into(), result.l1_misses),
+        ("walk_cycles".into(), result.walk_cycles),
+        ("bookkeeping_cycles".into(), memory.bookkeeping_cycles),
+        ("copy_cycles".into(), memory.copy_cycles),
+        ("page_faults".into(), result.page_faults),
+        ("promotions".into(), result.promotions),
+        ("demotions".into(), result.demotions),
+        ("resident_pages".into(), result.resident_pages),
+        ("peak_resident_pages".into(), result.peak_resident_pages),
+    ]);
+    for &(pages, _) in &of.sizes {
+        let size = PageSize::from_bytes(pages << 12).expect("a page size");
+        figures.insert(format!("misses of {pages}"), result.walks.of(size));
+    }
+    for (bytes, count) in &memory.page_sizes {
+        figures.insert(format!("pages of {}", bytes >> 12), *count);
+    }
+    figures.retain(|_, count| *count > 0);
+    let parts = memory.tlbmcpi;
+    let tlbmcpi = parts.map(|parts| [parts.miss, parts.bookkeeping, parts.copy]);
+    Counted { figures, tlbmcpi }
+}
+
+/// What the oracle counts.
+pub(super) fn oracle(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
+    let counts: RomerCounts = replay_romer(recording, policy, of);
+    let tlbmcpi = counts.tlbmcpi();
+    let mut figures = Figures::from([
+        ("accesses".into(), counts.accesses),
+        ("instructions".into(), counts.instructions),
+        ("misses".into(), counts.misses),
+        ("walk_cycles".into(), counts.walk_cycles),
+        ("bookkeeping_cycles".into(), counts.bookkeeping_cycles),
+        ("copy_cycles".into(), counts.promotion_cycles),
+        ("page_faults".into(), counts.page_faults),
+        ("promotions".into(), counts.promotions.values().sum()),
+        ("demotions".into(), counts.demotions),
+        ("resident_pages".into(), counts.resident_pages),
+        ("peak_resident_pages".into(), counts.peak_resident_pages),
+    ]);
+    for (pages, count) in counts.misses_by_size {
+        figures.insert(format!("misses of {pages}"), count);
+    }
+    for (pages, count) in counts.page_sizes {
+        figures.insert(format!("pages of {pages}"), count);
+    }
+    figures.retain(|_, count| *count > 0);
+    Counted { figures, tlbmcpi }
+}

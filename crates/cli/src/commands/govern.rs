@@ -1,0 +1,215 @@
+//! `run` and `attach`: a policy on live processes.
+
+use std::io::Write;
+use std::num::NonZero;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use broadleaf_governor::{Budgets, end_by};
+use broadleaf_live::govern::{
+    Attached, BaselineEnd, BaselineRequest, GovernRequest, JournalRequest, baseline, governed_text,
+    live_policy,
+};
+use broadleaf_metrics::LiveReport;
+use broadleaf_report::{View, baseline_table};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
+};
+
+use crate::args::{Attach, Govern, Run, TableOrJson};
+use crate::interrupt::{EndSignal, PassedOn};
+use crate::progress::Bars;
+use crate::say;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::output::{Access, Output, json};
+
+/// Receives signals while a program runs.
+static SIGNALS: PassedOn = PassedOn;
+
+pub(crate) fn run(options: &Run, view: View) -> Result<(), Failure> {
+    let configuration = match options.baseline {
+        Some(_) => format!("{options:?}"),
+        None => format!("{:?}", options.govern),
+    };
+    let request = request(&options.govern, configuration)?;
+    let place = place(&options.govern)?;
+    if let Some(rounds) = options.baseline {
+        return run_baseline(options, &request, rounds, place, view);
+    }
+    let end = broadleaf_live::govern::run(&request, &options.command, &SIGNALS)?;
+    let is_reported = end.was_governed || place.is_some();
+    if is_reported && let Err(failure) = tell(&options.govern, place, &end.report) {
+        // The program has done its work, and its exit status must not change.
+        say!("cannot report what was done: {failure}");
+    }
+    Err(as_program(end.status))
+}
+
+pub(crate) fn attach(options: &Attach) -> Result<(), Failure> {
+    let request = request(&options.govern, format!("{:?}", options.govern))?;
+    let place = place(&options.govern)?;
+    let attached = Attached::new(&request, &options.pids)?;
+    let signal = EndSignal::new();
+    let time = options.seconds.map(Duration::from_secs_f64);
+    let report = attached.govern(time, &mut |time| {
+        !matches!(signal.wait(time), Err(RecvTimeoutError::Timeout))
+    });
+    tell(&options.govern, place, &report)
+}
+
+fn run_baseline(
+    options: &Run,
+    request: &GovernRequest,
+    rounds: NonZero<u32>,
+    place: Option<Output>,
+    view: View,
+) -> Result<(), Failure> {
+    let end = baseline(&BaselineRequest {
+        govern: request,
+        command: &options.command,
+        rounds,
+        signals: &SIGNALS,
+        watch: &Bars,
+    })?;
+    let report = match end {
+        BaselineEnd::Report(report) => report,
+        BaselineEnd::Interrupted(status) => return Err(as_program(status)),
+    };
+    // A file has no width.
+    let view = match options.govern.output {
+        Some(_) => View::default(),
+        None => view,
+    };
+    let text = match options.govern.format {
+        TableOrJson::Table => baseline_table(&report, view),
+        TableOrJson::Json => json(&*report)?,
+    };
+    // The program's standard output is thrown away, so that of this process is free for the result.
+    print(Some(place.unwrap_or_else(Output::stdout)), &text)
+}
+
+fn request(options: &Govern, configuration: String) -> Result<GovernRequest, Failure> {
+    Ok(GovernRequest {
+        policy: live_policy(&options.policy)?,
+        budgets: budgets(options),
+        dry_run: options.dry_run,
+        journal: options.journal.as_ref().map(|path| JournalRequest {
+            path: path.clone(),
+            force: options.force,
+            command_line: std::env::args_os()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
+        }),
+        with_processes: options.format == TableOrJson::Json,
+        configuration,
+    })
+}
+
+fn budgets(options: &Govern) -> Budgets {
+    Budgets {
+        added: options.max_added,
+        keep_available: options.keep_free,
+        pressure: options.max_pressure,
+        cpu: options.max_cpu,
+        stall: options.max_stall.share,
+        longest_stall: options.max_stall.longest,
+        interval: Duration::from_millis(options.interval),
+    }
+}
+
+/// Opens the output of the report before anything is done, so that a file that exists is refused in
+/// time. `None` stands for standard error.
+fn place(options: &Govern) -> Result<Option<Output>, Failure> {
+    let absolute = |path: &Option<PathBuf>| {
+        path.as_ref()
+            .and_then(|path| std::path::absolute(path).ok())
+    };
+    if options.journal.is_some() && absolute(&options.journal) == absolute(&options.output) {
+        return Err(Failure::wrong(
+            "the journal and the report cannot be the same file",
+        ));
+    }
+    let wanted = options.output.is_some() || options.format == TableOrJson::Json;
+    wanted
+        .then(|| Output::create(options.output.as_deref(), options.force, Access::Everyone))
+        .transpose()
+}
+
+/// Prints the report in the format that is wanted.
+fn tell(options: &Govern, place: Option<Output>, report: &LiveReport) -> Result<(), Failure> {
+    let text = match options.format {
+        TableOrJson::Table => governed_text(report, &options.max_added.to_string()),
+        TableOrJson::Json => json(report)?,
+    };
+    print(place, &text)
+}
+
+fn print(place: Option<Output>, text: &str) -> Result<(), Failure> {
+    let Some(mut out) = place else {
+        say::text(text);
+        return Ok(());
+    };
+    out.write_all(text.as_bytes())
+        .map_err(|error| Failure::writing(out.name(), &error))?;
+    out.finish()
+}
+
+/// Ends this process as the program ended: by the same signal, or with the same status. The
+/// returned failure holds the status.
+fn as_program(status: ExitStatus) -> Failure {
+    if let Some(signal) = status.signal() {
+        // The program left its own core file, and this process would write over the file.
+        forbid_core();
+        // A stop signal does not end this process. The status does.
+        end_by(signal);
+        return Failure::Status(128 + signal as u8, String::new());
+    }
+    Failure::Status(status.code().unwrap_or(1) as u8, String::new())
+}
+
+/// Makes this process leave no core file from here on.
+fn forbid_core() {
+    let none = Rlimit {
+        current: Some(0),
+        ..getrlimit(Resource::Core)
+    };
+    let _ = setrlimit(Resource::Core, none);
+    // A program that collects core files gets them whatever the limit says.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn what_is_not_said_is_the_default_and_stands_in_the_book() {
+        let cli = Cli::try_parse_from(["broadleaf", "run", "--", "true"]).unwrap();
+        let Command::Run(run) = cli.command else {
+            unreachable!("{:?}", cli.command)
+        };
+        assert_eq!(budgets(&run.govern), Budgets::DEFAULT);
+
+        let book = include_str!("../../../../docs/book/src/govern.md");
+        let mut command = Cli::command();
+        command.build();
+        let run = command.find_subcommand("run").unwrap();
+        let mut told = 0;
+        for line in book.lines().filter(|line| line.starts_with("| `--")) {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let flag = cells[1].trim_matches('`').trim_start_matches("--");
+            let taken = run
+                .get_arguments()
+                .find(|arg| arg.get_long() == Some(flag))
+                .unwrap_or_else(|| panic!("run has no --{flag}"));
+            assert_eq!(taken.get_default_values(), [cells[2]], "--{flag}");
+            told += 1;
+        }
+        assert_eq!(told, 6);
+    }
+}

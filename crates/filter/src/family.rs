@@ -1,0 +1,75 @@
+//! Families of machines: those for which the same lookups are known to change nothing.
+
+use broadleaf_tlb::{Design, Structure};
+use std::collections::BTreeSet;
+
+/// What the first levels of some machines look like, as far as [`crate::Recency`] cares: which sizes each structure holds, how it is indexed, and how many ways
+/// it has. What is found for a family holds for each machine whose first level is made of structures of the family; what stands behind is no matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Family(BTreeSet<String>);
+
+impl Family {
+    /// The smallest family that has all these designs.
+    pub fn of<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
+        let structures = designs
+            .into_iter()
+            .flat_map(Design::structures)
+            .filter(|structure| structure.level == 1);
+        Self(structures.map(describe).collect())
+    }
+
+    /// Reads a family as it is written.
+    pub fn parse(text: &str) -> Self {
+        Self(text.split("; ").map(str::to_owned).collect())
+    }
+
+    /// Whether all machines of this family are of the other one too.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.0.is_subset(&other.0)
+    }
+}
+
+fn describe(structure: &Structure) -> String {
+    let sizes: Vec<String> = (structure.pages.iter())
+        .map(|(size, index)| format!("{} by {index}", size.short_name()))
+        .collect();
+    let mut text = format!("{}, {} ways", sizes.join(" and "), structure.ways);
+    // Sets with exact LRU replacement are not named: files of earlier versions hold no other.
+    if !structure.organisation.is_set_associative() {
+        text += &format!(", {}", structure.organisation.described.name);
+    }
+    if !structure.replacement.is_lru() {
+        text += &format!(", {}", structure.replacement.described.name);
+    }
+    text
+}
+
+impl std::fmt::Display for Family {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (at, structure) in self.0.iter().enumerate() {
+            f.write_str(if at == 0 { "" } else { "; " })?;
+            f.write_str(structure)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn written_as_read_and_by_what_matters() {
+        let (skylake, va23) = (testing::skylake(), testing::skylake_va23());
+        let both = Family::of([&skylake, &va23]);
+        assert_eq!(
+            both.to_string(),
+            "2m by va[23:21], 4 ways; 2m by va[24:22], 4 ways; 4k by va[15:12], 4 ways"
+        );
+        assert_eq!(Family::parse(&both.to_string()), both);
+        assert!(Family::of([&skylake]).is_within(&both) && both.is_within(&both));
+        assert!(!Family::of([&va23]).is_within(&Family::of([&skylake])));
+        assert!(!Family::of([&testing::design("skylake-unified-64")]).is_within(&both));
+    }
+}

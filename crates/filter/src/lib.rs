@@ -1,0 +1,23 @@
+//! Trace filtering: leaves out visits that change neither a memory nor a TLB.
+//!
+//! A [`Sieve`] drops the visits that hit the first level of every TLB and leave each order of last
+//! use as it is, or as a later lookup restores it ([`Recency`]). A [`Family`] is the fingerprint of
+//! everything about TLBs that the filter relies on. The filter knows no policy: what it leaves out
+//! changes nothing, whichever policies there are.
+#![forbid(unsafe_code)]
+
+mod events;
+mod family;
+mod recency;
+mod sieve;
+mod sifted;
+#[cfg(test)]
+mod testing;
+mod trail;
+
+pub use events::is_seen_by_no_policy;
+pub use family::Family;
+pub use recency::{LeavingOut, Made, Place, Places, Recency};
+pub use sieve::Sieve;
+pub use sifted::{Fed, Sifted, Stretch, stretches};
+pub use trail::{Follows, Trail};

@@ -1,0 +1,129 @@
+//! What the sieve makes of the trace: pieces, and how they are cut for those who replay them.
+
+use crate::trail::Trail;
+use broadleaf_trace::Event;
+use broadleaf_trace::reduced::{Kept, Sums};
+
+/// What the sieve makes of visits.
+#[derive(Clone, Debug, Default)]
+pub struct Sifted {
+    /// Those that may change something.
+    pub kept: Vec<Kept>,
+    /// What all look up, where somebody follows that.
+    pub trail: Trail,
+}
+
+impl Sifted {
+    /// Nothing is left, but the memory.
+    pub fn clear(&mut self) {
+        self.kept.clear();
+        self.trail.clear();
+    }
+}
+
+/// A piece of the trace.
+pub enum Fed {
+    /// Visits that were sifted, and what all come to.
+    Visits(Sifted, Sums),
+    /// An event.
+    Event(Event),
+}
+
+/// How many pages of a trail are replayed at a time, and how many visits that are kept: few enough that they stay in the cache while a team replays them.
+const MOST_PAGES: usize = 1 << 14;
+const MOST_KEPT: usize = 4096;
+
+/// A stretch of what was sifted: visits that are kept, and the trail's pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The first visit, and the one after the last.
+    pub kept: (usize, usize),
+    /// The first page of the trail, and the one after the last.
+    pub pages: (usize, usize),
+}
+
+/// Cuts what was sifted into stretches.
+pub fn stretches(sifted: &Sifted) -> impl Iterator<Item = Stretch> + '_ {
+    let (all_kept, all_pages) = (sifted.kept.len(), sifted.trail.pages.len());
+    let (mut kept, mut page) = (0, 0);
+    std::iter::from_fn(move || {
+        if kept == all_kept && page == all_pages {
+            return None;
+        }
+        let (from, first) = (kept, page);
+        let most_pages = first + MOST_PAGES;
+        let rest = &sifted.trail.before[from.min(sifted.trail.before.len())..];
+        let fitting = if rest.is_empty() {
+            all_kept - from
+        } else {
+            rest.partition_point(|&before| before as usize <= most_pages)
+        };
+        kept = (from + fitting.min(MOST_KEPT)).min(all_kept);
+        // Pages up to the next visit that is kept belong here.
+        let next = sifted.trail.before.get(kept);
+        page = next
+            .map_or(all_pages, |&before| before as usize)
+            .min(most_pages)
+            .max(first);
+        Some(Stretch {
+            kept: (from, kept),
+            pages: (first, page),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_trace::reduced::{Kept, Manner};
+    use broadleaf_trace::synth::SplitMix64;
+    use broadleaf_units::PageNumber;
+
+    /// Everything is in one stretch, in order, and each visit that is kept beside the pages around it.
+    #[test]
+    fn stretches_are_all_there_is() {
+        let mut random = SplitMix64::new(3);
+        let visit = Kept {
+            page: 0,
+            time: 0,
+            loads_before_store: 0,
+            manner: Manner::LOAD,
+        };
+        for _ in 0..400 {
+            let mut sifted = Sifted::default();
+            let follows = random.below(4) > 0;
+            // Many pages for each visit that is kept, or many such visits for each page, or none.
+            let each = [1, 3, 60_000][random.below(3) as usize];
+            for number in 0..random.below(12_000) {
+                if follows {
+                    let before = sifted.trail.pages.len();
+                    for _ in 0..random.below(each * 4) / 3 % 40_000 {
+                        let page = sifted.trail.pages.len() as u64;
+                        sifted.trail.add_at(PageNumber(page), page, false);
+                    }
+                    sifted.trail.keep(number as usize + 1, before);
+                }
+                sifted.kept.push(visit);
+                if sifted.trail.pages.len() > 200_000 {
+                    break;
+                }
+            }
+            let (mut kept, mut page) = (0, 0);
+            for stretch in stretches(&sifted) {
+                assert_eq!((stretch.kept.0, stretch.pages.0), (kept, page));
+                (kept, page) = (stretch.kept.1, stretch.pages.1);
+                assert!(kept - stretch.kept.0 <= MOST_KEPT && page - stretch.pages.0 <= MOST_PAGES);
+                assert!(
+                    stretch.kept.0 < kept || stretch.pages.0 < page,
+                    "it is empty"
+                );
+                let before = &sifted.trail.before;
+                for &before in before.get(stretch.kept.0..kept).unwrap_or_default() {
+                    let before = before as usize;
+                    assert!((stretch.pages.0..=page).contains(&before));
+                }
+            }
+            assert_eq!((kept, page), (sifted.kept.len(), sifted.trail.pages.len()));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! A made-up page table: one sorted list, searched from its middle.
+
+use super::{PageTable, PageTableKind, TableLeaf};
+use broadleaf_units::{Described, PageNumber, PageSize, SpaceId};
+use std::collections::BTreeMap;
+
+pub(super) static LISTED: PageTableKind = PageTableKind {
+    described: Described {
+        name: "listed",
+        summary: "one sorted list of leaves",
+        explanation: "A walk reads one entry for each halving of the list.",
+        source: "the test of the recipes",
+    },
+    build: |_| Box::new(Listed::default()),
+    cost_by_size: false,
+};
+
+#[derive(Clone, Debug, Default)]
+struct Listed(BTreeMap<(SpaceId, u64), TableLeaf>);
+
+impl PageTable for Listed {
+    fn map(&mut self, space: SpaceId, leaf: TableLeaf) {
+        self.0.insert((space, leaf.first.0), leaf);
+    }
+
+    fn unmap(&mut self, space: SpaceId, first: PageNumber, size: PageSize) {
+        if self.0.get(&(space, first.0)).is_some_and(|leaf| leaf.size == size) {
+            self.0.remove(&(space, first.0));
+        }
+    }
+
+    fn end(&mut self, space: SpaceId) {
+        self.0.retain(|(of, _), _| *of != space);
+    }
+
+    fn walk(
+        &self,
+        space: SpaceId,
+        page: PageNumber,
+        reads: &mut dyn FnMut(u64),
+    ) -> Option<TableLeaf> {
+        let halvings = self.0.len().next_power_of_two().trailing_zeros();
+        (0..u64::from(halvings)).for_each(|entry| reads(16 * entry));
+        let (_, leaf) = self.0.range((space, 0)..=(space, page.0)).next_back()?;
+        let pages = leaf.size.bytes() / PageSize::SIZE_4K.bytes();
+        (page.0 < leaf.first.0 + pages).then_some(*leaf)
+    }
+
+    fn bytes(&self) -> u64 {
+        16 * self.0.len() as u64
+    }
+}

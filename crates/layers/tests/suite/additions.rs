@@ -1,0 +1,170 @@
+//! The recipes of CONTRIBUTING.md suffice: a made-up addition of each kind is one file and one line.
+//!
+//! The test copies the crates with a catalogue, makes each addition, and runs the crates' tests. The
+//! contract tests go through the catalogues, so they test the additions.
+
+use broadleaf_layers::root;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A made-up addition.
+struct Addition {
+    /// The heading of the recipe.
+    recipe: &'static str,
+    /// The new file, from the repository's root.
+    file: &'static str,
+    text: &'static str,
+    /// The file with the catalogue.
+    catalogue: &'static str,
+    /// The name of the list in the catalogue.
+    list: &'static str,
+    line: &'static str,
+}
+
+const ADDITIONS: &[Addition] = &[
+    Addition {
+        recipe: "Add a replacement rule",
+        file: "crates/tlb/src/replacement/newest.rs",
+        text: include_str!("../additions/newest.rs"),
+        catalogue: "crates/tlb/src/replacement/mod.rs",
+        list: "REPLACEMENTS",
+        line: "newest::NEWEST,",
+    },
+    Addition {
+        recipe: "Add a TLB organisation",
+        file: "crates/tlb/src/organisation/queue.rs",
+        text: include_str!("../additions/queue.rs"),
+        catalogue: "crates/tlb/src/organisation/mod.rs",
+        list: "ORGANISATIONS",
+        line: "queue::QUEUE,",
+    },
+    Addition {
+        recipe: "Add a page table",
+        file: "crates/pagetable/src/listed.rs",
+        text: include_str!("../additions/listed.rs"),
+        catalogue: "crates/pagetable/src/lib.rs",
+        list: "PAGE_TABLES",
+        line: "listed::LISTED,",
+    },
+    Addition {
+        recipe: "Add a cache hierarchy",
+        file: "crates/cache/src/two_cycles.rs",
+        text: include_str!("../additions/two_cycles.rs"),
+        catalogue: "crates/cache/src/lib.rs",
+        list: "CACHES",
+        line: "two_cycles::TWO_CYCLES,",
+    },
+];
+
+/// The crates whose tests run with the additions.
+const TESTED: &[&str] = &["tlb", "pagetable", "cache"];
+
+/// Crates that the tested ones import.
+const IMPORTED: &[&str] = &["units"];
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder of the repository") {
+        let path = entry.expect("the folder can be read").path();
+        let target = to.join(path.file_name().expect("an entry has a name"));
+        if path.is_dir() {
+            copy_folder(&path, &target);
+        } else {
+            fs::copy(&path, &target).expect("a file is copied");
+        }
+    }
+}
+
+/// A copy of the workspace, with the tested crates and those that they import.
+fn workspace() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("additions");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    for file in ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"] {
+        fs::copy(root().join(file), folder.join(file)).expect("a file is copied");
+    }
+    for name in TESTED.iter().chain(IMPORTED) {
+        let part = Path::new("crates").join(name);
+        copy_folder(&root().join(&part), &folder.join(&part));
+    }
+    folder
+}
+
+/// Adds the one file and the one line.
+fn make(addition: &Addition, folder: &Path) {
+    let file = folder.join(addition.file);
+    assert!(!file.exists(), "{}", addition.file);
+    fs::write(file, addition.text).expect("a new file");
+    let path = folder.join(addition.catalogue);
+    let text = fs::read_to_string(&path).expect("a catalogue");
+    let is_start = |line: &str| line.contains(addition.list) && line.trim_end().ends_with("= [");
+    let mut lines: Vec<&str> = text.lines().collect();
+    let start = lines.iter().position(|line| is_start(line));
+    let start = start.unwrap_or_else(|| panic!("no {} in {}", addition.list, addition.catalogue));
+    lines.insert(start + 1, addition.line);
+    fs::write(path, lines.join("\n") + "\n").expect("the catalogue is written");
+}
+
+/// The lines of each file that one folder has and the other has not, by path.
+fn changes(before: &Path, after: &Path, part: &Path) -> BTreeMap<PathBuf, usize> {
+    let mut changed = BTreeMap::new();
+    for entry in fs::read_dir(after.join(part)).expect("a folder") {
+        let name = entry.expect("an entry").file_name();
+        let path = part.join(name);
+        if after.join(&path).is_dir() {
+            changed.extend(changes(before, after, &path));
+            continue;
+        }
+        let text = |root: &Path| fs::read_to_string(root.join(&path)).unwrap_or_default();
+        let (old, new) = (text(before), text(after));
+        if old != new {
+            changed.insert(path, new.lines().count() - old.lines().count());
+        }
+    }
+    changed
+}
+
+#[test]
+fn an_addition_is_one_file_and_one_line() {
+    let folder = workspace();
+    ADDITIONS
+        .iter()
+        .for_each(|addition| make(addition, &folder));
+    let changed = changes(&root(), &folder, Path::new("crates"));
+    let mut expected = BTreeMap::new();
+    for addition in ADDITIONS {
+        expected.insert(addition.file.into(), addition.text.lines().count());
+        *expected.entry(addition.catalogue.into()).or_insert(0) += 1;
+    }
+    assert_eq!(changed, expected);
+
+    // Cargo names a member of a workspace alike in each copy: the copy needs a folder of its own.
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("additions-target");
+    let mut command = Command::new("cargo");
+    command.args(["test", "--offline", "--quiet", "--target-dir"]);
+    command.arg(target).current_dir(&folder);
+    for name in TESTED {
+        command.args(["-p", &format!("broadleaf-{name}")]);
+    }
+    let output = command.output().expect("cargo test runs");
+    let [printed, errors] = [output.stdout, output.stderr].map(String::from_utf8);
+    let (printed, errors) = (printed.unwrap_or_default(), errors.unwrap_or_default());
+    assert!(output.status.success(), "{printed}\n{errors}");
+}
+
+#[test]
+fn the_recipes_name_the_file_and_the_line() {
+    let document = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("there is a page");
+    for addition in ADDITIONS {
+        let mut sections = document.split("\n## ");
+        let recipe = sections.find(|section| section.starts_with(addition.recipe));
+        let recipe = recipe.unwrap_or_else(|| panic!("no recipe {:?}", addition.recipe));
+        let folder = Path::new(addition.file).parent().expect("a folder");
+        let pattern = format!("{}/<name>.rs", folder.display());
+        for needed in [pattern.as_str(), addition.catalogue, addition.list] {
+            assert!(recipe.contains(needed), "{}: {needed}", addition.recipe);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `run` and `attach`: a policy on live processes.
+
+mod attach;
+mod baseline;
+mod child;
+mod journal;
+mod limits;
+mod outcome;
+mod run;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use broadleaf_governor::{Budgets, Governor, Kernel, Linux, Ticked, Ward, can_decide};
+use broadleaf_policy::{Policy, parse};
+
+use broadleaf_study::failure::Failure;
+use broadleaf_study::names;
+
+pub use attach::Attached;
+pub use baseline::{BaselineEnd, BaselineRequest, baseline};
+pub use child::{HandedOver, ProgramSignals};
+pub use outcome::governed_text;
+pub use run::{RunEnd, run};
+
+/// A policy on live processes, and its limits.
+pub struct GovernRequest {
+    /// The policy, as [`live_policy`] returns it.
+    pub policy: Box<dyn Policy>,
+    /// The limits.
+    pub budgets: Budgets,
+    /// Look at processes, and change nothing.
+    pub dry_run: bool,
+    /// A journal of all that is seen and done.
+    pub journal: Option<JournalRequest>,
+    /// The report has a record of each process.
+    pub with_processes: bool,
+    /// The text whose hash stands in the report as the hash of the configuration.
+    pub configuration: String,
+}
+
+/// A journal to write.
+#[derive(Clone, Debug)]
+pub struct JournalRequest {
+    /// The file.
+    pub path: PathBuf,
+    /// Overwrite the file if it exists.
+    pub force: bool,
+    /// The command line that the journal names.
+    pub command_line: Vec<String>,
+}
+
+impl GovernRequest {
+    fn ward(&self) -> Result<Ward, Failure> {
+        // A policy has no copy, but its name makes it again.
+        let policy = parse(&self.policy.name()).map_err(Failure::failed)?;
+        Ok(Ward::new(policy, self.budgets))
+    }
+}
+
+/// The policy of a name, if the policy can decide on live processes.
+///
+/// # Errors
+/// [`Failure::Wrong`] if no policy has the name, or the policy needs values that cannot be seen of
+/// live processes.
+pub fn live_policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
+    let policy = names::policy(name)?;
+    can_decide(policy.as_ref()).map_err(|no| {
+        Failure::Wrong(format!(
+            "{no}; pop-N, dirty-N, greedy, freebsd, 4k and expressions over what is populated can \
+            be run"
+        ))
+    })?;
+    Ok(policy)
+}
+
+/// Looks and acts until no process is left or `wait` returns true. `wait` gets the time until the
+/// next look.
+fn govern(
+    governor: &mut Governor<Linux>,
+    mut note: impl FnMut(&Ticked),
+    mut wait: impl FnMut(Duration) -> bool,
+) {
+    loop {
+        let ticked = governor.tick();
+        let before = governor.kernel().own_cpu();
+        note(&ticked);
+        let after = governor.kernel().own_cpu();
+        governor.also_spent(after.saturating_sub(before));
+        if !ticked.alive || wait(ticked.wait) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Live Linux: what a policy would do to running processes, and running them under a policy.
+//!
+//! [`govern`] starts a program under a policy, or attaches to processes. [`service`] governs the
+//! processes that a file of rules picks. [`survey`] looks at processes once, and [`top`] again and
+//! again. Requests go in, and outcomes come back as values. The crate knows no command line and no
+//! terminal. The `log` crate receives notes, [`broadleaf_study::watch::Watch`] receives progress,
+//! and the caller decides what signals mean.
+#![forbid(unsafe_code)]
+#![deny(clippy::missing_errors_doc)]
+
+pub mod govern;
+mod obstacles;
+pub mod service;
+pub mod survey;
+pub mod top;
+mod users;

@@ -1,0 +1,115 @@
+//! `service`: governs the processes that a file of rules picks, each under its policy.
+
+mod account;
+mod finding;
+mod metrics;
+mod once;
+mod rules;
+mod summary;
+mod together;
+mod turn;
+mod wards;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use broadleaf_governor::service::Service as RuleSet;
+use broadleaf_report::View;
+
+use crate::obstacles::obstacles;
+use broadleaf_study::failure::Failure;
+use metrics::Metrics;
+use turn::ServiceLoop;
+use wards::Wards;
+
+/// What a service is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServicePurpose {
+    /// Govern processes.
+    Govern,
+    /// Look at processes, and change nothing.
+    DryRun,
+    /// List the processes that the rules pick, once.
+    List,
+}
+
+/// What the caller wants of a service that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceSignal {
+    /// Read the file of rules again.
+    Reload,
+    /// End.
+    End,
+}
+
+/// A service whose file of rules was read.
+#[derive(Debug)]
+pub struct LiveService {
+    file: PathBuf,
+    rules: RuleSet,
+    purpose: ServicePurpose,
+}
+
+/// A service that ended.
+pub struct ServiceDone {
+    wards: Wards,
+    dry: bool,
+}
+
+impl LiveService {
+    /// Reads a file of rules, and notes the obstacles on this machine.
+    ///
+    /// # Errors
+    /// If the file is wrong, with line and column. If an obstacle keeps the service from its
+    /// purpose; a list can be made anywhere.
+    pub fn open(file: &Path, purpose: ServicePurpose) -> Result<Self, Failure> {
+        let rules = rules::read(file)?;
+        for obstacle in obstacles(true, purpose != ServicePurpose::Govern) {
+            if obstacle.is_fatal() && purpose != ServicePurpose::List {
+                return Err(Failure::failed(obstacle));
+            }
+            log::warn!("{obstacle}");
+        }
+        Ok(Self {
+            file: file.to_owned(),
+            rules,
+            purpose,
+        })
+    }
+
+    /// Lists the processes that the rules pick now, with what would be done to each.
+    ///
+    /// # Errors
+    /// If a rule names no policy.
+    pub fn list(&self, view: View) -> Result<String, Failure> {
+        once::list(&self.rules, view)
+    }
+
+    /// Governs until `wait` returns [`ServiceSignal::End`]. `wait` waits for at most the given
+    /// time, and returns `None` if nothing is wanted by then. With `metrics`, figures are served to
+    /// Prometheus at that address.
+    ///
+    /// # Errors
+    /// If the address cannot be listened to, or a rule names no policy.
+    pub fn run(
+        self,
+        metrics: Option<SocketAddr>,
+        wait: &mut dyn FnMut(Duration) -> Option<ServiceSignal>,
+    ) -> Result<ServiceDone, Failure> {
+        let metrics = metrics.map(Metrics::at).transpose()?;
+        let dry = self.purpose != ServicePurpose::Govern;
+        let mut service = ServiceLoop::new(self.rules, dry, metrics);
+        service.run(wait, || rules::read_again(&self.file))?;
+        let wards = service.into_wards();
+        Ok(ServiceDone { wards, dry })
+    }
+}
+
+impl ServiceDone {
+    /// A table with a line for each process that lives, and one for all processes that have ended
+    /// of one program under one policy.
+    pub fn table(&self, view: View) -> String {
+        summary::summary(&self.wards, self.dry, view)
+    }
+}

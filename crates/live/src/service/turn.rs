@@ -1,0 +1,159 @@
+//! The loop of a service: one thread that does the task that is due first.
+
+use std::time::{Duration, Instant};
+
+use broadleaf_governor::service::Service as RuleSet;
+use broadleaf_governor::{Kernel, Linux};
+
+use super::ServiceSignal;
+use super::finding::ProcessFinder;
+use super::metrics::Metrics;
+use super::together::LookBudget;
+use super::wards::Wards;
+use broadleaf_study::failure::Failure;
+
+/// The least time between two renderings of the figures for Prometheus.
+const PUBLISH_EVERY: Duration = Duration::from_secs(1);
+
+/// The time between two looks at the machine's memory while processes rest.
+const WATCH_EVERY: Duration = Duration::from_secs(1);
+
+/// The next task of the service.
+#[derive(Clone, Copy)]
+enum ServiceTask {
+    /// A look at the process at this index.
+    Look(usize),
+    /// A search for processes.
+    Find,
+    /// A look at the machine.
+    Watch,
+}
+
+/// The state of a service.
+pub(super) struct ServiceLoop {
+    rules: RuleSet,
+    kernel: Linux,
+    finder: ProcessFinder,
+    wards: Wards,
+    together: LookBudget,
+    /// The time of the next search for processes.
+    find: Instant,
+    /// The time of the next look at the memory of the machine.
+    watch: Instant,
+    /// Processor time that searches for processes took.
+    finding: Duration,
+    metrics: Option<Metrics>,
+    published: Option<Instant>,
+}
+
+impl ServiceLoop {
+    pub(super) fn new(rules: RuleSet, dry: bool, metrics: Option<Metrics>) -> Self {
+        let now = Instant::now();
+        Self {
+            kernel: Linux::new(),
+            finder: ProcessFinder::new(),
+            wards: Wards::new(dry),
+            together: LookBudget::new(rules.cpu_together, now),
+            find: now,
+            watch: now,
+            finding: Duration::ZERO,
+            metrics,
+            published: None,
+            rules,
+        }
+    }
+
+    /// Works until `wait` returns [`ServiceSignal::End`].
+    pub(super) fn run(
+        &mut self,
+        wait: &mut dyn FnMut(Duration) -> Option<ServiceSignal>,
+        read: impl Fn() -> Result<RuleSet, Failure>,
+    ) -> Result<(), Failure> {
+        loop {
+            let (due, next) = self.next();
+            let from = due.max(self.together.free_from());
+            match wait(from.saturating_duration_since(Instant::now())) {
+                Some(ServiceSignal::End) => return Ok(()),
+                Some(ServiceSignal::Reload) => self.reload(read()),
+                None => {
+                    let began = Instant::now();
+                    let looking = match next {
+                        ServiceTask::Look(at) => self.wards.tick(at),
+                        ServiceTask::Find => self.look_for_processes(began)?,
+                        ServiceTask::Watch => self.watch(began),
+                    };
+                    self.together.looked(began, looking);
+                    self.publish(began);
+                }
+            }
+        }
+    }
+
+    /// The task that is due first, and its time.
+    fn next(&self) -> (Instant, ServiceTask) {
+        let look = self
+            .wards
+            .next()
+            .map(|(due, at)| (due, ServiceTask::Look(at)));
+        let others = [
+            (self.find, ServiceTask::Find),
+            (self.watch, ServiceTask::Watch),
+        ];
+        let all = look.into_iter().chain(others);
+        all.min_by_key(|(due, _)| *due).unwrap_or(others[0])
+    }
+
+    /// Makes processes due if memory is short. Returns the processor time that this took.
+    fn watch(&mut self, now: Instant) -> Duration {
+        let before = self.kernel.own_cpu();
+        self.wards.wake_if_short(now);
+        self.watch = now + WATCH_EVERY;
+        self.kernel.own_cpu().saturating_sub(before)
+    }
+
+    fn reload(&mut self, read: Result<RuleSet, Failure>) {
+        match read {
+            Ok(rules) => {
+                let count = rules.rules.len();
+                let s = if count == 1 { "" } else { "s" };
+                log::info!("the file was read again: {count} rule{s}");
+                self.together.set(rules.cpu_together);
+                self.rules = rules;
+                self.find = Instant::now();
+            }
+            Err(failure) => {
+                log::warn!("{failure}");
+                log::warn!("the previous rules stay in force");
+            }
+        }
+    }
+
+    fn look_for_processes(&mut self, began: Instant) -> Result<Duration, Failure> {
+        let before = self.kernel.own_cpu();
+        let found = self.finder.find(&self.rules, began);
+        self.wards.follow(&found, began)?;
+        self.wards.wake(self.finder.living(), began);
+        let took = self.kernel.own_cpu().saturating_sub(before);
+        self.finding += took;
+        self.find = began + self.rules.discover;
+        Ok(took)
+    }
+
+    fn publish(&mut self, now: Instant) {
+        let Some(metrics) = &self.metrics else {
+            return;
+        };
+        let is_fresh = |at: Instant| now.duration_since(at) < PUBLISH_EVERY;
+        if self.published.is_some_and(is_fresh) {
+            return;
+        }
+        self.published = Some(now);
+        let machine = self.wards.machine();
+        metrics.publish(&self.wards, &machine, self.finding);
+    }
+
+    /// The processes that the service governed.
+    pub(super) fn into_wards(self) -> Wards {
+        self.wards
+    }
+}

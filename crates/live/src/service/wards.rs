@@ -1,0 +1,268 @@
+//! The processes that a service governs, each with its own governor.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use broadleaf_governor::service::Care;
+use broadleaf_governor::{
+    Governor, Kernel, Linux, MachineSeen, ProcessId, Ticked, Tree, Vitals, Ward,
+};
+use broadleaf_policy::parse;
+
+use super::account::{GovernorCounts, ProgramTotals};
+use super::finding::{Fate, PickedProcess};
+use broadleaf_study::failure::Failure;
+
+/// The longest wait between two looks at a process in which nothing changes. A search for processes
+/// notices changes.
+const REST: Duration = Duration::from_secs(10);
+
+/// The most programs that are reported as forbidden superpages. Each name is kept, and a process
+/// may rename itself without end.
+const MOST_FORBIDDEN: usize = 256;
+
+/// A process that is governed, with the processes that it starts.
+pub(super) struct GovernedProcess {
+    pub(super) id: ProcessId,
+    pub(super) command: String,
+    pub(super) care: Care,
+    pub(super) governor: Governor<Linux>,
+    /// The time of the next look.
+    due: Instant,
+    /// The counts that were added to the totals.
+    counted: GovernorCounts,
+    /// True after the first look, or after the note that the process cannot be looked at.
+    answered: bool,
+}
+
+/// All governed processes.
+pub(super) struct Wards {
+    pub(super) governed: Vec<GovernedProcess>,
+    /// Counts of governed processes and of those that are no longer governed.
+    pub(super) totals: ProgramTotals,
+    /// Counts of processes that are no longer governed.
+    pub(super) ended: ProgramTotals,
+    kernel: Linux,
+    dry: bool,
+    /// Programs that were reported as forbidden superpages.
+    forbidden: BTreeSet<String>,
+}
+
+/// A governor of one process under a policy.
+pub(super) fn governor(
+    kernel: &Linux,
+    id: ProcessId,
+    care: &Care,
+    apart: &Arc<BTreeSet<ProcessId>>,
+    dry: bool,
+) -> Result<Governor<Linux>, Failure> {
+    let policy = parse(&care.policy).map_err(Failure::failed)?;
+    let ward = Ward::new(policy, care.budgets);
+    let mut governor = Governor::new(kernel.beside(), ward, Tree::of([id]), dry);
+    governor.leave_out(Arc::clone(apart));
+    Ok(governor)
+}
+
+/// The processes that no other process's governor includes: a rule of their own picks them, or they
+/// are this process.
+pub(super) fn apart(found: &[PickedProcess]) -> Arc<BTreeSet<ProcessId>> {
+    let own = Linux::new().process(std::process::id());
+    Arc::new(found.iter().map(|found| found.id).chain(own).collect())
+}
+
+impl Wards {
+    pub(super) fn new(dry: bool) -> Self {
+        Self {
+            governed: Vec::new(),
+            totals: ProgramTotals::default(),
+            ended: ProgramTotals::default(),
+            kernel: Linux::new(),
+            dry,
+            forbidden: BTreeSet::new(),
+        }
+    }
+
+    /// Governs the processes that were found, and drops those that no rule picks any more.
+    pub(super) fn follow(&mut self, found: &[PickedProcess], now: Instant) -> Result<(), Failure> {
+        let apart = apart(found);
+        // A process that has ended may have left children. The next look finds them.
+        let kernel = &mut self.kernel;
+        let ended = self.governed.extract_if(.., |governed| {
+            match found.binary_search_by_key(&governed.id, |found| found.id) {
+                Ok(at) => !matches!(found[at].fate, Fate::Governed(_)),
+                Err(_) => kernel.vitals(governed.id).is_ok(),
+            }
+        });
+        for governed in ended {
+            governed.note_end(&mut self.ended);
+        }
+        for found in found {
+            match &found.fate {
+                Fate::Governed(care) => self.care_for(found, care, &apart, now)?,
+                Fate::Ignored => {}
+                Fate::Forbidden => self.note_forbidden(found),
+            }
+        }
+        for governed in &mut self.governed {
+            governed.governor.leave_out(Arc::clone(&apart));
+        }
+        Ok(())
+    }
+
+    fn care_for(
+        &mut self,
+        found: &PickedProcess,
+        care: &Care,
+        apart: &Arc<BTreeSet<ProcessId>>,
+        now: Instant,
+    ) -> Result<(), Failure> {
+        let known = (self.governed.iter_mut()).find(|governed| governed.id == found.id);
+        if let Some(governed) = known {
+            governed.command = broadleaf_report::printable(&found.command);
+            if governed.care != *care {
+                let policy = parse(&care.policy).map_err(Failure::failed)?;
+                governed.governor.put_under(policy, care.budgets);
+                governed.care = care.clone();
+                governed.due = now;
+            }
+            return Ok(());
+        }
+        let mut governor = governor(&self.kernel, found.id, care, apart, self.dry)?;
+        governor.rest_for_at_most(REST);
+        self.governed.push(GovernedProcess {
+            id: found.id,
+            command: broadleaf_report::printable(&found.command),
+            care: care.clone(),
+            governor,
+            due: now,
+            counted: GovernorCounts::default(),
+            answered: false,
+        });
+        Ok(())
+    }
+
+    fn note_forbidden(&mut self, found: &PickedProcess) {
+        let has_room = self.forbidden.len() < MOST_FORBIDDEN;
+        if has_room && self.forbidden.insert(found.command.clone()) {
+            log::info!(
+                "superpages are forbidden to process {} ({}), by itself or by what started it \
+                (prctl PR_SET_THP_DISABLE): such processes are left alone",
+                found.id,
+                broadleaf_report::printable(&found.command)
+            );
+        }
+    }
+
+    /// Makes processes due that have changed since their last look. `living` holds all live
+    /// processes, in order.
+    pub(super) fn wake(&mut self, living: &[(ProcessId, Vitals)], now: Instant) {
+        let has_changed = |id: ProcessId, before: &Vitals| {
+            let at = living.binary_search_by_key(&id, |(id, _)| *id);
+            at.map_or(true, |at| living[at].1 != *before)
+        };
+        for governed in self
+            .governed
+            .iter_mut()
+            .filter(|governed| governed.due > now)
+        {
+            let mut processes = governed.governor.ward().processes();
+            if processes.any(|(id, before, _)| has_changed(id, before)) {
+                governed.due = now;
+            }
+        }
+    }
+
+    /// Makes processes due whose superpages added memory, if memory is short.
+    pub(super) fn wake_if_short(&mut self, now: Instant) {
+        let machine = self.machine();
+        for governed in self
+            .governed
+            .iter_mut()
+            .filter(|governed| governed.due > now)
+        {
+            let ward = governed.governor.ward();
+            let shortage = ward.budgets().shortage(&machine, std::iter::empty());
+            if shortage.is_any() && ward.added_bytes() > 0 {
+                governed.due = now;
+            }
+        }
+    }
+
+    /// Reads the state of the machine.
+    pub(super) fn machine(&mut self) -> MachineSeen {
+        self.kernel.machine()
+    }
+
+    /// The process that is due first, as time and index.
+    pub(super) fn next(&self) -> Option<(Instant, usize)> {
+        let due = self.governed.iter().enumerate();
+        due.map(|(at, governed)| (governed.due, at)).min()
+    }
+
+    /// Looks at the process at index `at`. Returns the processor time that the look took.
+    pub(super) fn tick(&mut self, at: usize) -> Duration {
+        let governed = &mut self.governed[at];
+        let ticked = governed.governor.tick();
+        governed.due = Instant::now() + ticked.wait;
+        governed.answer(&ticked);
+        let counts = GovernorCounts::of(&governed.governor);
+        let looking = counts.looking.saturating_sub(governed.counted.looking);
+        (self.totals).note(
+            &governed.command,
+            &governed.care.policy,
+            &counts,
+            &governed.counted,
+        );
+        governed.counted = counts;
+        if !ticked.alive {
+            let ended = self.governed.swap_remove(at);
+            ended.note_end(&mut self.ended);
+        }
+        looking
+    }
+}
+
+impl GovernedProcess {
+    pub(super) const fn counts(&self) -> &GovernorCounts {
+        &self.counted
+    }
+
+    /// Notes once why the memory of the process cannot be looked at.
+    fn answer(&mut self, ticked: &Ticked) {
+        let mut processes = ticked.seen.processes.iter();
+        let Some(seen) = processes.find(|seen| seen.id == self.id) else {
+            return;
+        };
+        if self.answered || seen.pages.is_some() {
+            self.answered = true;
+            return;
+        }
+        if let Some((_, unseen)) = self.governor.unseen().find(|(id, _)| *id == self.id) {
+            self.answered = true;
+            let no = unseen.no;
+            log::info!(
+                "process {} ({}) cannot be looked at: {no}. For a process of another user it \
+                takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
+                self.id,
+                self.command
+            );
+        }
+    }
+
+    /// Adds the counts to `ended`, and notes the end if the governor made superpages.
+    fn note_end(&self, ended: &mut ProgramTotals) {
+        let nothing = GovernorCounts::default();
+        ended.note(&self.command, &self.care.policy, &self.counted, &nothing);
+        if self.counted.promotions > 0 {
+            log::info!(
+                "process {} ({}) is no longer looked after: {} superpages made, {} broken for \
+                memory",
+                self.id,
+                self.command,
+                self.counted.promotions,
+                self.counted.demotions
+            );
+        }
+    }
+}

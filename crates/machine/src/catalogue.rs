@@ -1,0 +1,102 @@
+//! The catalogue of machines. A new machine is one file under `machines/` and one line here.
+
+use crate::{Machine, MachineError};
+use broadleaf_cache::CACHES;
+use broadleaf_pagetable::PAGE_TABLES;
+use broadleaf_tlb::{ORGANISATIONS, REPLACEMENTS};
+use broadleaf_units::Described;
+
+/// Names and descriptions of the machines that are built in, in the order in which they are listed.
+const MACHINES: &[(&str, &str)] = &[
+    ("skylake", include_str!("../../../machines/skylake.toml")),
+    (
+        "skylake-va23",
+        include_str!("../../../machines/skylake-va23.toml"),
+    ),
+    (
+        "skylake-unified-64",
+        include_str!("../../../machines/skylake-unified-64.toml"),
+    ),
+    (
+        "skylake-unified-96",
+        include_str!("../../../machines/skylake-unified-96.toml"),
+    ),
+    (
+        "romer1995",
+        include_str!("../../../machines/romer1995.toml"),
+    ),
+    (
+        "alpha21264",
+        include_str!("../../../machines/alpha21264.toml"),
+    ),
+    (
+        "skylake-1g",
+        include_str!("../../../machines/skylake-1g.toml"),
+    ),
+    (
+        "neoverse-n1",
+        include_str!("../../../machines/neoverse-n1.toml"),
+    ),
+    (
+        "neoverse-n1-16k",
+        include_str!("../../../machines/neoverse-n1-16k.toml"),
+    ),
+];
+
+/// The catalogues of the parts that a machine's description can name: the kind in the singular, and
+/// the entries.
+pub fn parts() -> [(&'static str, Vec<Described>); 4] {
+    let tlbs = ORGANISATIONS.iter().map(|entry| entry.described);
+    let replacements = REPLACEMENTS.iter().map(|entry| entry.described);
+    let page_tables = PAGE_TABLES.iter().map(|entry| entry.described);
+    let caches = CACHES.iter().map(|entry| entry.described);
+    [
+        ("TLB", tlbs.collect()),
+        ("replacement", replacements.collect()),
+        ("page table", page_tables.collect()),
+        ("cache", caches.collect()),
+    ]
+}
+
+/// A name that no machine has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no machine is called {name:?}")]
+pub struct UnknownMachine {
+    /// What was asked.
+    pub name: String,
+}
+
+/// The names of the machines that are built in.
+pub fn machine_names() -> impl Iterator<Item = &'static str> {
+    MACHINES.iter().map(|(name, _)| *name)
+}
+
+/// The description of the built-in machine of that name, as its file has it.
+///
+/// # Errors
+/// Where no machine has that name.
+pub fn machine_text(name: &str) -> Result<&'static str, UnknownMachine> {
+    let found = MACHINES.iter().find(|(known, _)| *known == name);
+    let unknown = || UnknownMachine {
+        name: name.to_string(),
+    };
+    found.map(|(_, text)| *text).ok_or_else(unknown)
+}
+
+/// Why a built-in machine is not to be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub enum NoMachine {
+    /// No machine has that name.
+    Unknown(#[from] UnknownMachine),
+    /// Its description is wrong.
+    Wrong(#[from] MachineError),
+}
+
+/// The built-in machine of that name.
+///
+/// # Errors
+/// Where no machine has that name.
+pub fn machine(name: &str) -> Result<Machine, NoMachine> {
+    Ok(Machine::from_toml(machine_text(name)?)?)
+}

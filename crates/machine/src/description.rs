@@ -1,0 +1,261 @@
+//! Machines: a TLB design and what a walk costs, read from the text of a TOML file.
+
+use crate::{MachineError, WalkCosts, parts};
+use broadleaf_cache::CacheKind;
+use broadleaf_pagetable::PageTableKind;
+use broadleaf_tlb::{Design, Field, IndexFunction, Organisation, Replacement, Structure};
+use broadleaf_units::PageSize;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// A machine, as far as translation goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// One line.
+    pub summary: String,
+    /// A few sentences; empty where the description has none.
+    pub explanation: String,
+    /// Where its numbers come from; empty where the description does not say.
+    pub source: String,
+    /// Its TLB.
+    pub design: Design,
+    /// Its page table.
+    pub page_table: &'static PageTableKind,
+    /// Its caches.
+    pub caches: &'static CacheKind,
+    /// What a walk costs.
+    pub costs: WalkCosts,
+}
+
+/// The most cycles that one walk may cost: enough for any machine, and far from where sums would overflow.
+const MOST_CYCLES: u64 = 1_000_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    name: Spanned<String>,
+    summary: String,
+    #[serde(default)]
+    explanation: String,
+    #[serde(default)]
+    source: String,
+    tlb: Vec<Spanned<TlbText>>,
+    #[serde(rename = "page-table")]
+    page_table: Option<Spanned<String>>,
+    caches: Option<Spanned<String>>,
+    #[serde(rename = "walk-cycles")]
+    walk_cycles: Spanned<BTreeMap<String, Spanned<u64>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TlbText {
+    name: String,
+    level: Spanned<usize>,
+    entries: Spanned<usize>,
+    ways: Spanned<usize>,
+    organisation: Option<Spanned<String>>,
+    replacement: Spanned<String>,
+    index: BTreeMap<String, Spanned<String>>,
+}
+
+impl Machine {
+    /// Returns true if the cycles of a walk depend on the size of the page alone.
+    pub fn has_fixed_walk_costs(&self) -> bool {
+        self.page_table.cost_by_size && self.caches.build.is_none()
+    }
+
+    /// Reads a machine's description.
+    ///
+    /// # Errors
+    /// Which line and key is wrong, and why: the text is not TOML, a key is missing or unknown, or a number or an index
+    /// does not fit the others.
+    pub fn from_toml(text: &str) -> Result<Self, MachineError> {
+        let parsed: Text = toml::from_str(text).map_err(|error| {
+            MachineError::at(
+                text,
+                error.span().map_or(0, |span| span.start),
+                error.message(),
+            )
+        })?;
+        let wrong = |at: usize, message: String| MachineError::at(text, at, message);
+        if parsed.name.get_ref().is_empty() || parsed.name.get_ref().contains(char::is_whitespace) {
+            return Err(wrong(
+                parsed.name.span().start,
+                "a name is one word".to_string(),
+            ));
+        }
+        let mut structures = Vec::new();
+        for tlb in &parsed.tlb {
+            structures.push(structure(tlb.get_ref()).map_err(|(at, message)| wrong(at, message))?);
+        }
+        let design = Design::new(structures).map_err(|found| {
+            let at = parsed
+                .tlb
+                .get(found.structure)
+                .map_or(0, |tlb| position(tlb, found.field));
+            wrong(at, found.message)
+        })?;
+        let mut costs = BTreeMap::new();
+        for (size, cycles) in
+            by_size(parsed.walk_cycles.get_ref()).map_err(|(at, message)| wrong(at, message))?
+        {
+            let at = cycles.span().start;
+            if *cycles.get_ref() > MOST_CYCLES {
+                return Err(wrong(
+                    at,
+                    format!("a walk costs at most {MOST_CYCLES} cycles"),
+                ));
+            }
+            costs.insert(size, *cycles.get_ref());
+        }
+        for size in design.sizes() {
+            if !costs.contains_key(size) {
+                let message = format!("walks that find a {} page have no cost", size.short_name());
+                return Err(wrong(parsed.walk_cycles.span().start, message));
+            }
+        }
+        let page_table = part(
+            parsed.page_table.as_ref(),
+            PageTableKind::x86_64(),
+            PageTableKind::named,
+            "page table",
+        );
+        let page_table = page_table.map_err(|(at, message)| wrong(at, message))?;
+        let caches = part(
+            parsed.caches.as_ref(),
+            CacheKind::none(),
+            CacheKind::named,
+            "cache",
+        );
+        let caches = caches.map_err(|(at, message)| wrong(at, message))?;
+        Ok(Self {
+            name: parsed.name.into_inner(),
+            summary: parsed.summary,
+            explanation: parsed.explanation,
+            source: parsed.source,
+            design,
+            page_table,
+            caches,
+            costs: WalkCosts(costs),
+        })
+    }
+}
+
+fn page_size(name: &str) -> Result<PageSize, String> {
+    match PageSize::from_short_name(name) {
+        Some(size) if size >= PageSize::SIZE_4K => Ok(size),
+        _ => Err(format!(
+            "{name:?} is not a page size of 4k or more; write 4k, 2m, 1g"
+        )),
+    }
+}
+
+/// What a table says of page sizes, and where.
+type BySize<'a, T> = Vec<(PageSize, &'a Spanned<T>)>;
+
+/// The entries of a table whose keys are page sizes, smallest first. `4k`, `4K` and `4096` are one key, which TOML does
+/// not know.
+///
+/// # Errors
+/// Where a key is none, or says what one further up says.
+fn by_size<T>(table: &BTreeMap<String, Spanned<T>>) -> Result<BySize<'_, T>, (usize, String)> {
+    let mut in_order: Vec<_> = table.iter().collect();
+    in_order.sort_by_key(|(_, value)| value.span().start);
+    let mut entries: BySize<'_, T> = Vec::new();
+    for (name, value) in in_order {
+        let at = value.span().start;
+        let size = page_size(name).map_err(|message| (at, message))?;
+        if entries.iter().any(|(known, _)| *known == size) {
+            let message = format!(
+                "{name:?} is given twice: {} is there already",
+                size.short_name()
+            );
+            return Err((at, message));
+        }
+        entries.push((size, value));
+    }
+    entries.sort_by_key(|(size, _)| *size);
+    Ok(entries)
+}
+
+fn structure(text: &TlbText) -> Result<Structure, (usize, String)> {
+    let organisation = part(
+        text.organisation.as_ref(),
+        Organisation::set_associative(),
+        Organisation::named,
+        "TLB",
+    )?;
+    let replacement = part(
+        Some(&text.replacement),
+        Replacement::lru(),
+        Replacement::named,
+        "replacement",
+    )?;
+    let mut pages = Vec::new();
+    for (size, index) in by_size(&text.index)? {
+        let parsed = IndexFunction::parse(index.get_ref());
+        pages.push((
+            size,
+            parsed.map_err(|message| (index.span().start, message))?,
+        ));
+    }
+    Ok(Structure {
+        name: text.name.clone(),
+        level: *text.level.get_ref(),
+        entries: *text.entries.get_ref(),
+        ways: *text.ways.get_ref(),
+        pages,
+        organisation,
+        replacement,
+    })
+}
+
+/// The part of a machine that a description names, or the default.
+///
+/// # Errors
+/// The name's place in the text, and the names that there are.
+fn part<T>(
+    name: Option<&Spanned<String>>,
+    default: &'static T,
+    named: fn(&str) -> Option<&'static T>,
+    kind: &str,
+) -> Result<&'static T, (usize, String)> {
+    let Some(name) = name else {
+        return Ok(default);
+    };
+    named(name.get_ref()).ok_or_else(|| {
+        let known = parts().into_iter().filter(|(of, _)| *of == kind);
+        let known: Vec<&str> = known
+            .flat_map(|(_, entries)| entries)
+            .map(|entry| entry.name)
+            .collect();
+        let message = format!(
+            "no {kind} is called {:?}; there is {}",
+            name.get_ref(),
+            known.join(", ")
+        );
+        (name.span().start, message)
+    })
+}
+
+/// Where in the text a field of a structure stands.
+fn position(tlb: &Spanned<TlbText>, field: Field) -> usize {
+    let text = tlb.get_ref();
+    match field {
+        Field::Whole => tlb.span().start,
+        Field::Level => text.level.span().start,
+        Field::Entries => text.entries.span().start,
+        Field::Ways => text.ways.span().start,
+        Field::Index(size) => {
+            let named = text
+                .index
+                .iter()
+                .find(|(name, _)| PageSize::from_short_name(name) == Some(size));
+            named.map_or(tlb.span().start, |(_, index)| index.span().start)
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Machines: TLBs, page table, caches and walk costs, read from one TOML description.
+//!
+//! A [`Machine`] is a validated value. It knows no world: which pages are mapped is not its matter.
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod costs;
+mod description;
+mod error;
+
+pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_text, parts};
+pub use costs::WalkCosts;
+pub use description::Machine;
+pub use error::MachineError;

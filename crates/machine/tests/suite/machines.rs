@@ -1,0 +1,226 @@
+//! Descriptions of machines: what the built-in ones say, and what is refused with which line and key.
+
+use broadleaf_machine::{Machine, NoMachine, machine, machine_names, machine_text, parts};
+use broadleaf_tlb::{Lookup, Tlb};
+use broadleaf_units::SpaceTag;
+use broadleaf_units::{PageNumber, PageSize};
+
+#[test]
+fn every_built_in_machine_is_one() {
+    for name in machine_names() {
+        let machine = machine(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(machine.name, name);
+        for text in [&machine.summary, &machine.explanation, &machine.source] {
+            assert!(!text.is_empty() && !text.contains("  "), "{name}");
+        }
+        assert!(!machine.explanation.contains('\n'), "{name}");
+        let sizes: Vec<String> = machine
+            .design
+            .sizes()
+            .iter()
+            .map(|size| size.short_name().to_string())
+            .collect();
+        let cycles: Vec<u64> = machine.costs.iter().map(|(_, cycles)| cycles).collect();
+        let wanted: (&str, &[u64]) = match name {
+            "romer1995" => ("4k 8k 16k 32k 64k 128k 256k 512k 1m 2m 4m 8m", &[30; 12]),
+            "alpha21264" => ("8k 64k 512k 4m", &[50; 4]),
+            "skylake-1g" => ("4k 2m 1g", &[35, 21, 14]),
+            "neoverse-n1" => ("4k 16k 64k 2m", &[35, 35, 35, 21]),
+            "neoverse-n1-16k" => ("16k 2m 32m", &[35, 35, 21]),
+            _ => ("4k 2m", &[35, 21]),
+        };
+        assert_eq!((sizes.join(" ").as_str(), &*cycles), wanted, "{name}");
+    }
+    assert!(
+        (parts().into_iter())
+            .flat_map(|(_, entries)| entries)
+            .all(|entry| entry.explanation.ends_with('.'))
+    );
+}
+
+#[test]
+fn structures_have_the_sets_of_the_thesis() {
+    let sets = |name: &str| {
+        let design = machine(name).unwrap().design;
+        design
+            .structures()
+            .iter()
+            .map(|structure| structure.sets())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(sets("skylake"), [8, 16, 128]);
+    assert_eq!(sets("skylake-va23"), [8, 16, 128]);
+    assert_eq!(sets("skylake-unified-64"), [16, 128]);
+    assert_eq!(sets("skylake-unified-96"), [16, 128]);
+    assert_eq!(sets("alpha21264"), [1]);
+    assert_eq!(sets("romer1995"), [1]);
+    assert_eq!(sets("skylake-1g"), [8, 16, 1, 128, 4]);
+    assert_eq!(sets("neoverse-n1"), [1, 256]);
+    assert_eq!(sets("neoverse-n1-16k"), [1, 256]);
+}
+
+#[test]
+fn neighbouring_superpages_share_a_set_only_in_skylake() {
+    // Zhu's index leaves bit 21 out, so blocks 0 and 1 are in one set of the first level: with three more it overflows.
+    for (name, found) in [("skylake", Lookup::Second), ("skylake-va23", Lookup::First)] {
+        let mut tlb = Tlb::new(&machine(name).unwrap().design);
+        for block in [0, 1, 16, 32, 48] {
+            tlb.fill(
+                SpaceTag::default(),
+                PageNumber(block << 9),
+                PageSize::SIZE_2M,
+            );
+        }
+        assert_eq!(
+            tlb.lookup(SpaceTag::default(), PageNumber(0)),
+            found,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_unified_first_level_holds_both_sizes_in_one_set() {
+    let tag = SpaceTag::default();
+    for (name, ways) in [("skylake-unified-64", 4), ("skylake-unified-96", 6)] {
+        let mut tlb = Tlb::new(&machine(name).unwrap().design);
+        tlb.fill(tag, PageNumber(0), PageSize::SIZE_2M);
+        for number in 1..ways {
+            tlb.fill(tag, PageNumber(number << 30), PageSize::SIZE_4K);
+        }
+        assert_eq!(tlb.lookup(tag, PageNumber(5)), Lookup::First, "{name}");
+        // The superpage is the newest now: two more base pages drive out the two oldest, not it.
+        tlb.fill(tag, PageNumber(20 << 30), PageSize::SIZE_4K);
+        assert_eq!(
+            tlb.lookup(tag, PageNumber(1 << 30)),
+            Lookup::Second,
+            "{name}"
+        );
+        assert_eq!(tlb.lookup(tag, PageNumber(5)), Lookup::First, "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_one() {
+    match machine("skylke") {
+        Err(NoMachine::Unknown(error)) => {
+            assert_eq!(error.name, "skylke");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What is said of skylake's description with one thing replaced.
+fn wrong(from: &str, to: &str) -> (usize, String, String) {
+    let text = machine_text("skylake").unwrap();
+    assert!(text.contains(from), "{from}");
+    let text = text.replacen(from, to, 1);
+    let error = Machine::from_toml(&text)
+        .err()
+        .unwrap_or_else(|| panic!("{to} was accepted"));
+    (error.line, error.key, error.message)
+}
+
+#[test]
+fn errors_name_the_line_and_the_key() {
+    let line_of = |what: &str| {
+        let text = machine_text("skylake").unwrap();
+        text.lines().position(|line| line.contains(what)).unwrap() + 1
+    };
+    for (from, to, key, message) in [
+        (
+            "entries = 32",
+            "entries = 33",
+            "ways",
+            "33 entries do not divide into sets of 4 ways",
+        ),
+        ("entries = 64", "entries = 0", "entries", "1 to"),
+        (
+            "entries = 64",
+            "entries = \"many\"",
+            "entries",
+            "invalid type",
+        ),
+        ("va[24:22]", "va[24:21]", "index", "tells 16 sets apart"),
+        ("va[24:22]", "va[22:20]", "index", "inside a 2m page"),
+        ("va[24:22]", "24..22", "index", "is not an index"),
+        ("level = 2", "level = 3", "level", "the level is 1 or 2"),
+        ("\"lru\"", "\"random\"", "replacement", "no replacement"),
+        (
+            "level = 2",
+            "organisation = \"round\"\nlevel = 2",
+            "organisation",
+            "no TLB is called \"round\"; there is set-associative",
+        ),
+        (
+            "[[tlb]]",
+            "page-table = \"tarot\"\n[[tlb]]",
+            "page-table",
+            "no page table",
+        ),
+        ("[[tlb]]", "caches = \"oak\"\n[[tlb]]", "caches", "no cache"),
+        ("4k = 35", "5k = 35", "5k", "not a page size"),
+        ("2m = 21", "4K = 21", "4K", "4k is there already"),
+        ("2m = 21", "4096 = 21", "4096", "4k is there already"),
+        (
+            "2m = \"va[27:21]\"",
+            "4K = \"va[18:12]\"",
+            "index",
+            "4k is there already",
+        ),
+        (
+            "4k = 35",
+            "# 35",
+            "[walk-cycles]",
+            "walks that find a 4k page have no cost",
+        ),
+        (
+            "entries = 1536",
+            "entires = 1536",
+            "entires",
+            "unknown field",
+        ),
+    ] {
+        let (line, found_key, found) = wrong(from, to);
+        assert_eq!(found_key, key, "{to}: {found}");
+        assert!(found.contains(message), "{to}: {found}");
+        let at = if key == "ways" {
+            line_of("ways = 4")
+        } else {
+            line_of(from)
+        };
+        if key != "[walk-cycles]" {
+            assert_eq!(line, at, "{to}");
+        }
+    }
+    assert!(
+        wrong("name = \"skylake\"", "name = \"sky lake\"")
+            .2
+            .contains("one word")
+    );
+    assert_eq!(
+        wrong("[[tlb]]", "[[tlb").2,
+        "unclosed array table, expected `]]`"
+    );
+    assert!(
+        Machine::from_toml("")
+            .unwrap_err()
+            .message
+            .contains("missing field")
+    );
+    assert!(Machine::from_toml("\0\u{ffff}").is_err());
+}
+
+#[test]
+fn a_page_size_needs_one_first_level_structure() {
+    let (_, _, message) = wrong(
+        "index = { 2m = \"va[24:22]\" }",
+        "index = { 1g = \"va[32:30]\" }",
+    );
+    assert_eq!(message, "no tlb of level 1 holds 2m pages");
+    let (_, _, message) = wrong("name = \"stlb\"\nlevel = 2", "name = \"stlb\"\nlevel = 1");
+    assert!(
+        message.contains("holds 4k pages at level 1 already"),
+        "{message}"
+    );
+}

@@ -1,0 +1,6 @@
+//! The tests of the `machine` crate: one binary, one module for each subject.
+
+mod chases;
+mod invalidation;
+mod machines;
+mod oracle;

@@ -1,0 +1,145 @@
+//! Misses that are charged to candidates for superpages, and the promotions that they cause.
+
+use super::Cell;
+use crate::charged::Charged;
+use crate::stream::Stream;
+use broadleaf_charges::Candidate;
+use broadleaf_memory::system::{Place, System};
+use broadleaf_tlb::{Evicted, Lookup};
+use broadleaf_units::{PageNumber, PageSize, SpaceId, SpaceTag};
+
+impl Cell<'_> {
+    /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
+    /// and then the translation is loaded.
+    pub(super) fn translate_charging(&mut self, page: PageNumber, level: usize, stream: &Stream) {
+        let Some(mut charged) = self.charged.take() else {
+            return;
+        };
+        let tag = self.mmu.running.1;
+        let at = self.system.base_page(page);
+        let lookup = (self.mmu.tlb)
+            .lookup_evicting(tag, page, |gone| evicted(&mut charged, &self.system, gone));
+        match lookup {
+            Lookup::First => charged.hit(tag, at, level),
+            Lookup::Second => {
+                self.mmu.second_hits += 1;
+                charged.hit(tag, at, level);
+            }
+            Lookup::Miss => {
+                let level = self.mmu.walk(page, level);
+                let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
+                charged.miss(tag, at, level, active);
+                self.system.set_moment(self.moment);
+                self.foresee(&mut charged, at, level);
+                let changed =
+                    !charged.due.is_empty() && self.ask_those_due(&mut charged, at, stream);
+                if changed {
+                    // The page may be part of a superpage now, and that be loaded already.
+                    let place = Place {
+                        space: self.mmu.running.0,
+                        page: at,
+                    };
+                    let level = self.system.level_at(place);
+                    if self.mmu.tlb.lookup(tag, page) == Lookup::Miss {
+                        self.load(&mut charged, tag, page, level);
+                    } else {
+                        charged.loaded(tag, at, level);
+                    }
+                } else {
+                    self.load(&mut charged, tag, page, level);
+                }
+            }
+        }
+        self.charged = Some(charged);
+    }
+
+    /// Asks the policy about the candidates that are due: smaller candidates first, then by
+    /// address, then by space. Each promotion changes the charges of larger candidates before the
+    /// policy is asked about them. The translations of the promoted pages leave the TLB, and the
+    /// new translation is loaded. Returns true if any translation changed.
+    fn ask_those_due(&mut self, charged: &mut Charged<'_>, missing: u64, stream: &Stream) -> bool {
+        let mut due = std::mem::take(&mut charged.due);
+        due.sort_by(|one, other| {
+            let place = |candidate: &Candidate| (candidate.level, candidate.first);
+            let space = |candidate: &Candidate| self.space_of(candidate.tag);
+            (place(one).cmp(&place(other))).then_with(|| space(one).cmp(&space(other)))
+        });
+        due.dedup();
+        let mut changed = false;
+        for candidate in &due {
+            let Some(space) = self.space_of(candidate.tag) else {
+                continue;
+            };
+            let page = if candidate.tag == self.mmu.running.1 {
+                missing
+            } else {
+                candidate.first
+            };
+            let inside = page & !(self.system.pages_of(candidate.level) - 1) == candidate.first;
+            let page = if inside { page } else { candidate.first };
+            let view = charged.shown(*candidate, self.system.charged(candidate.level));
+            let at = Place { space, page };
+            if !(self.system).ask_at_miss(&stream.spaces, at, candidate.level, &view) {
+                continue;
+            }
+            self.at_misses += 1;
+            self.shoot_down_charged(charged);
+            let first = self.system.units_of(candidate.first);
+            let units = self.system.size(candidate.level).bytes() >> PageSize::SIZE_4K.shift();
+            self.mmu.tlb.invalidate_range(candidate.tag, first, units);
+            charged.promoted(*candidate);
+            changed = true;
+            self.load(charged, candidate.tag, first, candidate.level);
+        }
+        // A promotion may have taken an extent from other pages.
+        changed |= self.system.has_shootdowns();
+        self.shoot_down_charged(charged);
+        self.update_tables();
+        charged.due = due;
+        changed
+    }
+
+    /// Makes pieces due at a miss of `page`: those around the page that the schedule promotes now,
+    /// and those whose span begins.
+    fn foresee(&self, charged: &mut Charged<'_>, page: u64, level: usize) {
+        let Some(schedule) = charged.schedule else {
+            return;
+        };
+        for level in level + 1..self.mmu.walks.len() {
+            let first = page & !(self.system.pages_of(level) - 1);
+            let space = self.mmu.running.0;
+            if schedule.promotes(Place { space, page: first }, level, self.moment) {
+                let tag = self.mmu.running.1;
+                charged.due.push(Candidate { tag, first, level });
+            }
+        }
+        for (Place { space, page }, level) in schedule.beginning_at(self.moment) {
+            if let Some(tag) = self.mmu.tags.get(&space).copied() {
+                let first = page;
+                charged.due.push(Candidate { tag, first, level });
+            }
+        }
+    }
+
+    /// Brings the translation of a page of that level into the TLB, where it is not.
+    fn load(&mut self, charged: &mut Charged<'_>, tag: SpaceTag, page: PageNumber, level: usize) {
+        let size = self.mmu.translated[level];
+        (self.mmu.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
+        charged.loaded(tag, self.system.base_page(page), level);
+    }
+
+    fn space_of(&self, tag: SpaceTag) -> Option<SpaceId> {
+        if self.mmu.running.1 == tag {
+            return Some(self.mmu.running.0);
+        }
+        let known = self.mmu.tags.iter().find(|(_, known)| **known == tag);
+        known.map(|(space, _)| *space)
+    }
+}
+
+/// A translation gave way to another.
+fn evicted(charged: &mut Charged<'_>, system: &System<'_>, gone: Evicted) {
+    if let Some(level) = system.level_of(gone.size) {
+        charged.evicted(gone.tag, system.base_page(gone.page), level);
+    }
+}

@@ -1,0 +1,236 @@
+//! Filtered visits: how a cell uses the shared filter, leaves it, and filters alone.
+
+use super::{Cell, Scene};
+use crate::filter::{
+    self, BatchPart, CellNeeds, FilterRerun, Filtered, LeavingPoint, SharedFilter, Unfiltered,
+    last_reference,
+};
+use crate::steps::Step;
+use crate::stream::Stream;
+use broadleaf_filter::Sieve;
+use broadleaf_filter::Sifted;
+use broadleaf_trace::reduced::Sums;
+use broadleaf_units::PageNumber;
+
+/// The filter of a cell.
+pub(super) struct CellFilter {
+    stage: FilterStage,
+    /// The cell's own filter, for visits after the cell left the shared filter.
+    own: Sieve,
+    kept: Sifted,
+    rerun: FilterRerun,
+    /// [`System::unsettled`](broadleaf_memory::system::System::unsettled) when last read.
+    unsettled: u64,
+    /// True if memory unsettled a page or dropped a translation in the current part.
+    was_disturbed: bool,
+    /// The first visit after the cell left the shared filter, and the sums of the visits before.
+    resume: (usize, Sums),
+}
+
+/// Which filter a cell uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FilterStage {
+    /// None, between two parts. No lookup is left to be made up for.
+    Between,
+    /// The shared filter. The cell replays the kept visit of this number.
+    Shared(usize),
+    /// The cell's own.
+    Own,
+}
+
+impl Cell<'_> {
+    /// Uses the shared filter from now on.
+    ///
+    /// # Errors
+    /// The reason why the filter would change a figure of this cell.
+    pub(crate) fn filter_with(&mut self, shared: &SharedFilter) -> Result<(), Unfiltered> {
+        filter::covers(CellNeeds {
+            records: self.recorder.is_some(),
+            numbers: self.system.reads_moments(),
+            charges: self.charged.is_some(),
+        })?;
+        self.filter = Some(Box::new(CellFilter {
+            stage: FilterStage::Between,
+            own: shared.fresh(),
+            kept: Sifted::default(),
+            rerun: FilterRerun::new(shared.fresh()),
+            unsettled: 0,
+            was_disturbed: false,
+            resume: (0, Sums::default()),
+        }));
+        Ok(())
+    }
+
+    /// Replays a part of a batch with filters.
+    pub(super) fn replay_filtered(&mut self, part: &BatchPart<'_>, stream: &Stream) {
+        let (Some(filter), Some(filtered)) = (&mut self.filter, part.filtered) else {
+            return;
+        };
+        filter.unsettled = self.system.unsettled();
+        // Where memory is disturbed once, it is likely to be disturbed again soon. To leave the
+        // shared filter takes longer than not to begin with it.
+        let begins_alone = std::mem::take(&mut filter.was_disturbed);
+        filter.resume = (0, Sums::default());
+        let scene = Scene { stream, part };
+        if begins_alone || self.replay_kept(filtered, &scene) {
+            self.replay_alone(&scene);
+        }
+        self.set_stage(FilterStage::Between);
+    }
+
+    fn set_stage(&mut self, stage: FilterStage) {
+        if let Some(filter) = &mut self.filter {
+            filter.stage = stage;
+        }
+    }
+
+    /// Replays what the shared filter kept. Returns true if the cell left the filter.
+    fn replay_kept(&mut self, filtered: &Filtered, scene: &Scene<'_>) -> bool {
+        for (number, kept) in filtered.kept().iter().enumerate() {
+            let step = Step::kept(kept, scene.part.begin);
+            if self.system.next_time() <= step.first_time() {
+                self.leave_for_daemon(scene.part);
+                return true;
+            }
+            self.set_stage(FilterStage::Shared(number));
+            if self.visit(&step, scene).is_none() {
+                self.leave(LeavingPoint::AfterKept(number), scene.part);
+                let sums = self.filter.as_ref().map(|filter| filter.resume.1);
+                let instructions = sums.map_or(0, |sums| sums.instructions);
+                self.instructions = scene.part.instructions.saturating_add(instructions);
+                return true;
+            }
+            let is_own = |filter: &CellFilter| filter.stage == FilterStage::Own;
+            if self.filter.as_deref().is_some_and(is_own) {
+                return true;
+            }
+        }
+        let due = self.system.next_time();
+        let runs = scene.part.reaches(due, filtered.sums());
+        if runs {
+            self.leave_for_daemon(scene.part);
+        }
+        runs
+    }
+
+    /// Leaves the shared filter before the reference at which a daemon runs. The filter may have
+    /// left this reference out.
+    fn leave_for_daemon(&mut self, part: &BatchPart<'_>) {
+        let time = self.system.next_time().saturating_sub(part.begin);
+        self.leave(LeavingPoint::AtTime(time), part);
+    }
+
+    /// Leaves the shared filter, and makes the lookups that it still left out.
+    fn leave(&mut self, point: LeavingPoint, part: &BatchPart<'_>) {
+        let (Some(mut filter), Some(filtered)) = (self.filter.take(), part.filtered) else {
+            return;
+        };
+        if filter.stage != FilterStage::Own {
+            let (at, sums, lookups) = filter.rerun.up_to(point, part, filtered);
+            filter.resume = (at, sums);
+            for lookup in lookups {
+                self.repeat_lookup(PageNumber(lookup.page));
+            }
+            filter.stage = FilterStage::Own;
+        }
+        self.filter = Some(filter);
+    }
+
+    /// Replays the visits from the one on at which the cell left the shared filter.
+    fn replay_alone(&mut self, scene: &Scene<'_>) {
+        let part = scene.part;
+        self.set_stage(FilterStage::Own);
+        let Some(filter) = &self.filter else { return };
+        let (from, sums) = filter.resume;
+        let mut time = part.begin.saturating_add(sums.accesses());
+        let mut instructions = part.instructions.saturating_add(sums.instructions);
+        if self.ended.is_some() {
+            return;
+        }
+        for at in from..part.visits.len() {
+            let visit = part.visits.visit(at);
+            instructions = instructions.saturating_add(visit.instructions.into());
+            if visit.fetch {
+                continue;
+            }
+            let begin = time;
+            time = time.saturating_add(visit.accesses());
+            let Some(last) = last_reference(&visit, begin) else {
+                continue;
+            };
+            let Some(filter) = &mut self.filter else {
+                return;
+            };
+            if self.system.next_time() <= last {
+                self.catch_up();
+            } else {
+                let mut sums = Sums::default();
+                (filter.own).sift(&[visit], part.shift, &mut filter.kept, &mut sums);
+                let kept = filter.kept.kept.len();
+                if kept == 0 {
+                    continue;
+                }
+                // The visit itself is the last.
+                self.repeat_lookups(kept - 1);
+            }
+            self.instructions = instructions;
+            let step = Step::of(&visit, part.shift, begin);
+            if self.visit(&step, scene).is_none() {
+                return;
+            }
+        }
+        self.catch_up();
+    }
+
+    /// Makes the lookups that the cell's own filter left out, and lets the filter forget.
+    fn catch_up(&mut self) {
+        let Some(filter) = &mut self.filter else {
+            return;
+        };
+        filter.own.catch_up(&mut filter.kept, &Sums::default());
+        filter.own.forget();
+        let lookups = filter.kept.kept.len();
+        self.repeat_lookups(lookups);
+    }
+
+    /// Makes the first lookups of those that the cell's own filter handed out, and drops the others.
+    fn repeat_lookups(&mut self, count: usize) {
+        for at in 0..count {
+            let lookup = self.filter.as_ref().and_then(|it| it.kept.kept.get(at));
+            if let Some(page) = lookup.map(|lookup| lookup.page) {
+                self.repeat_lookup(PageNumber(page));
+            }
+        }
+        if let Some(filter) = &mut self.filter {
+            filter.kept.clear();
+        }
+    }
+
+    /// Makes a lookup that hits the first level of every TLB.
+    fn repeat_lookup(&mut self, page: PageNumber) {
+        self.translate(page, 0);
+    }
+
+    /// Follows a change of memory: catches up if the change disturbs what filters know, then drops
+    /// translations that became stale.
+    pub(super) fn follow_changes(&mut self, part: &BatchPart<'_>) {
+        let is_stale = self.system.has_shootdowns();
+        let unsettled = self.system.unsettled();
+        if let Some(filter) = &mut self.filter
+            && (is_stale || filter.unsettled != unsettled)
+        {
+            filter.unsettled = unsettled;
+            filter.was_disturbed = true;
+            match filter.stage {
+                FilterStage::Between => {}
+                FilterStage::Shared(number) => self.leave(LeavingPoint::AfterKept(number), part),
+                FilterStage::Own => self.catch_up(),
+            }
+        }
+        if is_stale {
+            self.shoot_down();
+        } else {
+            self.update_tables();
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! One policy with a memory of its own, and the machines that observe the memory.
+
+mod changes;
+mod charging;
+mod filtering;
+mod references;
+mod samples;
+mod shootdown;
+
+use super::charged::Charged;
+use super::filter::BatchPart;
+use super::mmu::Mmu;
+use super::steps::Step;
+use crate::offline::Recorder;
+use crate::populate::TouchedPart;
+use crate::stream::Stream;
+use broadleaf_machine::Machine;
+use broadleaf_memory::system::{
+    Foreseen, Place, Resized, Sample, Spec, System, SystemTotals as Totals,
+};
+use broadleaf_memory::{AddressSpaces, Pages};
+use broadleaf_policy::Policy;
+use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use filtering::CellFilter;
+use samples::FIRST_INTERVAL;
+use std::ops::Range;
+
+/// The most changes of superpages that are written down.
+const MOST_CHANGES: usize = 1 << 22;
+
+/// One policy with a memory of its own, and the machines that observe the memory.
+pub(crate) struct Cell<'a> {
+    pub(crate) policy: &'a dyn Policy,
+    pub(crate) system: System<'a>,
+    /// The machine whose misses are charged, if the policy is notified of misses.
+    mmu: Mmu<'a>,
+    /// Other machines, which only observe. A policy that is notified of misses has none.
+    observers: Vec<Mmu<'a>>,
+    /// References that the observers have not translated: the page, and the level of the page that
+    /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
+    waiting: Vec<(PageNumber, usize)>,
+    /// The filter of the cell; `None` if the cell replays every visit.
+    filter: Option<Box<CellFilter>>,
+    /// The instructions of the trace up to the last visit that was replayed. A filter keeps them up
+    /// to date only if memory is used up.
+    pub(crate) instructions: u64,
+    /// The recorder of references, in a pass that chooses superpages. No TLB is looked up then.
+    recorder: Option<Box<Recorder>>,
+    /// The changes of superpages that the trace imposed, by their numbers in the log.
+    imposed: Vec<Range<usize>>,
+    /// The references so far: all cells of a plan number them alike.
+    moment: u64,
+    /// The promotions that were made at misses.
+    at_misses: u64,
+    /// The charges of misses, if the policy asks for charges.
+    pub(crate) charged: Option<Box<Charged<'a>>>,
+    /// When memory was used up: the accesses before the one that found none.
+    pub(crate) ended: Option<u64>,
+    /// The totals at that time, before mappings change further.
+    totals_when_ended: Option<Box<Totals>>,
+    pub(crate) samples: Vec<Sample>,
+    interval: u64,
+    /// When the next is to be taken.
+    next_sample: u64,
+    /// The state of memory at its peak, to within a sixty-fourth.
+    pub(crate) peak: Sample,
+    /// Resident pages when the peak was last sampled.
+    highest: u64,
+}
+
+/// The surroundings of a reference: the trace so far, and the part of the batch.
+struct Scene<'s> {
+    stream: &'s Stream,
+    part: &'s BatchPart<'s>,
+}
+
+impl<'a> Cell<'a> {
+    pub(crate) fn new(
+        policy: &'a dyn Policy,
+        machine: &'a Machine,
+        spec: &Spec,
+        foreseen: Option<Foreseen<'a>>,
+    ) -> Self {
+        let system = System::new(policy, spec, foreseen);
+        let levels = 0..spec.sizes.levels();
+        let sizes: Vec<PageSize> = levels.map(|level| system.size(level)).collect();
+        let mmu = Mmu::new(machine, &sizes);
+        let charged = Charged::new(
+            &policy.needs(),
+            spec.base,
+            spec.sizes,
+            entries(machine, spec.base),
+            &spec.costs,
+            machine.costs.of(spec.base).unwrap_or(0),
+        );
+        let charged = match foreseen {
+            Some(Foreseen::Schedule(schedule)) if !schedule.is_empty() => {
+                Some(Charged::scheduled(schedule))
+            }
+            _ => charged,
+        };
+        Self {
+            policy,
+            system,
+            mmu,
+            observers: Vec::new(),
+            waiting: Vec::new(),
+            filter: None,
+            instructions: 0,
+            recorder: None,
+            imposed: Vec::new(),
+            moment: 0,
+            at_misses: 0,
+            charged: charged.map(Box::new),
+            ended: None,
+            totals_when_ended: None,
+            samples: Vec::new(),
+            interval: FIRST_INTERVAL,
+            next_sample: 0,
+            peak: Sample::default(),
+            highest: 0,
+        }
+    }
+
+    /// Writes down what happens.
+    pub(super) fn recording(mut self, recorder: Recorder) -> Self {
+        self.recorder = Some(Box::new(recorder));
+        self
+    }
+
+    /// Writes down which pieces become superpages when, and which superpages are broken.
+    pub(super) fn logging(mut self) -> Self {
+        self.system.log_changes(MOST_CHANGES);
+        self
+    }
+
+    /// The changes of superpages that the policy made, not the trace, and how many of them were
+    /// promotions at misses; `None` where there were too many to write down.
+    pub(super) fn own_changes(&self) -> Option<(Vec<Resized>, u64)> {
+        let changes = self.system.changes()?;
+        let imposed = |at: usize| {
+            let after = self.imposed.partition_point(|range| range.end <= at);
+            self.imposed
+                .get(after)
+                .is_some_and(|range| range.contains(&at))
+        };
+        let own = (0..).zip(changes).filter(|(at, _)| !imposed(*at));
+        Some((own.map(|(_, change)| *change).collect(), self.at_misses))
+    }
+
+    /// The recorder, if the cell has one.
+    pub(super) fn into_recorder(self) -> Option<Recorder> {
+        self.recorder.map(|recorder| *recorder)
+    }
+
+    /// Counts from zero. Memory and TLBs stay as they are.
+    pub(crate) fn begin(&mut self, now: u64) {
+        self.system.begin_counting();
+        self.instructions = 0;
+        self.translate_waiting();
+        self.mmu.begin();
+        self.observers.iter_mut().for_each(Mmu::begin);
+        if let Some(charged) = &mut self.charged {
+            charged.cycles = 0;
+        }
+        self.samples.clear();
+        self.interval = FIRST_INTERVAL;
+        self.next_sample = now;
+        self.peak = Sample::default();
+        self.highest = 0;
+    }
+
+    /// Replays visits of one address space with no event between them.
+    pub(crate) fn replay(&mut self, part: &BatchPart<'_>, stream: &Stream) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.switch(part.space);
+        if self.system.is_inheriting(part.space) {
+            self.system.visited(part.space);
+        }
+        if self.filter.is_none() || part.filtered.is_none() {
+            self.replay_all(part, stream);
+        } else {
+            self.replay_filtered(part, stream);
+        }
+        self.translate_waiting();
+    }
+
+    /// Replays every visit.
+    fn replay_all(&mut self, part: &BatchPart<'_>, stream: &Stream) {
+        let scene = Scene { stream, part };
+        let (mut time, mut instructions) = (part.begin, part.instructions);
+        for at in 0..part.visits.len() {
+            let visit = part.visits.visit(at);
+            instructions = instructions.saturating_add(visit.instructions.into());
+            if part.references(&visit) {
+                self.instructions = instructions;
+                let step = Step::of(&visit, part.shift, time);
+                if self.visit(&step, &scene).is_none() {
+                    return;
+                }
+                time = time.saturating_add(visit.accesses());
+            }
+        }
+    }
+
+    /// Samples memory at the end of a batch, whose last visit began at `time`.
+    pub(crate) fn end_batch(&mut self, time: u64) {
+        if self.ended.is_none() {
+            self.look_around(time);
+        }
+    }
+
+    /// The kernel touches pages: memory sees references, and the TLB sees none.
+    pub(super) fn populate(&mut self, space: SpaceId, parts: &[TouchedPart], stream: &Stream) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.switch(space);
+        if self.system.is_inheriting(space) {
+            self.system.visited(space);
+        }
+        let time = stream.now();
+        for part in parts {
+            let (first, count) = self.system.base_pages(part.pages);
+            for page in first..first + count {
+                let at = Place { space, page };
+                // Policies differ in the pages that are resident, but not in the number of pages.
+                self.moment += 1;
+                if self.system.look(at, part.store).is_none() {
+                    self.change(at, time, part.store, stream);
+                    self.shoot_down();
+                }
+                if self.ended.is_some() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// `MADV_COLLAPSE`, for a policy that obeys it.
+    pub(super) fn collapse(&mut self, space: SpaceId, pages: Pages, stream: &Stream) {
+        if self.ended.is_none() {
+            self.moment += 1;
+            self.system.set_moment(self.moment);
+            self.impose(|system| system.collapse(&stream.spaces, space, pages));
+        }
+    }
+
+    /// Adds a machine that observes the memory, and returns its number. `None` if this machine
+    /// needs a memory of its own: it has other page sizes, or the policy is notified of its misses.
+    pub(super) fn observe(&mut self, machine: &'a Machine) -> Option<usize> {
+        let is_observed_only = self.charged.is_none() && self.recorder.is_none();
+        let same_sizes = self.mmu.machine.design.sizes() == machine.design.sizes();
+        if !is_observed_only || !same_sizes {
+            return None;
+        }
+        let levels = 0..self.mmu.walks.len();
+        let sizes: Vec<PageSize> = levels.map(|level| self.system.size(level)).collect();
+        self.observers.push(Mmu::new(machine, &sizes));
+        Some(self.observers.len())
+    }
+
+    /// The machine of that number.
+    pub(crate) fn mmu(&self, number: usize) -> &Mmu<'a> {
+        let observer = number.checked_sub(1);
+        observer.map_or(&self.mmu, |number| &self.observers[number])
+    }
+
+    /// The totals of the cell's memory: at the end of the replay, or when memory was used up.
+    pub(super) fn totals(&self, spaces: &AddressSpaces) -> Totals {
+        match &self.totals_when_ended {
+            Some(totals) => Totals::clone(totals),
+            None => self.system.totals(spaces),
+        }
+    }
+
+    /// Runs what fell due before the last access so far, before an event.
+    pub(crate) fn pass(&mut self, stream: &Stream) {
+        if self.ended.is_none()
+            && let Some(last) = stream.now().checked_sub(1)
+        {
+            self.moment += 1;
+            self.system.set_moment(self.moment);
+            self.system.pass(&stream.spaces, last);
+            self.shoot_down();
+        }
+    }
+}
+
+/// The most translations of pages of that size that the TLB holds.
+pub(super) fn entries(machine: &Machine, size: PageSize) -> usize {
+    let levels = [2, 1].into_iter();
+    let structures = levels.filter_map(|level| machine.design.holding(level, size));
+    structures
+        .map(|(_, structure)| structure.entries)
+        .max()
+        .unwrap_or(0)
+}

@@ -1,0 +1,151 @@
+//! References: memory first, then stale translations, then the lookups.
+
+use super::{Cell, Scene};
+use crate::steps::Step;
+use crate::stream::Stream;
+use broadleaf_memory::system::Place;
+use broadleaf_units::PageNumber;
+
+/// The most references that wait for the machines that observe.
+const MOST_WAITING: usize = 1 << 12;
+
+impl Cell<'_> {
+    /// Replays one visit; `None` where memory is used up.
+    pub(super) fn visit(&mut self, step: &Step, scene: &Scene<'_>) -> Option<()> {
+        if step.fetches {
+            return self.fetch(step.page, step.time, scene);
+        }
+        if step.leads {
+            // Its access was the last one before.
+            self.refer(
+                step.page,
+                step.time.saturating_sub(1),
+                step.leads_with_store,
+                scene,
+            )?;
+        }
+        if !step.accesses {
+            return Some(());
+        }
+        let loads = u64::from(step.loads_before_store);
+        self.refer(step.page, step.time, step.stores && loads == 0, scene)?;
+        if step.stores && loads > 0 {
+            self.refer(step.page, step.time.saturating_add(loads), true, scene)?;
+        }
+        Some(())
+    }
+
+    /// Replays one reference: memory first, then stale translations, then the lookup. All other
+    /// references of a visit hit the translation of the first, and change nothing.
+    #[inline]
+    fn refer(&mut self, page: PageNumber, time: u64, store: bool, scene: &Scene<'_>) -> Option<()> {
+        let level = self.touch(page, time, store, scene)?;
+        if let Some(recorder) = &mut self.recorder {
+            let page = self.system.base_page(page);
+            let at = Place {
+                space: self.mmu.running.0,
+                page,
+            };
+            recorder.pass(self.moment);
+            recorder.look_for_a_chance(&self.system, &scene.stream.spaces, at);
+            recorder.refer(at);
+            return Some(());
+        }
+        if self.charged.is_some() {
+            self.translate_charging(page, level, scene.stream);
+            return Some(());
+        }
+        self.translate(page, level);
+        Some(())
+    }
+
+    /// Translates a page of that level on all machines.
+    #[inline]
+    pub(super) fn translate(&mut self, page: PageNumber, level: usize) {
+        self.mmu.translate(page, level);
+        if !self.observers.is_empty() {
+            self.waiting.push((page, level));
+            if self.waiting.len() >= MOST_WAITING {
+                self.translate_waiting();
+            }
+        }
+    }
+
+    /// Lets the observers translate the references that wait.
+    pub(super) fn translate_waiting(&mut self) {
+        for mmu in &mut self.observers {
+            for &(page, level) in &self.waiting {
+                mmu.translate(page, level);
+            }
+        }
+        self.waiting.clear();
+    }
+
+    /// Replays a fetch of instructions: the page has to be in memory. The data TLB is not looked
+    /// up.
+    fn fetch(&mut self, page: PageNumber, time: u64, scene: &Scene<'_>) -> Option<()> {
+        self.touch(page, time, false, scene)?;
+        if let Some(recorder) = &mut self.recorder {
+            let (space, page) = (self.mmu.running.0, self.system.base_page(page));
+            recorder.fetch(Place { space, page });
+        }
+        Some(())
+    }
+
+    /// Applies a reference to memory, and drops translations that became stale. Returns the level
+    /// of the page that maps the reference; `None` if memory is used up.
+    #[inline]
+    fn touch(
+        &mut self,
+        page: PageNumber,
+        time: u64,
+        store: bool,
+        scene: &Scene<'_>,
+    ) -> Option<usize> {
+        self.moment += 1;
+        let is_due = self.system.next_time() <= time;
+        if is_due {
+            self.system.set_moment(self.moment);
+            self.system.pass(&scene.stream.spaces, time);
+        }
+        let at = Place {
+            space: self.mmu.running.0,
+            page: self.system.base_page(page),
+        };
+        let settled = self.system.look(at, store);
+        let level = match settled {
+            Some(level) => level,
+            None => self.change(at, time, store, scene.stream)?,
+        };
+        if is_due || settled.is_none() {
+            self.follow_changes(scene.part);
+        }
+        Some(level)
+    }
+
+    /// A reference changes memory. Answers the level of the page that maps it then; `None` where
+    /// memory is used up.
+    pub(super) fn change(
+        &mut self,
+        at: Place,
+        time: u64,
+        store: bool,
+        stream: &Stream,
+    ) -> Option<usize> {
+        self.system.set_time(time);
+        self.system.set_moment(self.moment);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.pass(self.moment);
+            recorder.fault(&self.system, &stream.spaces, at);
+        }
+        let level = self.system.reference(&stream.spaces, at, store);
+        if level.is_ok() {
+            self.look_around(time);
+        } else {
+            self.ended = Some(time);
+            let totals = self.system.totals(&stream.spaces);
+            self.totals_when_ended = Some(Box::new(totals));
+        }
+        level.ok()
+    }
+}

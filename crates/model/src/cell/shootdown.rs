@@ -1,0 +1,101 @@
+//! Stale translations, and the running address space.
+
+use super::Cell;
+use crate::charged::Charged;
+use crate::mmu::Mmu;
+use broadleaf_charges::Candidate;
+use broadleaf_memory::Shootdown;
+use broadleaf_memory::system::Place;
+use broadleaf_units::SpaceId;
+
+impl Cell<'_> {
+    pub(super) fn shoot_down(&mut self) {
+        let mut charged = self.charged.take();
+        self.carry_out(charged.as_deref_mut());
+        self.charged = charged;
+    }
+
+    pub(super) fn shoot_down_charged(&mut self, charged: &mut Charged<'_>) {
+        if self.system.has_shootdowns() {
+            self.carry_out(Some(charged));
+        }
+    }
+
+    /// Drops stale translations from the TLBs of all machines that observe this memory.
+    fn carry_out(&mut self, mut charged: Option<&mut Charged<'_>>) {
+        self.update_tables();
+        self.translate_waiting();
+        let shootdowns: Vec<Shootdown> = self.system.shootdowns().collect();
+        for shootdown in shootdowns {
+            for mmu in &mut self.observers {
+                mmu.forget(&shootdown);
+            }
+            let Some(tag) = self.mmu.forget(&shootdown) else {
+                continue;
+            };
+            match shootdown {
+                Shootdown::Nothing => {}
+                Shootdown::Superpage { first, size, .. } => {
+                    if let Some(charged) = &mut charged
+                        && let Some(level) = self.system.level_of(size)
+                    {
+                        let first = self.system.base_page(first);
+                        charged.demoted(Candidate { tag, first, level });
+                    }
+                }
+                Shootdown::Range { space, pages } => {
+                    let (page, pages) = self.system.base_pages(pages);
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.shot_down(Place { space, page }, pages);
+                    }
+                    if let Some(charged) = &mut charged {
+                        charged.shot_down(tag, page, pages);
+                    }
+                }
+                Shootdown::Space(space) => {
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.gone(Place { space, page: 0 }, u64::MAX);
+                    }
+                    if let Some(charged) = &mut charged {
+                        charged.space_is_gone(tag);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends walks of all machines through page tables.
+    pub(crate) fn walking_tables(mut self) -> Self {
+        self.system.keep_notices();
+        self.mmu.walk_tables();
+        self.observers.iter_mut().for_each(Mmu::walk_tables);
+        self
+    }
+
+    /// Updates the page tables of all machines. References that wait are translated first.
+    pub(super) fn update_tables(&mut self) {
+        if !self.system.has_notices() {
+            return;
+        }
+        self.translate_waiting();
+        for notice in self.system.notices() {
+            self.mmu.notice(&notice);
+            self.observers
+                .iter_mut()
+                .for_each(|mmu| mmu.notice(&notice));
+        }
+    }
+
+    /// Switches all machines to an address space.
+    pub(super) fn switch(&mut self, space: SpaceId) {
+        self.translate_waiting();
+        for mmu in &mut self.observers {
+            mmu.switch(space);
+        }
+        if let Some(tag) = self.mmu.switch(space)
+            && let Some(charged) = &mut self.charged
+        {
+            charged.space_is_gone(tag);
+        }
+    }
+}

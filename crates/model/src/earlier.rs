@@ -1,0 +1,125 @@
+//! What ran before the trace that is asked about: other traces, whose processes and files get names that no other has. A file that two
+//! traces name by the same path is one, and what the first left in memory the second finds there.
+
+use broadleaf_trace::{Backing, Event, Mapping};
+use broadleaf_units::{FileId, SpaceId};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// From here on names belong to earlier traces: the copies of spaces that have not begun are named from the end down.
+const FIRST: u32 = 1 << 30;
+/// How many names an earlier trace has.
+const EACH: u32 = 1 << 23;
+/// How many earlier traces there may be.
+pub const MOST_EARLIER: usize = (FIRST / EACH) as usize;
+
+/// Names in one of several traces that are replayed one after the other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    /// Which of the earlier traces it is, or that it is the last.
+    earlier: Option<u32>,
+    /// Files by their paths, each as the first trace that names it does, and that trace.
+    paths: BTreeMap<String, (Option<u32>, FileId)>,
+    /// Files of this trace that earlier ones named.
+    known: BTreeMap<FileId, FileId>,
+}
+
+/// A number in a trace that leaves no room for those of other traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoRoom {
+    pub(crate) number: u32,
+    /// The first number of a trace in this place that leaves no room.
+    pub(crate) limit: u32,
+}
+
+impl Names {
+    /// A trace begins: one of the earlier ones, or the last.
+    pub(crate) fn begin(&mut self, earlier: Option<usize>) {
+        self.earlier = earlier.map(|number| number as u32);
+        self.known.clear();
+    }
+
+    /// Whether this is one of the earlier traces.
+    pub(crate) const fn are_earlier(&self) -> bool {
+        self.earlier.is_some()
+    }
+
+    fn name(&self, name: u32) -> Result<u32, NoRoom> {
+        match self.earlier {
+            None if name < FIRST => Ok(name),
+            Some(number) if name < EACH => Ok(FIRST + number * EACH + name),
+            earlier => Err(NoRoom {
+                number: name,
+                limit: earlier.map_or(FIRST, |_| EACH),
+            }),
+        }
+    }
+
+    /// What a space of this trace is called.
+    pub(crate) fn space(&self, space: SpaceId) -> Result<SpaceId, NoRoom> {
+        self.name(space.0).map(SpaceId)
+    }
+
+    fn file(&self, file: FileId) -> Result<FileId, NoRoom> {
+        match self.known.get(&file) {
+            Some(known) => Ok(*known),
+            None => self.name(file.0).map(FileId),
+        }
+    }
+
+    /// An event of this trace, with the names that all traces share.
+    pub(crate) fn of<'e>(&mut self, event: &'e Event) -> Result<Cow<'e, Event>, NoRoom> {
+        let named = match event {
+            Event::SpaceSwitch(space) => Event::SpaceSwitch(self.space(*space)?),
+            Event::SpaceStart {
+                pid,
+                parent,
+                command,
+            } => Event::SpaceStart {
+                pid: self.name(*pid)?,
+                parent: self.name(*parent)?,
+                command: command.clone(),
+            },
+            Event::Fork { child } => Event::Fork {
+                child: self.name(*child)?,
+            },
+            Event::File { id, size, path } => Event::File {
+                id: self.introduce(*id, path)?,
+                size: *size,
+                path: path.clone(),
+            },
+            Event::Map(
+                mapping @ Mapping {
+                    backing: Backing::File { file, offset },
+                    ..
+                },
+            ) => Event::Map(Mapping {
+                backing: Backing::File {
+                    file: self.file(*file)?,
+                    offset: *offset,
+                },
+                ..*mapping
+            }),
+            _ => return Ok(Cow::Borrowed(event)),
+        };
+        Ok(Cow::Owned(named))
+    }
+
+    fn introduce(&mut self, file: FileId, path: &str) -> Result<FileId, NoRoom> {
+        let own = self.name(file.0).map(FileId)?;
+        let first = self.paths.entry(path.to_owned());
+        let (trace, first) = *first.or_insert((self.earlier, own));
+        if trace == self.earlier {
+            // It may have been the number of another file.
+            self.known.remove(&file);
+            return Ok(own);
+        }
+        self.known.insert(file, first);
+        Ok(first)
+    }
+}
+
+/// Whether a space belongs to an earlier trace.
+pub(crate) const fn is_earlier(space: SpaceId) -> bool {
+    space.0 >= FIRST
+}

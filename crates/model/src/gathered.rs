@@ -1,0 +1,73 @@
+//! Visits that are gathered until cells replay them.
+
+use super::filter::VisitSlice;
+use broadleaf_trace::reduced::Sums;
+use broadleaf_trace::{Phrased, Visit};
+
+/// Visits that cells have not replayed yet: one by one, or by the words of a part of the trace.
+///
+/// A source hands out a few thousand visits at a time. A filter that begins anew keeps the first
+/// visit to each page, so it has to see more of them in one go.
+#[derive(Debug, Default)]
+pub(super) struct GatheredVisits {
+    each: Vec<Visit>,
+    words: Vec<u16>,
+    vocabulary: Vec<Visit>,
+    /// The part of the trace that the vocabulary belongs to.
+    of_part: Option<u64>,
+    /// What the visits add up to.
+    pub(super) sums: Sums,
+    /// Accesses before the first visit.
+    pub(super) begin: u64,
+    /// Instructions before the first visit.
+    pub(super) instructions: u64,
+}
+
+impl GatheredVisits {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.each.is_empty() && self.words.is_empty()
+    }
+
+    /// True if these visits of a part of the trace can be added to those that are here.
+    pub(super) fn can_take(&self, visits: &VisitSlice<'_>, part: u64) -> bool {
+        match visits {
+            VisitSlice::Each(_) => self.words.is_empty(),
+            VisitSlice::Named(_) => {
+                self.each.is_empty() && (self.words.is_empty() || self.of_part == Some(part))
+            }
+        }
+    }
+
+    /// Adds visits of a part of the trace.
+    pub(super) fn add(&mut self, visits: &VisitSlice<'_>, part: u64) {
+        match visits {
+            VisitSlice::Each(visits) => self.each.extend_from_slice(visits),
+            VisitSlice::Named(phrased) => {
+                if self.of_part != Some(part) {
+                    self.vocabulary.clear();
+                    self.vocabulary.extend_from_slice(phrased.vocabulary);
+                    self.of_part = Some(part);
+                }
+                self.words.extend_from_slice(phrased.words);
+            }
+        }
+    }
+
+    /// All visits.
+    pub(super) fn all(&self) -> VisitSlice<'_> {
+        if self.words.is_empty() {
+            return VisitSlice::Each(&self.each);
+        }
+        VisitSlice::Named(Phrased {
+            vocabulary: &self.vocabulary,
+            words: &self.words,
+        })
+    }
+
+    /// Drops the visits.
+    pub(super) fn clear(&mut self) {
+        self.each.clear();
+        self.words.clear();
+        self.sums = Sums::default();
+    }
+}

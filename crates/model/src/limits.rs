@@ -1,0 +1,198 @@
+//! How much memory there is, and how it stands at first.
+
+use broadleaf_machine::Machine;
+use broadleaf_memory::frames::{Layout, MOST_ORDER, Start, StartError, room_for};
+use broadleaf_memory::population::Sizes;
+use broadleaf_memory::system::{Costs, Files, Spec};
+use broadleaf_policy::{NOMINAL_RATE, Needs, Policy, Sizes as Wanted};
+use broadleaf_units::PageSize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many frames there are at most: as many as have a place on the lists of the page daemon.
+const MOST_FRAMES: u64 = 1 << 31;
+
+/// How much memory a replay has, and how it stands at first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// How large memory is, in bytes. What does not fill a base page is left out.
+    pub memory: u64,
+    /// What stands in it before the trace begins.
+    pub start: Start,
+    /// How large the swap is, in bytes.
+    pub swap: u64,
+    /// Where the pages of files are at first.
+    pub files: Files,
+    /// What things cost.
+    pub costs: Costs,
+    /// Whether pages that instructions are fetched from are in this memory too, where a trace tells of them.
+    pub code: bool,
+    /// The accesses that the program makes per second: the time scale of policies' daemons.
+    pub rate: u64,
+}
+
+impl Limits {
+    /// Empty memory of that size, with a swap that is never full.
+    pub fn new(memory: u64) -> Self {
+        Self {
+            memory,
+            start: Start::Empty,
+            swap: 1 << 60,
+            files: Files::default(),
+            costs: Costs::default(),
+            code: false,
+            rate: NOMINAL_RATE,
+        }
+    }
+
+    /// Memory that never runs short, and is empty at first.
+    pub fn none() -> Self {
+        Self::new(MOST_FRAMES << PageSize::SIZE_4K.shift())
+    }
+
+    /// The memory of a machine under a policy that needs that.
+    pub(crate) fn spec(
+        &self,
+        machine: &Machine,
+        needs: &Needs,
+        layouts: &Layouts,
+    ) -> Result<Spec, String> {
+        let sizes = machine.design.sizes();
+        let Some(base) = sizes.first().copied() else {
+            return Err("it has no page size".to_string());
+        };
+        let block = sizes
+            .iter()
+            .find(|size| size.shift() >= PageSize::SIZE_2M.shift());
+        let used = |size: &&PageSize| match needs.sizes {
+            Wanted::Block => block == Some(*size),
+            wanted => wanted.holds(size.shift()),
+        };
+        let mut shifts: BTreeSet<u8> = sizes.iter().filter(used).map(|size| size.shift()).collect();
+        if needs.allocates_sizes
+            && let Wanted::These(_) = needs.sizes
+        {
+            // A kernel allocates extents up to the size that a whole page table maps.
+            let smaller = 0..block.unwrap_or(&PageSize::SIZE_2M).shift();
+            shifts.extend((smaller).filter(|shift| needs.sizes.holds(*shift)));
+        }
+        shifts.insert(base.shift());
+        let larger = shifts.range(base.shift()..);
+        let orders: Vec<u8> = larger.map(|shift| shift - base.shift()).collect();
+        let sizes = Sizes::new(&orders).map_err(|error| error.to_string())?;
+        let frames = self.memory >> base.shift();
+        if frames > MOST_FRAMES {
+            let most = MOST_FRAMES << base.shift() >> 40;
+            return Err(format!(
+                "more than {most} TiB of memory are not modelled down to the frame"
+            ));
+        }
+        if frames == 0 {
+            return Err(format!(
+                "memory of {} bytes has no room for a page of {} bytes: write a larger size, such as 512M",
+                self.memory,
+                base.bytes()
+            ));
+        }
+        // Linux's greatest order is 10; where pages are larger, so are extents.
+        let most_order = orders.iter().copied().max().unwrap_or(0).max(10);
+        let most_order = most_order.min(MOST_ORDER);
+        let start = layouts
+            .of(frames, most_order, || {
+                // Linux groups memory in blocks of its huge page, for any base page size.
+                let block = PageSize::SIZE_2M.shift().saturating_sub(base.shift());
+                self.start.lay_out_in(frames, most_order, block)
+            })
+            .map_err(|error| self.no_layout(&error, base, most_order))?;
+        Ok(Spec {
+            base,
+            sizes,
+            start,
+            swap: self.swap >> base.shift(),
+            files: self.files,
+            costs: self.costs,
+            rate: self.rate,
+        })
+    }
+
+    /// The memory of a machine under a policy.
+    pub(crate) fn spec_on(
+        &self,
+        machine: &Machine,
+        policy: &dyn Policy,
+        layouts: &Layouts,
+    ) -> Result<Spec, String> {
+        let spec = self.spec(machine, &policy.needs(), layouts);
+        spec.map_err(|why| format!("{}: {why}", machine.name))
+    }
+
+    /// Why memory cannot stand at first as was asked, and how much of it could.
+    fn no_layout(&self, error: &StartError, base: PageSize, most_order: u8) -> String {
+        let would_do = match (&self.start, error) {
+            (Start::Recorded { free, .. }, StartError::Room { .. }) => {
+                Some(room_for(free, most_order))
+            }
+            (_, StartError::Regions { needed, .. }) => Some(*needed),
+            _ => None,
+        };
+        match would_do {
+            Some(frames @ ..=MOST_FRAMES) => {
+                let mib = (frames << base.shift()).div_ceil(1 << 20);
+                format!("{error}; --memory {mib}M would do")
+            }
+            _ => error.to_string(),
+        }
+    }
+}
+
+/// Layouts of a pool that were made already, by the number of frames and the greatest order:
+/// policies and machines share them.
+#[derive(Debug, Default)]
+pub(crate) struct Layouts(Mutex<BTreeMap<(u64, u8), Arc<Layout>>>);
+
+impl Layouts {
+    fn of(
+        &self,
+        frames: u64,
+        most_order: u8,
+        lay_out: impl FnOnce() -> Result<Layout, StartError>,
+    ) -> Result<Arc<Layout>, StartError> {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(layout) = made.get(&(frames, most_order)) {
+            return Ok(layout.clone());
+        }
+        let layout = Arc::new(lay_out()?);
+        made.insert((frames, most_order), layout.clone());
+        Ok(layout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_oracle::random::Rng;
+
+    #[test]
+    fn what_would_do_does() {
+        for seed in 0..200 {
+            let mut rng = Rng::new(seed);
+            let free: Vec<u64> = (0..=rng.below(11))
+                .map(|_| rng.pick(&[0, 0, 1, 5]) * rng.below(9))
+                .collect();
+            let recorded = Start::Recorded {
+                free: free.clone(),
+                movable: 0.5,
+                seed,
+            };
+            for most_order in [10, 11, 14] {
+                let frames = room_for(&free, most_order).max(1 << most_order);
+                let layout = recorded.lay_out(frames, most_order);
+                let layout = layout.unwrap_or_else(|error| panic!("{free:?}: {error}"));
+                let held: u64 = (free.iter().zip(0..)).map(|(n, order)| n << order).sum();
+                assert_eq!(layout.buddy.free_frames(), held);
+                // It is not much more than what is needed.
+                assert!(frames <= 2 * held + (1 << most_order), "{free:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The address translation of one machine: its TLBs, and what it counts.
+
+use broadleaf_machine::Machine;
+use broadleaf_memory::{Leaf, Notice, Shootdown};
+use broadleaf_pagetable::{PageTable, TableLeaf};
+use broadleaf_tlb::{Lookup, Tlb};
+use broadleaf_units::{PageNumber, PageSize, SpaceId, SpaceTag};
+use std::collections::BTreeMap;
+
+/// The address translation of one machine. It observes a memory: the memory tells it the level of
+/// each page that is referenced, and the translations that became stale.
+pub(crate) struct Mmu<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(super) tlb: Tlb,
+    pub(super) tags: BTreeMap<SpaceId, SpaceTag>,
+    next_tag: usize,
+    /// The running address space and its tag.
+    pub(super) running: (SpaceId, SpaceTag),
+    /// The size of the TLB's translations for pages of a level, by level. If the TLB holds no pages
+    /// of the level's size, this is the next smaller size that it holds.
+    pub(super) translated: Vec<PageSize>,
+    /// Lookups that miss the first level of the TLB and hit the second.
+    pub(crate) second_hits: u64,
+    /// Walks by level of the page that is found.
+    pub(crate) walks: Vec<u64>,
+    /// The sizes of pages by level.
+    sizes: Vec<PageSize>,
+    /// The page table, if walks go through a table. Otherwise a walk finds the level that the memory
+    /// reports.
+    table: Option<Box<dyn PageTable>>,
+    /// Entries of the page table that walks read.
+    pub(crate) walk_reads: u64,
+}
+
+impl<'a> Mmu<'a> {
+    /// Builds the translation of `machine` over a memory with pages of these sizes, by level.
+    pub(super) fn new(machine: &'a Machine, sizes: &[PageSize]) -> Self {
+        let held = machine.design.sizes();
+        let translated = sizes.iter().map(|size| {
+            let smaller = held.iter().copied().filter(|held| held <= size);
+            smaller.max().unwrap_or(sizes[0])
+        });
+        Self {
+            machine,
+            tlb: Tlb::new(&machine.design),
+            tags: BTreeMap::new(),
+            next_tag: 0,
+            running: (SpaceId(u32::MAX), SpaceTag::default()),
+            translated: translated.collect(),
+            second_hits: 0,
+            walks: vec![0; sizes.len()],
+            sizes: sizes.to_vec(),
+            table: None,
+            walk_reads: 0,
+        }
+    }
+
+    /// Counts from zero. The contents of the TLB stay.
+    pub(super) fn begin(&mut self) {
+        self.second_hits = 0;
+        self.walks.fill(0);
+        self.walk_reads = 0;
+    }
+
+    /// Switches to an address space. Returns the tag that another space loses to it, if one does.
+    /// The translations of that tag are gone.
+    pub(super) fn switch(&mut self, space: SpaceId) -> Option<SpaceTag> {
+        if let Some(tag) = self.tags.get(&space) {
+            self.running = (space, *tag);
+            return None;
+        }
+        let tag = SpaceTag::new(self.next_tag % SpaceTag::COUNT).unwrap_or_default();
+        let is_reused = self.next_tag >= SpaceTag::COUNT;
+        if is_reused {
+            self.tlb.invalidate_space(tag);
+            self.tags.retain(|_, other| *other != tag);
+        }
+        self.next_tag += 1;
+        self.tags.insert(space, tag);
+        self.running = (space, tag);
+        is_reused.then_some(tag)
+    }
+
+    /// Looks up a page of the running space. A miss walks the page table, finds a page of `level`
+    /// and loads its translation.
+    #[inline]
+    pub(super) fn translate(&mut self, page: PageNumber, level: usize) {
+        let tag = self.running.1;
+        match self.tlb.lookup(tag, page) {
+            Lookup::First => {}
+            Lookup::Second => self.second_hits += 1,
+            Lookup::Miss => {
+                let level = self.walk(page, level);
+                self.tlb.fill(tag, page, self.translated[level]);
+            }
+        }
+    }
+
+    /// Builds the page table from notices, and sends walks through the table.
+    pub(super) fn walk_tables(&mut self) {
+        let base = self.sizes.first().copied().unwrap_or(PageSize::SIZE_4K);
+        self.table = Some((self.machine.page_table.build)(base));
+    }
+
+    /// Updates the page table.
+    pub(super) fn notice(&mut self, notice: &Notice) {
+        let Some(table) = &mut self.table else {
+            return;
+        };
+        match *notice {
+            Notice::Mapped(Leaf {
+                space,
+                first,
+                size,
+                frame,
+            }) => table.map(space, TableLeaf { first, size, frame }),
+            Notice::Unmapped(leaf) => table.unmap(leaf.space, leaf.first, leaf.size),
+        }
+    }
+
+    /// Walks the page table for a page of the running space, and counts the walk. Returns the level
+    /// of the leaf. The memory reports `level`.
+    pub(super) fn walk(&mut self, page: PageNumber, level: usize) -> usize {
+        let mut level = level;
+        if let Some(table) = &self.table {
+            let mut reads = 0;
+            let leaf = table.walk(self.running.0, page, &mut |_| reads += 1);
+            let found = leaf.and_then(|leaf| self.sizes.iter().position(|size| *size == leaf.size));
+            debug_assert_eq!(found, Some(level), "page {page:?} of {:?}", self.running.0);
+            level = found.unwrap_or(level);
+            self.walk_reads += reads;
+        }
+        self.walks[level] += 1;
+        level
+    }
+
+    /// Drops the translations that became stale. Returns the tag of their space, if the TLB knows
+    /// the space.
+    pub(super) fn forget(&mut self, shootdown: &Shootdown) -> Option<SpaceTag> {
+        match *shootdown {
+            Shootdown::Nothing => None,
+            Shootdown::Superpage { space, first, size } => {
+                let tag = self.tags.get(&space).copied()?;
+                // The TLB may hold an extent as smaller pages, which stay valid.
+                if self.translated.contains(&size) {
+                    self.tlb.invalidate(tag, first, size);
+                }
+                Some(tag)
+            }
+            Shootdown::Range { space, pages } => {
+                let tag = self.tags.get(&space).copied()?;
+                self.tlb.invalidate_range(tag, pages.first(), pages.len());
+                Some(tag)
+            }
+            Shootdown::Space(space) => {
+                let tag = self.tags.remove(&space)?;
+                self.tlb.invalidate_space(tag);
+                Some(tag)
+            }
+        }
+    }
+
+    /// The cycles of all walks so far.
+    pub(crate) fn walk_cycles(&self) -> u64 {
+        let walks = self.walks.iter().zip(&self.translated);
+        // Machines are validated: each size that a TLB holds has a cost.
+        let cycles = walks.map(|(walks, size)| walks * self.machine.costs.of(*size).unwrap_or(0));
+        cycles.sum()
+    }
+}

@@ -1,0 +1,344 @@
+//! What to replay.
+
+use crate::Limits;
+use crate::limits::Layouts;
+use broadleaf_machine::Machine;
+use broadleaf_policy::{ParseError, Policy};
+use broadleaf_units::PageSize;
+
+/// How many blocks a replay keeps unless told, those of each policy counted by themselves: 192 MiB of them, and up to 1.6 GiB of what is kept of each block once.
+/// Enough for nineteen policies on a program that uses 800 GiB, and few enough that a trace of nothing but far-apart pages does not
+/// use up a machine's memory.
+const MOST_BLOCKS: usize = 1 << 23;
+
+/// How many bytes of a trace's reduced form are kept between two passes unless told: enough for some 10^10 accesses of most programs.
+const MOST_KEPT: usize = 1 << 28;
+
+/// How many bytes of what matters of a trace are kept for a policy that chooses with foresight, on each machine.
+const MOST_COURSE: usize = 1 << 31;
+
+/// The most threads that do anything: each holds what it has decoded ahead.
+pub const MOST_THREADS: usize = 256;
+
+/// The policies and machines to replay: each policy on each machine.
+pub struct Plan {
+    policies: Vec<Box<dyn Policy>>,
+    /// Policies that these foresee.
+    foreseen: Vec<Box<dyn Policy>>,
+    /// `4k`, to which page faults are compared.
+    baseline: Box<dyn Policy>,
+    machines: Vec<Machine>,
+    most_blocks: usize,
+    most_kept: usize,
+    most_course: usize,
+    threads: usize,
+    curves: bool,
+    ranges: bool,
+    limits: Option<Box<Limits>>,
+    /// The layouts of memory at the start, under these limits.
+    layouts: Layouts,
+    most_bytes: Option<u64>,
+    interim: Vec<u64>,
+    frames: bool,
+    tables: bool,
+    /// Replays all visits in the frame-level model, for tests of its filter.
+    all_visits: bool,
+}
+
+/// Why a plan cannot be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// There is nothing to do.
+    #[error("nothing to compare: at least one policy and one machine are needed")]
+    Empty,
+    /// A machine has base pages only, and a policy makes superpages.
+    #[error(
+        "policy {policy} makes {size} pages, and the machine {machine} has none: leave the policy out, or choose a machine with {size} pages"
+    )]
+    NoSuperpages {
+        /// The policy's name.
+        policy: String,
+        /// The machine's name.
+        machine: String,
+        /// The size.
+        size: String,
+    },
+    /// Memory cannot be as it was asked for.
+    #[error("{machine}: {reason}")]
+    Memory {
+        /// The machine on which.
+        machine: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A policy foresees one that there is not.
+    #[error(transparent)]
+    Foreseen(#[from] ParseError),
+}
+
+impl Plan {
+    /// A plan of these policies on these machines, in memory that never runs short. Results come in
+    /// the order of the policies.
+    ///
+    /// # Errors
+    /// If there are no policies or machines, or a machine has one page size and a policy makes
+    /// superpages.
+    pub fn new(policies: Vec<Box<dyn Policy>>, machines: Vec<Machine>) -> Result<Self, PlanError> {
+        for machine in &machines {
+            check_superpages(machine, &policies)?;
+        }
+        Self::of(policies, machines)
+    }
+
+    /// The same, but each policy on each machine has a memory of its own, down to the frame, and of the sizes that the machine has.
+    ///
+    /// # Errors
+    /// Where there are none, or memory cannot be as the limits say on one of the machines.
+    pub fn within(
+        policies: Vec<Box<dyn Policy>>,
+        machines: Vec<Machine>,
+        limits: Limits,
+    ) -> Result<Self, PlanError> {
+        Self::of(policies, machines)?.limited_to(limits)
+    }
+
+    /// Gives each policy on each machine a memory of its own, down to the frame.
+    ///
+    /// # Errors
+    /// Where memory cannot be as the limits say on one of the machines.
+    pub fn limited_to(mut self, limits: Limits) -> Result<Self, PlanError> {
+        self.layouts = Layouts::default();
+        for machine in &self.machines {
+            for policy in &self.policies {
+                let spec = limits.spec(machine, &policy.needs(), &self.layouts);
+                spec.map_err(|reason| PlanError::Memory {
+                    machine: machine.name.clone(),
+                    reason,
+                })?;
+            }
+        }
+        self.limits = Some(Box::new(limits));
+        Ok(self)
+    }
+
+    /// Asks for results as if the trace ended there, after each of these numbers of accesses, in increasing order: differences between
+    /// them are what happened in a part of the trace. Only replays in limited memory have them. Samples of memory
+    /// over time may stand at other times for it; nothing else changes.
+    pub fn with_interim_results(mut self, after: Vec<u64>) -> Self {
+        self.interim = after;
+        self
+    }
+
+    pub(crate) fn interim(&self) -> &[u64] {
+        &self.interim
+    }
+
+    /// Adds to the outcome which frame each resident page has at the end. Only replays in limited
+    /// memory have frames.
+    pub fn with_frames(mut self) -> Self {
+        self.frames = true;
+        self
+    }
+
+    /// Builds page tables from the notices of memory, and sends every walk through them. Without
+    /// this, a replay builds no table if the cost of a walk depends on the page size alone.
+    pub const fn walking_tables(mut self) -> Self {
+        self.tables = true;
+        self
+    }
+
+    pub(crate) fn walks_tables(&self) -> bool {
+        let mut machines = self.machines.iter();
+        self.tables || machines.any(|machine| !machine.has_fixed_walk_costs())
+    }
+
+    /// Replays all visits in the frame-level model, without the filter. Results are the same; tests
+    /// compare them.
+    #[doc(hidden)]
+    pub fn with_all_visits(mut self) -> Self {
+        self.all_visits = true;
+        self
+    }
+
+    pub(crate) const fn replays_all_visits(&self) -> bool {
+        self.all_visits
+    }
+
+    pub(crate) const fn wants_frames(&self) -> bool {
+        self.frames
+    }
+
+    fn of(policies: Vec<Box<dyn Policy>>, machines: Vec<Machine>) -> Result<Self, PlanError> {
+        if policies.is_empty() || machines.is_empty() {
+            return Err(PlanError::Empty);
+        }
+        let mut foreseen: Vec<Box<dyn Policy>> = Vec::new();
+        for name in policies
+            .iter()
+            .filter_map(|policy| policy.needs().foresight.policy())
+        {
+            let policy = broadleaf_policy::parse(name)?;
+            if foreseen.iter().all(|known| known.name() != policy.name()) {
+                foreseen.push(policy);
+            }
+        }
+        let baseline = broadleaf_policy::base_pages();
+        Ok(Self {
+            policies,
+            foreseen,
+            baseline,
+            machines,
+            most_blocks: MOST_BLOCKS,
+            most_kept: MOST_KEPT,
+            most_course: MOST_COURSE,
+            threads: 1,
+            curves: false,
+            ranges: false,
+            limits: None,
+            layouts: Layouts::default(),
+            most_bytes: None,
+            interim: Vec::new(),
+            frames: false,
+            tables: false,
+            all_visits: false,
+        })
+    }
+
+    /// Lets a replay keep that many blocks, those of each policy counted by themselves. One that needs more is refused.
+    pub fn keeping(mut self, blocks: usize) -> Self {
+        self.most_blocks = blocks;
+        self
+    }
+
+    /// Lets a replay of two passes keep that many bytes of what the first one decoded. Where more would be needed, the trace is decoded twice.
+    pub fn keeping_decoded(mut self, bytes: usize) -> Self {
+        self.most_kept = bytes;
+        self
+    }
+
+    /// How many bytes of what matters of a trace are kept for a policy that chooses with foresight.
+    pub(crate) fn most_course(&self) -> usize {
+        // The rest is for choosing among the kept data, and for memory itself.
+        let part = self.most_bytes.map_or(u64::MAX, |bytes| bytes / 4);
+        let pairs = (self.policies.len() * self.machines.len()) as u64;
+        let part = usize::try_from(part / pairs).unwrap_or(usize::MAX);
+        self.most_course.min(part)
+    }
+
+    /// The most bytes of decoded visits that are kept between two passes.
+    pub const fn most_kept(&self) -> usize {
+        self.most_kept
+    }
+
+    /// Lets the model take about that many bytes of memory. A replay that needs more is refused;
+    /// without this, none is.
+    pub const fn within_bytes(mut self, bytes: u64) -> Self {
+        self.most_bytes = Some(bytes);
+        self
+    }
+
+    /// The most bytes of memory that the replay may use. `None` if there is no limit.
+    pub const fn most_bytes(&self) -> Option<u64> {
+        self.most_bytes
+    }
+
+    pub(crate) const fn layouts(&self) -> &Layouts {
+        &self.layouts
+    }
+
+    /// The size and the state of memory. `None` if memory never runs short and has no frames.
+    pub fn limits(&self) -> Option<&Limits> {
+        self.limits.as_deref()
+    }
+
+    /// Counts for each policy what TLBs of every geometry would miss.
+    pub fn with_curves(mut self) -> Self {
+        self.curves = true;
+        self
+    }
+
+    /// Returns true if the plan asks for the misses of TLBs of every geometry.
+    pub const fn curves(&self) -> bool {
+        self.curves
+    }
+
+    /// Has it told what superpages that are chosen with foresight spare by range ([`crate::Choice::ranges`]), which takes a trial more for each range of several.
+    pub fn telling_ranges(mut self) -> Self {
+        self.ranges = true;
+        self
+    }
+
+    pub(crate) const fn tells_ranges(&self) -> bool {
+        self.ranges
+    }
+
+    /// Lets a replay use that many threads, at most 256, on which no result depends. One unless told.
+    pub fn on_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.clamp(1, MOST_THREADS);
+        self
+    }
+
+    /// The number of threads.
+    pub const fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The most blocks that a replay keeps, those of each policy counted separately.
+    pub const fn most_blocks(&self) -> usize {
+        self.most_blocks
+    }
+
+    /// The policies whose promotions other policies foresee.
+    pub fn foreseen(&self) -> &[Box<dyn Policy>] {
+        &self.foreseen
+    }
+
+    /// Whether others foresee what a policy of that name does.
+    pub fn is_foreseen(&self, policy: &dyn Policy) -> bool {
+        let name = policy.name();
+        self.foreseen.iter().any(|foreseen| foreseen.name() == name)
+    }
+
+    /// How many policies are replayed at a time at most: those that others foresee, and `4k`, always among them.
+    pub fn policies_in_all(&self) -> usize {
+        let is_one = |name: &str| self.policies.iter().any(|policy| policy.name() == name);
+        let beside = self.foreseen.iter().chain([&self.baseline]);
+        self.policies.len() + beside.filter(|policy| !is_one(&policy.name())).count()
+    }
+
+    /// The policy `4k`, with which page faults are compared.
+    pub fn baseline(&self) -> &dyn Policy {
+        self.baseline.as_ref()
+    }
+
+    /// Each policy on each machine: policies in order, machines inside.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&dyn Policy, &Machine)> {
+        let policies = self.policies.iter().map(AsRef::as_ref);
+        policies.flat_map(|policy| self.machines.iter().map(move |machine| (policy, machine)))
+    }
+
+    /// The policies, in order.
+    pub fn policies(&self) -> &[Box<dyn Policy>] {
+        &self.policies
+    }
+
+    /// The machines, in order.
+    pub fn machines(&self) -> &[Machine] {
+        &self.machines
+    }
+}
+
+/// Returns an error if a machine has 4 KiB pages alone and a policy makes superpages.
+fn check_superpages(machine: &Machine, policies: &[Box<dyn Policy>]) -> Result<(), PlanError> {
+    let [PageSize::SIZE_4K] = machine.design.sizes() else {
+        return Ok(());
+    };
+    match policies.iter().find(|policy| policy.promotes()) {
+        Some(policy) => Err(PlanError::NoSuperpages {
+            policy: policy.name(),
+            machine: machine.name.clone(),
+            size: PageSize::SIZE_2M.short_name().to_string(),
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,322 @@
+//! Cells go through a trace together.
+
+mod batches;
+
+use super::Limits;
+use super::cast::Cast;
+use super::earlier::Names;
+use super::filter::{SharedFilter, VisitSlice};
+use super::gathered::GatheredVisits;
+use super::result;
+use crate::events::tells_a_mapping;
+use crate::outcome::refused;
+use crate::pool::Pool;
+use crate::populate::parts;
+use crate::stream::{Refused, Stream, TooLate};
+use crate::{Error, Part, Piece, Plan, Progress, Source};
+use batches::{OpenBatch, UnusualVisits};
+use broadleaf_memory::GEOMETRY;
+use broadleaf_metrics::CellResult;
+use broadleaf_trace::{Advice, Event, KernelTouch, Range};
+use broadleaf_units::{PageNumber, SpaceId};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// The state after all traces were read.
+pub(super) struct Replayed<'a> {
+    pub(super) cast: Cast<'a>,
+    pub(super) stream: Stream,
+    /// The results of all cells at the times that the plan asks for.
+    pub(super) interim: Vec<Vec<CellResult>>,
+}
+
+/// The end of a pass.
+pub(super) enum Ended {
+    AtItsEnd,
+    /// The trace lists the mappings of this space, and the replay took it for one without.
+    ToBeginAgain(SpaceId),
+}
+
+/// The spaces whose mappings a trace lists.
+pub(super) fn spaces_told<S: Source>(
+    source: &mut S,
+    names: &Names,
+) -> Result<BTreeSet<SpaceId>, Error<S::Error>> {
+    let (mut told, mut running) = (BTreeSet::new(), names.space(SpaceId(0))?);
+    while let Some(mut part) = source.next_part().map_err(Error::Source)? {
+        while let Some(piece) = part.next().map_err(Error::Source)? {
+            match piece {
+                Piece::Event(Event::SpaceSwitch(space)) => running = names.space(*space)?,
+                Piece::Event(event) if tells_a_mapping(event) => {
+                    told.insert(running);
+                }
+                _ => {}
+            }
+        }
+        if source.close(part).map_err(Error::Source)?.is_break() {
+            break;
+        }
+    }
+    Ok(told)
+}
+
+/// Cells that are going through traces.
+pub(super) struct Replay<'a, 'p> {
+    cast: Cast<'a>,
+    stream: Stream,
+    names: Names,
+    /// Accesses before the trace that is being read.
+    begun: u64,
+    batch: OpenBatch,
+    /// Visits of the batch that cells have not replayed yet.
+    gathered: GatheredVisits,
+    /// The number of the part of a trace that is read.
+    trace_part: u64,
+    /// The filter that cells share; `None` if no cell uses it.
+    filter: Option<SharedFilter>,
+    /// The unusual visits of the vocabulary at this address and of this length.
+    unusual: Option<(usize, usize, UnusualVisits)>,
+    pool: &'p Pool,
+    /// The number of low bits of a unit that lie inside a base page.
+    shift: u32,
+    /// True if code pages use this memory, too.
+    code: bool,
+    /// True if the trace follows forked processes.
+    children: bool,
+    plan: &'p Plan,
+    /// Results so far, at the times that the plan asks for.
+    interim: Vec<Vec<CellResult>>,
+}
+
+impl<'a, 'p> Replay<'a, 'p> {
+    /// A replay of cells at their beginning.
+    pub(super) fn new(
+        cast: Cast<'a>,
+        stream: Stream,
+        plan: &'p Plan,
+        limits: &Limits,
+        pool: &'p Pool,
+    ) -> Self {
+        let mut cast = cast;
+        let mut designs = plan.machines().iter().map(|machine| &machine.design);
+        let filters = !limits.code && !plan.replays_all_visits();
+        let filter = (filters && designs.all(broadleaf_tlb::Design::is_sets_with_lru))
+            .then(|| SharedFilter::new(plan.machines().iter().map(|machine| &machine.design)));
+        let mut filter = filter;
+        if let Some(shared) = &filter
+            && !cast.filter(shared)
+        {
+            filter = None;
+        }
+        Self {
+            cast,
+            stream,
+            names: Names::default(),
+            begun: 0,
+            batch: OpenBatch::default(),
+            gathered: GatheredVisits::default(),
+            trace_part: 0,
+            filter,
+            unusual: None,
+            pool,
+            shift: 0,
+            code: limits.code,
+            children: true,
+            plan,
+            interim: Vec::new(),
+        }
+    }
+
+    /// The names that spaces have in the trace that is being read.
+    pub(super) const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// All traces were read.
+    pub(super) fn finish(mut self) -> Replayed<'a> {
+        self.end_batch();
+        self.cast.pass(&self.stream);
+        Replayed {
+            cast: self.cast,
+            stream: self.stream,
+            interim: self.interim,
+        }
+    }
+
+    /// A trace begins: an earlier one, or the one that results are about.
+    pub(super) fn begin<S: Source>(
+        &mut self,
+        earlier: Option<usize>,
+        source: &S,
+    ) -> Result<(), Error<S::Error>> {
+        self.end_spaces();
+        self.names.begin(earlier);
+        self.stream.switch(self.names.space(SpaceId(0))?);
+        self.shift = u32::from(GEOMETRY.base().shift() - source.grain().shift());
+        self.children = source.holds_children();
+        self.begun = self.stream.now();
+        if earlier.is_none() {
+            self.stream.begin();
+            let now = self.stream.now();
+            self.cast.cells.iter_mut().for_each(|cell| cell.begin(now));
+        }
+        Ok(())
+    }
+
+    pub(super) fn all<S: Source>(
+        &mut self,
+        source: &mut S,
+        state: &mut Progress,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Ended, Error<S::Error>> {
+        while let Some(mut part) = source.next_part().map_err(Error::Source)? {
+            self.begin_trace_part();
+            while let Some(piece) = part.next().map_err(Error::Source)? {
+                match piece {
+                    Piece::Visits(visits) => self
+                        .visits(VisitSlice::Each(visits))
+                        .map_err(|why| refused(why, self.cast.cells.len()))?,
+                    Piece::Phrased(phrased) => self
+                        .visits(VisitSlice::Named(phrased))
+                        .map_err(|why| refused(why, self.cast.cells.len()))?,
+                    Piece::Reduced(..) => {
+                        let why = "a reduced form leaves out what limited memory notices";
+                        return Err(Error::Memory(why.to_string()));
+                    }
+                    Piece::Event(event) => {
+                        let event = self.names.of(event)?;
+                        if let Event::Populate { range, touch, .. } = &*event {
+                            let populated = self.populate(*range, *touch);
+                            populated.map_err(|why| refused(why, self.cast.cells.len()))?;
+                        } else if self.event(&event).is_err() {
+                            return Ok(Ended::ToBeginAgain(self.stream.running));
+                        }
+                        let room = self.refuse_more_than_may_be();
+                        room.map_err(|why| refused(why, self.cast.cells.len()))?;
+                    }
+                }
+                state.accesses = self.stream.now() - self.begun;
+                if progress(*state).is_break() {
+                    return Err(Error::Stopped);
+                }
+            }
+            if source.close(part).map_err(Error::Source)?.is_break() {
+                break;
+            }
+        }
+        Ok(Ended::AtItsEnd)
+    }
+
+    /// Returns an error if the model takes more memory than it may. Called after each batch, since
+    /// one batch adds little.
+    fn refuse_more_than_may_be(&self) -> Result<(), Refused> {
+        let Some(limit) = self.plan.most_bytes() else {
+            return Ok(());
+        };
+        let of_cells = self
+            .cast
+            .cells
+            .iter()
+            .map(|cell| cell.system.bytes() as u64);
+        let needed = self.stream.bytes() + of_cells.sum::<u64>();
+        if needed <= limit {
+            return Ok(());
+        }
+        let blocks = self.stream.spaces.blocks();
+        Err(Refused::Room {
+            needed,
+            limit,
+            blocks,
+        })
+    }
+
+    /// The accesses of the trace after which the plan asks for results next.
+    fn next_results(&self) -> Option<u64> {
+        let after = self.plan.interim().get(self.interim.len()).copied();
+        after.filter(|_| !self.names.are_earlier())
+    }
+
+    /// Keeps the results of all cells if the plan asks for results before the next visit.
+    fn look_at_results(&mut self) {
+        while self
+            .next_results()
+            .is_some_and(|after| after <= self.stream.summary.accesses)
+        {
+            self.end_batch();
+            self.cast.pass(&self.stream);
+            let results = result::results(&self.cast, &self.stream, self.plan);
+            self.interim.push(results);
+        }
+    }
+
+    /// Removes the spaces that ended, before anything else happens.
+    fn end_spaces(&mut self) {
+        self.end_batch();
+        self.cast.pass(&self.stream);
+        for change in &self.stream.end_spaces() {
+            self.cast
+                .cells
+                .iter_mut()
+                .for_each(|cell| cell.apply(change));
+        }
+    }
+
+    /// The kernel makes pages resident, without a reference of the program.
+    fn populate(&mut self, range: Range, touch: KernelTouch) -> Result<(), Refused> {
+        self.end_batch();
+        self.cast.pass(&self.stream);
+        let space = self.stream.running;
+        let parts = parts(&self.stream.spaces, space, range, touch);
+        for part in &parts {
+            for page in part.pages.start..part.pages.end {
+                self.stream.notice(PageNumber(page))?;
+            }
+        }
+        for cell in &mut self.cast.cells {
+            cell.populate(space, &parts, &self.stream);
+            if touch == KernelTouch::Collapse {
+                cell.collapse(space, crate::events::pages(range), &self.stream);
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), TooLate> {
+        let forks = matches!(event, Event::Fork { .. });
+        if forks && !self.children {
+            // Children that a recording does not follow need no memory.
+            return Ok(());
+        }
+        if broadleaf_filter::is_seen_by_no_policy(event) && !forks {
+            return self.stream.event(event).map(|_| ());
+        }
+        self.end_batch();
+        self.cast.pass(&self.stream);
+        let running = self.stream.running;
+        let changes = self.stream.event(event)?;
+        let spaces = &self.stream.spaces;
+        for cell in &mut self.cast.cells {
+            if cell.ended.is_some() {
+                continue;
+            }
+            if crate::events::takes_something_away(event) {
+                cell.system.visited(running);
+            }
+            if let Event::Fork { child } = event {
+                // The pages of an unborn child of the same number go first, then memory that no
+                // other space shares.
+                cell.system.fork(spaces, running, *child);
+            }
+            changes.iter().for_each(|change| cell.apply(change));
+            match event {
+                Event::SpaceStart { pid, .. } if self.children => cell.system.begin(running, *pid),
+                Event::Advise(range, Advice::Free) => {
+                    cell.system
+                        .freed(spaces, running, crate::events::pages(*range));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

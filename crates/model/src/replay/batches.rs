@@ -1,0 +1,222 @@
+//! Batches of visits: how a replay filters and gathers visits, and when cells replay them.
+
+use super::Replay;
+use crate::filter::{BatchPart, VisitSlice};
+use crate::stream::Refused;
+use broadleaf_trace::Visit;
+use broadleaf_trace::reduced::Sums;
+use broadleaf_units::{PageNumber, SpaceId};
+
+/// The most visits of a batch. Cells sample memory after each batch.
+const BATCH: usize = 1 << 14;
+
+/// Visits that most traces do not have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UnusualVisits {
+    /// Visits that fetch instructions.
+    fetches: bool,
+    /// Visits without a reference. They count as visits to their pages.
+    empty: bool,
+}
+
+impl UnusualVisits {
+    fn of(visits: &[Visit]) -> Self {
+        let mut found = Self::default();
+        for visit in visits {
+            found.fetches |= visit.fetch;
+            found.empty |= is_empty(visit);
+        }
+        found
+    }
+}
+
+/// True if a visit references nothing, and fetches no instructions.
+fn is_empty(visit: &Visit) -> bool {
+    visit.lookups() == 0 && !visit.fetch
+}
+
+/// The visits since cells last sampled memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OpenBatch {
+    space: SpaceId,
+    visits: usize,
+    /// When the last visit began that cells have replayed.
+    last: u64,
+}
+
+impl Replay<'_, '_> {
+    /// Forgets the words of the last part of a trace.
+    pub(super) fn begin_trace_part(&mut self) {
+        self.flush();
+        self.unusual = None;
+        self.trace_part += 1;
+        if let Some(filter) = &mut self.filter {
+            filter.begin_trace_part();
+        }
+    }
+
+    /// Replays visits with no event between them.
+    pub(super) fn visits(&mut self, visits: VisitSlice<'_>) -> Result<(), Refused> {
+        let mut at = 0;
+        while at < visits.len() {
+            let first = visits.visit(at);
+            if first.fetch && !self.code {
+                self.stream.pass(&Sums {
+                    instructions: first.instructions.into(),
+                    ..Sums::default()
+                });
+                at += 1;
+                continue;
+            }
+            if self.stream.is_ending() {
+                self.end_spaces();
+            }
+            self.look_at_results();
+            if self.batch.space != self.stream.running || self.batch.visits >= BATCH {
+                self.end_batch();
+                self.refuse_more_than_may_be()?;
+            }
+            let (to, counted) = self.end_of_part(&visits, at);
+            self.batch.visits += counted;
+            self.gather(&visits.range(at, to))?;
+            at = to;
+        }
+        Ok(())
+    }
+
+    /// The number of the first visit after `from` before which something else happens: the batch
+    /// ends, or results are due. Returns also how many visits before it count for the batch.
+    fn end_of_part(&mut self, visits: &VisitSlice<'_>, from: usize) -> (usize, usize) {
+        let room = BATCH - self.batch.visits;
+        let due = self.next_results().unwrap_or(u64::MAX);
+        if due == u64::MAX && !self.unusual(visits).fetches {
+            let to = visits.len().min(from + room);
+            return (to, to - from);
+        }
+        let (mut counted, mut accesses) = (0, self.stream.summary.accesses);
+        for at in from..visits.len() {
+            let visit = visits.visit(at);
+            if !visit.fetch || self.code {
+                if counted == room || accesses >= due {
+                    return (at, counted);
+                }
+                counted += 1;
+                accesses = accesses.saturating_add(visit.accesses());
+            }
+        }
+        (visits.len(), counted)
+    }
+
+    /// Returns which unusual visits there may be.
+    fn unusual(&mut self, visits: &VisitSlice<'_>) -> UnusualVisits {
+        let phrased = match visits {
+            VisitSlice::Each(visits) => return UnusualVisits::of(visits),
+            VisitSlice::Named(phrased) => phrased,
+        };
+        let address = phrased.vocabulary.as_ptr().addr();
+        let length = phrased.vocabulary.len();
+        match self.unusual {
+            Some((known, as_long, found)) if (known, as_long) == (address, length) => found,
+            _ => {
+                let found = UnusualVisits::of(phrased.vocabulary);
+                self.unusual = Some((address, length, found));
+                found
+            }
+        }
+    }
+
+    /// Filters visits of the running space between which nothing else happens, and gathers them
+    /// for the cells.
+    fn gather(&mut self, visits: &VisitSlice<'_>) -> Result<(), Refused> {
+        if !self.gathered.can_take(visits, self.trace_part) {
+            self.flush();
+        }
+        let has_empty = self.filter.is_some() && self.unusual(visits).empty;
+        let Self {
+            gathered,
+            stream,
+            filter,
+            ..
+        } = self;
+        if gathered.is_empty() {
+            gathered.begin = stream.now();
+            gathered.instructions = stream.summary.instructions;
+        }
+        self.batch.space = stream.running;
+        gathered.add(visits, self.trace_part);
+        let before = gathered.sums;
+        match filter.as_mut().filter(|filter| !filter.rests()) {
+            Some(filter) => {
+                let kept = filter.filter(visits, self.shift, &mut gathered.sums);
+                for kept in kept {
+                    stream.notice(PageNumber(kept.page))?;
+                }
+                if has_empty {
+                    let all = (0..visits.len()).map(|at| visits.visit(at));
+                    for visit in all.filter(is_empty) {
+                        stream.notice(PageNumber(visit.unit >> self.shift))?;
+                    }
+                }
+            }
+            None => {
+                for visit in (0..visits.len()).map(|at| visits.visit(at)) {
+                    gathered.sums.instructions += u64::from(visit.instructions);
+                    if !visit.fetch || self.code {
+                        gathered.sums.loads += u64::from(visit.loads);
+                        gathered.sums.stores += u64::from(visit.stores);
+                        stream.notice(PageNumber(visit.unit >> self.shift))?;
+                    }
+                }
+            }
+        }
+        stream.pass(&Sums {
+            loads: gathered.sums.loads - before.loads,
+            stores: gathered.sums.stores - before.stores,
+            instructions: gathered.sums.instructions - before.instructions,
+            data: gathered.sums.data,
+        });
+        Ok(())
+    }
+
+    /// Lets all cells replay the visits that were gathered.
+    fn flush(&mut self) {
+        if self.gathered.is_empty() {
+            return;
+        }
+        let Self {
+            gathered, stream, ..
+        } = self;
+        let filter = self.filter.as_mut().filter(|filter| !filter.rests());
+        let filtered = filter.map(|filter| filter.end_part(&gathered.sums));
+        let part = BatchPart {
+            space: self.batch.space,
+            visits: gathered.all(),
+            shift: self.shift,
+            begin: gathered.begin,
+            instructions: gathered.instructions,
+            code: self.code,
+            trace_part: self.trace_part,
+            filtered,
+        };
+        self.batch.last = part.last_time(&gathered.sums);
+        let stream = &*stream;
+        let cells = self.cast.cells.iter_mut();
+        self.pool
+            .run(cells.map(|cell| move || cell.replay(&part, stream)));
+        if let Some(filter) = &mut self.filter {
+            filter.clear(gathered.all().len());
+        }
+        gathered.clear();
+    }
+
+    /// Lets all cells replay what is left of a batch, and then sample memory.
+    pub(super) fn end_batch(&mut self) {
+        self.flush();
+        if self.batch.visits > 0 {
+            let last = self.batch.last;
+            let cells = self.cast.cells.iter_mut();
+            cells.for_each(|cell| cell.end_batch(last));
+            self.batch.visits = 0;
+        }
+    }
+}

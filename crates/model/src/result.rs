@@ -1,0 +1,320 @@
+//! From what cells counted to results.
+
+use super::cast::Cast;
+use super::cell::Cell;
+use super::choices::{Choices, few_of};
+use super::follow::Follower;
+use super::limits::Limits;
+use super::mmu::Mmu;
+use super::replay::Replayed;
+use crate::shared::{notes, of_memory};
+use crate::stream::Stream;
+use crate::{Outcome, Plan};
+use broadleaf_charges::ChargeCounters;
+use broadleaf_memory::system::{Place, Sample};
+use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, Tlbmcpi, TraceSummary, Walks};
+use broadleaf_policy::{Cycles, NOMINAL_RATE};
+use std::collections::BTreeMap;
+
+/// The outcome of a replay; `best` is the index of each pair's cell in the plan.
+pub(super) fn outcome(
+    replayed: Replayed<'_>,
+    best: &[usize],
+    choices: &Choices,
+    plan: &Plan,
+) -> Outcome {
+    let Replayed {
+        cast,
+        stream,
+        mut interim,
+    } = replayed;
+    let told = (plan.pairs().enumerate()).filter_map(|(pair, (policy, machine))| {
+        choices.told(policy, machine, cast.stands_in(pair, best[pair]))
+    });
+    let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
+        best.iter().map(|number| all[*number].clone()).collect()
+    };
+    let idle = idle_daemons(best.iter().map(|number| cast.run(*number).0), &stream, plan);
+    let results = results(&cast, &stream, plan);
+    interim.resize(plan.interim().len(), results.clone());
+    let interim = interim.into_iter().map(&asked).collect();
+    let results = asked(results);
+    Outcome {
+        trace: TraceSummary {
+            pages: stream.touches().pages.total(),
+            ..stream.summary.clone()
+        },
+        results,
+        interim,
+        notes: notes(&stream).into_iter().chain(idle).collect(),
+        choices: told.collect(),
+        frames: frames(&cast, best, plan),
+        counters: best
+            .iter()
+            .map(|number| counters(cast.run(*number).0))
+            .collect(),
+    }
+}
+
+/// The counters that a cell's policy has at the end.
+fn counters(cell: &Cell<'_>) -> ChargeCounters {
+    let charged = cell.charged.as_ref();
+    charged.map_or_else(ChargeCounters::default, |charged| charged.counters())
+}
+
+/// A note for each policy whose daemon had no turn.
+fn idle_daemons<'c, 'a: 'c>(
+    cells: impl Iterator<Item = &'c Cell<'a>>,
+    stream: &Stream,
+    plan: &Plan,
+) -> Vec<String> {
+    let rate = plan.limits().map_or(NOMINAL_RATE, |limits| limits.rate);
+    let accesses = grouped(stream.summary.accesses);
+    let mut notes = Vec::new();
+    for cell in cells {
+        let idle = cell.ended.is_none() && cell.system.counters().daemon_turns == 0;
+        if !idle || cell.policy.needs().scan.is_none() {
+            continue;
+        }
+        let (policy, period) = (cell.policy.name(), cell.system.scan_period());
+        let seconds = period as f64 / rate as f64;
+        let note = format!(
+            "policy {policy}: its daemon did not run: the trace of {accesses} accesses is shorter than the daemon's period of {} accesses. That is {seconds} s at {} accesses per second; --rate sets the program's rate",
+            grouped(period),
+            grouped(rate)
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// A number with commas between groups of three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
+    groups.join(",")
+}
+
+/// The frame of each resident page, of each cell that was asked for; nothing where the plan does
+/// not want them.
+fn frames(cast: &Cast<'_>, best: &[usize], plan: &Plan) -> Vec<Vec<(Place, u64)>> {
+    let asked = best.iter().filter(|_| plan.wants_frames());
+    let of = |number: &usize| cast.run(*number).0.system.frames_of_pages().collect();
+    asked.map(of).collect()
+}
+
+/// Puts in the results of policies that followed another one, where that took fewer cycles.
+pub(super) fn follow(
+    outcome: &mut Outcome,
+    replayed: Replayed<'_>,
+    followers: &[Follower<'_>],
+    plan: &Plan,
+) {
+    let last = results(&replayed.cast, &replayed.stream, plan);
+    let pairs: Vec<_> = plan.pairs().collect();
+    for (cell, follower) in followers.iter().enumerate() {
+        let Some(which) = few_of(pairs[follower.pair].0) else {
+            continue;
+        };
+        let before = cycles_of(&outcome.results[follower.pair], which);
+        let after = cycles_of(&last[cell], which);
+        let better = match (before, after) {
+            (Some(before), Some(after)) => after < before,
+            (before, after) => before.is_none() && after.is_some(),
+        };
+        if !better {
+            continue;
+        }
+        outcome.results[follower.pair] = last[cell].clone();
+        for (number, interim) in outcome.interim.iter_mut().enumerate() {
+            let found = replayed.interim.get(number).unwrap_or(&last);
+            interim[follower.pair] = found[cell].clone();
+        }
+        let (policy, machine) = pairs[follower.pair];
+        outcome.notes.push(format!(
+            "{} on {} makes the promotions of {}, which take fewer cycles than its own choice",
+            policy.name(),
+            machine.name,
+            follower.other.name()
+        ));
+    }
+}
+
+/// Compares each policy's cycles with those of the first policy with foresight on the same machine.
+/// A note names the policies for which that policy is no bound.
+pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &Limits) {
+    let pairs: Vec<_> = plan.pairs().collect();
+    let with_foresight = (pairs.iter()).find_map(|(policy, _)| Some((policy, few_of(*policy)?)));
+    let Some((offline, which)) = with_foresight else {
+        return;
+    };
+    let name = offline.name();
+    let mut below = Vec::new();
+    for (pair, (policy, machine)) in pairs.iter().enumerate() {
+        let same = |result: &&CellResult| result.policy == name && result.machine == machine.name;
+        let least = (outcome.results.iter().find(same)).and_then(|result| cycles_of(result, which));
+        let own = cycles_of(&outcome.results[pair], which);
+        let (Some(least), Some(own)) = (least.filter(|least| *least > 0), own) else {
+            continue;
+        };
+        let times = own as f64 / least as f64;
+        if own < least {
+            below.push(format!(
+                "{} on {} ({times:.2})",
+                policy.name(),
+                machine.name
+            ));
+        }
+        if let Some(memory) = &mut outcome.results[pair].memory {
+            memory.times_offline = Some(times);
+        }
+    }
+    if !below.is_empty() {
+        outcome.notes.push(format!(
+            "{name} is no bound here: fewer cycles are taken by {}",
+            below.join(", ")
+        ));
+    }
+    if limits.memory < Limits::none().memory {
+        outcome.notes.push(format!(
+            "memory is limited: {name} is a bound for the policies compared here, and for no others"
+        ));
+    }
+}
+
+/// The cycles of a result that a policy with foresight minimizes; `None` if memory was used up.
+fn cycles_of(result: &CellResult, which: Cycles) -> Option<u64> {
+    let memory = result.memory.as_ref()?;
+    let others = match which {
+        Cycles::All => memory.fault_cycles + memory.daemon_cycles,
+        Cycles::Tlb => memory.promotion_cycles,
+    };
+    let known = memory.out_of_memory_after.is_none();
+    known.then(|| result.walk_cycles + memory.bookkeeping_cycles + others)
+}
+
+/// The result of each run, if the trace ends here.
+pub(super) fn results(cast: &Cast<'_>, stream: &Stream, plan: &Plan) -> Vec<CellResult> {
+    let baseline = plan.baseline().name();
+    // Pages of another size fault at other times: each machine has a baseline of its own.
+    let base_faults = |of: &Mmu<'_>| {
+        let all = (0..cast.runs()).map(|number| cast.run(number));
+        let mut same = all.filter(|(cell, mmu)| {
+            cell.policy.name() == baseline && mmu.machine.name == of.machine.name
+        });
+        same.next()
+            .map_or(0, |(cell, _)| cell.system.counters().page_faults)
+    };
+    (0..cast.runs())
+        .map(|number| cast.run(number))
+        .map(|run| result(run, stream, base_faults(run.1)))
+        .collect()
+}
+
+fn result((cell, mmu): (&Cell<'_>, &Mmu<'_>), stream: &Stream, base_faults: u64) -> CellResult {
+    let counters = cell.system.counters();
+    let totals = cell.totals(&stream.spaces);
+    let mut walks = Walks::new();
+    let mut page_sizes = BTreeMap::new();
+    for (level, count) in mmu.walks.iter().enumerate() {
+        let size = cell.system.size(level);
+        walks.add(mmu.translated[level], *count);
+        page_sizes.insert(size.bytes(), totals.mappings[level]);
+    }
+    let ended = cell.ended.map(|time| stream.since_begun(time));
+    let accesses = ended.unwrap_or(stream.summary.accesses);
+    let instructions = match ended {
+        Some(_) => cell.instructions,
+        None => stream.summary.instructions,
+    };
+    let walk_cycles = mmu.walk_cycles();
+    let bookkeeping_cycles = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
+    let parts = [walk_cycles, bookkeeping_cycles, counters.copy_cycles];
+    let last = Sample {
+        time: cell.ended.unwrap_or(stream.now()),
+        ..cell.system.sample()
+    };
+    let earlier = cell.samples.iter().filter(|sample| sample.time < last.time);
+    CellResult {
+        policy: cell.policy.name(),
+        machine: mmu.machine.name.clone(),
+        accesses,
+        l1_misses: mmu.second_hits + walks.total(),
+        l2_misses: walks.total(),
+        walks,
+        walk_cycles,
+        memory: Some(MemoryResult {
+            base_page_bytes: cell.system.size(0).bytes(),
+            page_sizes,
+            write_faults: counters.write_faults,
+            peak_superpage_pages: counters.peak_in_superpages,
+            swapped_out_pages: counters.swapped_out,
+            swapped_in_pages: counters.swapped_in,
+            file_pages_read: counters.file_reads,
+            file_pages_written: counters.file_writes,
+            unsaved_file_pages: totals.unsaved_file_pages,
+            cache_hits: counters.cache_hits,
+            reservations: counters.reservations,
+            reservations_broken: counters.reservations_broken,
+            extents_refused: counters.extents_refused,
+            copied_bytes: counters.copied * cell.system.size(0).bytes(),
+            migrated_pages: counters.migrated,
+            zeroed_pages: counters.zeroed,
+            zeroed_ahead_pages: counters.zeroed_ahead,
+            fault_cycles: counters.fault_cycles,
+            worst_fault_cycles: counters.worst_fault_cycles,
+            daemon_cycles: counters.daemon_cycles,
+            promotion_cycles: counters.promotion_cycles,
+            copy_cycles: counters.copy_cycles,
+            bookkeeping_cycles,
+            tlbmcpi: Tlbmcpi::new(parts, instructions),
+            times_offline: None,
+            free_contiguity: by_order(&last.extents),
+            in_swap_pages: totals.in_swap,
+            out_of_memory_after: ended,
+            at_peak: sample_of(&cell.peak, stream),
+            over_time: earlier
+                .chain([&last])
+                .map(|sample| sample_of(sample, stream))
+                .collect(),
+        }),
+        ..of_memory(
+            &counters.common(),
+            &totals.common,
+            cell.system.refusals(),
+            stream,
+            base_faults,
+        )
+    }
+}
+
+fn by_order(extents: &[u64]) -> BTreeMap<u8, u64> {
+    (0..).zip(extents.iter().copied()).collect()
+}
+
+fn sample_of(sample: &Sample, stream: &Stream) -> MemorySample {
+    MemorySample {
+        time: stream.since_begun(sample.time),
+        resident_pages: sample.resident,
+        bloat_pages: sample.bloat,
+        superpage_pages: sample.in_superpages,
+        free_frames: sample.free,
+        mapped_frames: sample.mapped,
+        occupied_frames: sample.occupied,
+        reserved_frames: sample.reserved,
+        wired_frames: sample.wired,
+        file_cache_frames: sample.file_cache,
+        free_contiguity: by_order(&sample.possible),
+        page_faults: sample.counters.page_faults,
+        promotions: sample.counters.promotions,
+        reservations_broken: sample.counters.reservations_broken,
+        swapped_out_pages: sample.counters.swapped_out,
+        swapped_in_pages: sample.counters.swapped_in,
+        file_pages_read: sample.counters.file_reads,
+        file_pages_written: sample.counters.file_writes,
+        fault_cycles: sample.counters.fault_cycles,
+    }
+}

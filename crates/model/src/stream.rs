@@ -1,0 +1,326 @@
+//! The trace as all cells see it: address spaces, time, and what the trace comes to.
+
+use broadleaf_memory::{
+    AddressSpaces, BlockId, Change, GEOMETRY, Histories, Seen, Touched, Touches,
+};
+use broadleaf_metrics::TraceSummary;
+use broadleaf_tlb::Tlb;
+use broadleaf_trace::Event;
+use broadleaf_trace::reduced::Sums;
+use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What a trace can hold that the model cannot take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// An address in this page is not canonical.
+    Page(PageNumber),
+    /// No number is left for another block.
+    Block,
+    /// The model needs `needed` bytes of memory for `blocks` blocks, but may use `limit` bytes.
+    Room {
+        /// The bytes that the model needs.
+        needed: u64,
+        /// The bytes that the model may use.
+        limit: u64,
+        /// The number of blocks.
+        blocks: usize,
+    },
+}
+
+/// Bytes of memory that each block takes once, under any number of policies: its index, its
+/// mapping, and its referenced pages. Lists of blocks are half empty after they grew.
+const BLOCK_BYTES: u64 = 800;
+
+/// The most blocks of a replay: 8 TiB of addresses.
+pub const MOST_BLOCKS: usize = 1 << 22;
+
+/// How many recently used blocks are found without a search. A power of two.
+const RECENT: usize = 8192;
+
+/// A block number of the running space, and its id.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    number: BlockNumber,
+    /// In which epoch that was found out.
+    epoch: u32,
+    found: Found,
+}
+
+/// A block.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    block: BlockId,
+    /// Pages came to it from elsewhere: that a page was referenced does not say that it was here.
+    entered: bool,
+}
+
+/// What is in no epoch.
+const NOTHING: Recent = Recent {
+    number: BlockNumber(0),
+    epoch: 0,
+    found: Found {
+        block: BlockId(0),
+        entered: false,
+    },
+};
+
+/// What was replayed before: accesses, and what they touched.
+#[derive(Clone, Copy, Debug, Default)]
+struct Earlier {
+    accesses: u64,
+    touches: Touches,
+}
+
+/// The trace as all cells see it.
+pub struct Stream {
+    /// The address spaces.
+    pub spaces: Arc<AddressSpaces>,
+    touched: Touched,
+    /// The references to each page so far.
+    pub histories: Histories,
+    /// The sums of the trace so far.
+    pub summary: TraceSummary,
+    /// What was replayed before the trace that all this is about.
+    earlier: Earlier,
+    /// Mappings that stand elsewhere in their block than the kernel would have put them.
+    pub misplaced: u64,
+    /// Whether any reference is to the upper half of the addresses, where the kernel lives.
+    pub kernel_references: bool,
+    /// The space that runs.
+    pub running: SpaceId,
+    /// The space that each process has, by its id.
+    processes: BTreeMap<u32, SpaceId>,
+    /// Spaces that ended, and stand until something comes after.
+    ending: Vec<SpaceId>,
+    recent: Vec<Recent>,
+    /// Moves on with every event, so that blocks are looked at afresh: what is known of their mappings is never old.
+    epoch: u32,
+}
+
+impl Stream {
+    /// The stream before the first item. The mappings of the spaces `told` are in the trace.
+    pub fn new(told: BTreeSet<SpaceId>) -> Self {
+        Self {
+            spaces: Arc::new(AddressSpaces::new(told)),
+            touched: Touched::new(),
+            histories: Histories::new(),
+            summary: TraceSummary::default(),
+            earlier: Earlier::default(),
+            misplaced: 0,
+            kernel_references: false,
+            running: SpaceId(0),
+            processes: BTreeMap::new(),
+            ending: Vec::new(),
+            recent: vec![NOTHING; RECENT],
+            epoch: 1,
+        }
+    }
+
+    /// Bytes of memory that the blocks take, to within some percent.
+    pub fn bytes(&self) -> u64 {
+        self.spaces.blocks() as u64 * BLOCK_BYTES
+    }
+
+    /// Accesses so far, and those of what ran before.
+    pub const fn now(&self) -> u64 {
+        self.earlier.accesses.saturating_add(self.summary.accesses)
+    }
+
+    /// Accesses of the trace itself at that time.
+    pub const fn since_begun(&self, time: u64) -> u64 {
+        time.saturating_sub(self.earlier.accesses)
+    }
+
+    /// All that came so far ran before the trace that all this is about, which begins. Time goes on.
+    pub fn begin(&mut self) {
+        self.earlier = Earlier {
+            accesses: self.now(),
+            touches: self.touched.touches(),
+        };
+        self.summary = TraceSummary::default();
+        self.misplaced = 0;
+        self.kernel_references = false;
+    }
+
+    /// Distinct base pages and blocks that the trace touched.
+    pub fn touches(&self) -> Touches {
+        self.touched.touches() - self.earlier.touches
+    }
+
+    /// The address spaces, to be changed. Whoever else looked at them was waited for. (Somebody who was not would go on to see them as they were, at the price of a copy.)
+    pub fn spaces_mut(&mut self) -> &mut AddressSpaces {
+        debug_assert!(
+            Arc::get_mut(&mut self.spaces).is_some(),
+            "somebody still looks at them"
+        );
+        Arc::make_mut(&mut self.spaces)
+    }
+
+    /// Another space runs.
+    pub fn switch(&mut self, space: SpaceId) {
+        self.running = space;
+    }
+
+    /// The running space has ended, but stands as long as nothing comes after.
+    pub fn will_end(&mut self) {
+        if !self.ending.contains(&self.running) {
+            self.ending.push(self.running);
+        }
+    }
+
+    /// The running space begins as that process: it is a new one, and what the process had before, if it executed another program, is no more.
+    pub fn begin_space(&mut self, process: u32) -> Vec<Change> {
+        let space = self.running;
+        let mut changes = self.end_spaces();
+        changes.extend(self.spaces_mut().end(space));
+        if let Some(before) = self.processes.insert(process, space)
+            && before != space
+        {
+            changes.extend(self.spaces_mut().end(before));
+        }
+        self.spaces_mut().begin(space, process);
+        changes
+    }
+
+    /// Whether a space has ended that still stands.
+    pub fn is_ending(&self) -> bool {
+        !self.ending.is_empty()
+    }
+
+    /// Spaces that ended are gone now that something comes after.
+    pub fn end_spaces(&mut self) -> Vec<Change> {
+        let ended = std::mem::take(&mut self.ending);
+        ended
+            .into_iter()
+            .flat_map(|space| self.spaces_mut().end(space))
+            .collect()
+    }
+
+    /// Notes that a page is visited, whatever that does to memories that are kept elsewhere.
+    pub fn notice(&mut self, page: PageNumber) -> Result<(), Refused> {
+        let block = self.block(page, &mut || {})?.block;
+        let offset = GEOMETRY.offset_in_block(page);
+        let spaces = &self.spaces;
+        self.touched
+            .note(block, offset, || spaces.backing(block, offset));
+        Ok(())
+    }
+
+    /// Records a reference to a page. Returns the block, and the history before the reference. The
+    /// history is `None` if the reference changes no memory. `wait` returns when no thread reads the
+    /// address spaces; the method calls it before a change of theirs.
+    #[inline(always)]
+    pub fn reference(
+        &mut self,
+        page: PageNumber,
+        store: bool,
+        wait: &mut dyn FnMut(),
+    ) -> Result<(BlockId, Option<Seen>), Refused> {
+        let Found { block, entered } = self.block(page, wait)?;
+        let offset = GEOMETRY.offset_in_block(page);
+        if self.histories.is_settled(block, offset, store) && !entered {
+            return Ok((block, None));
+        }
+        let seen = self.histories.note(block, offset, store);
+        let spaces = &self.spaces;
+        self.touched
+            .note(block, offset, || spaces.backing(block, offset));
+        Ok((block, (!seen.is_settled(store)).then_some(seen)))
+    }
+
+    /// The block of a page of the running space. `wait` is as in [`Stream::reference`].
+    #[inline(always)]
+    pub fn block_of(
+        &mut self,
+        page: PageNumber,
+        wait: &mut dyn FnMut(),
+    ) -> Result<BlockId, Refused> {
+        Ok(self.block(page, wait)?.block)
+    }
+
+    /// Time passes: visits were made that come to this.
+    pub fn pass(&mut self, sums: &Sums) {
+        // What a file says may be more than can be counted.
+        let add = |sum: &mut u64, more| *sum = sum.saturating_add(more);
+        add(&mut self.summary.loads, sums.loads);
+        add(&mut self.summary.stores, sums.stores);
+        add(&mut self.summary.instructions, sums.instructions);
+        add(&mut self.summary.accesses, sums.accesses());
+    }
+
+    /// The block of a page. In line always: what is returned through memory is waited for at each visit.
+    #[inline(always)]
+    fn block(&mut self, page: PageNumber, wait: &mut dyn FnMut()) -> Result<Found, Refused> {
+        let number = GEOMETRY.block_of(page);
+        let recent = &self.recent[number.0 as usize % RECENT];
+        if recent.number == number && recent.epoch == self.epoch {
+            return Ok(recent.found);
+        }
+        self.search(page, number, wait)
+    }
+
+    #[cold]
+    fn search(
+        &mut self,
+        page: PageNumber,
+        number: BlockNumber,
+        wait: &mut dyn FnMut(),
+    ) -> Result<Found, Refused> {
+        if !Tlb::can_translate(page) {
+            return Err(Refused::Page(page));
+        }
+        self.kernel_references |= page.0 >> 51 != 0;
+        let block = self.prepared(number, wait)?;
+        let found = Found {
+            block,
+            entered: self.spaces.was_entered(block),
+        };
+        self.recent[number.0 as usize % RECENT] = Recent {
+            number,
+            epoch: self.epoch,
+            found,
+        };
+        Ok(found)
+    }
+
+    /// A block of that number, of which all is found out that mappings say. Where others look at the address spaces and these know it, nobody has to be waited for.
+    fn prepared(
+        &mut self,
+        number: BlockNumber,
+        wait: &mut dyn FnMut(),
+    ) -> Result<BlockId, Refused> {
+        let running = self.running;
+        if Arc::get_mut(&mut self.spaces).is_none() {
+            if let Some(block) = self.spaces.prepared(running, number) {
+                return Ok(block);
+            }
+            wait();
+        }
+        let spaces = self.spaces_mut();
+        let block = spaces.block(running, number);
+        if block.index() >= MOST_BLOCKS {
+            return Err(Refused::Block);
+        }
+        spaces.prepare(block);
+        let blocks = spaces.blocks();
+        self.histories.make_room(blocks);
+        self.touched.make_room(blocks);
+        Ok(block)
+    }
+
+    /// What an event changes for every memory; `Err` where it is the first to tell a space's mappings and comes too late.
+    pub fn event(&mut self, event: &Event) -> Result<Vec<Change>, TooLate> {
+        self.epoch = self.epoch.wrapping_add(1);
+        if self.epoch == NOTHING.epoch {
+            self.recent.fill(NOTHING);
+            self.epoch = 1;
+        }
+        crate::events::changes(self, event)
+    }
+}
+
+/// A space that was taken for one whose mappings are not told has one told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLate;

@@ -1,0 +1,127 @@
+//! What a TLB says it lost, against what it then holds; and counts of what is in set-associative TLBs of one level and of two.
+
+use broadleaf_charges::{Candidate, Ladder, PrefetchCharges};
+use broadleaf_machine::machine;
+use broadleaf_oracle::random::Rng;
+use broadleaf_tlb::{Evicted, Lookup, Tlb};
+use broadleaf_units::SpaceTag;
+use broadleaf_units::{PageNumber, PageSize};
+use std::collections::BTreeSet;
+
+/// A translation: whose, its first page, the shift of its size.
+type Translation = (SpaceTag, u64, u8);
+
+struct Run {
+    tlb: Tlb,
+    /// Looked up and filled without telling.
+    plain: Tlb,
+    /// What the TLB holds by what it told.
+    held: BTreeSet<Translation>,
+    charges: PrefetchCharges,
+    lost: usize,
+    second: usize,
+}
+
+/// The ladder of a machine with pages of 4 KiB and 2 MiB.
+const ORDERS: [u8; 2] = [0, 9];
+
+impl Run {
+    fn refer(&mut self, tag: SpaceTag, page: u64, superpage: bool) {
+        let number = PageNumber(page);
+        let mut lost = Vec::new();
+        let lookup = self
+            .tlb
+            .lookup_evicting(tag, number, |evicted| lost.push(evicted));
+        assert_eq!(lookup, self.plain.lookup(tag, number));
+        if lookup == Lookup::Second {
+            self.second += 1;
+        }
+        if lookup == Lookup::Miss {
+            let size = if superpage {
+                PageSize::SIZE_2M
+            } else {
+                PageSize::SIZE_4K
+            };
+            self.charges
+                .miss(tag, page, usize::from(superpage), |_, _| {});
+            self.tlb
+                .fill_evicting(tag, number, size, |evicted| lost.push(evicted));
+            self.plain.fill(tag, number, size);
+            let first = page & !((size.bytes() >> 12) - 1);
+            assert!(self.held.insert((tag, first, size.shift())));
+        }
+        self.lost += lost.len();
+        for Evicted { tag, page, size } in lost {
+            assert!(
+                self.held.remove(&(tag, page.0, size.shift())),
+                "it was not there"
+            );
+            self.charges
+                .evict(tag, page.0, usize::from(size == PageSize::SIZE_2M));
+        }
+        assert!(self.tlb.holds_as(&self.plain));
+    }
+
+    /// Looks each page up in a copy.
+    fn compare(&self, tags: &[SpaceTag], pages: &[u64]) {
+        for (tag, page) in tags
+            .iter()
+            .flat_map(|tag| pages.iter().map(move |page| (*tag, *page)))
+        {
+            let present = self.tlb.clone().lookup(tag, PageNumber(page)) != Lookup::Miss;
+            let superpage = (tag, page & !511, PageSize::SIZE_2M.shift());
+            let held = self.held.contains(&(tag, page, PageSize::SIZE_4K.shift()));
+            assert_eq!(
+                present,
+                held || self.held.contains(&superpage),
+                "{tag:?} {page:#x}"
+            );
+            let one = Candidate {
+                tag,
+                first: page,
+                level: 0,
+            };
+            assert_eq!(self.charges.tlb_count(one), u32::from(held));
+        }
+    }
+}
+
+#[test]
+fn what_a_tlb_loses() {
+    let tags = [0, 1].map(|number| SpaceTag::new(number).unwrap());
+    // Few sets of either level. Odd blocks are superpages.
+    let pages: Vec<u64> = (0..24)
+        .flat_map(|number| {
+            [
+                number << 14,
+                (number << 14) + 1,
+                (number << 16) + 512,
+                (number << 16) + 700,
+            ]
+        })
+        .chain((0..6).map(|number| (1 << 52) - 1 - (number << 14)))
+        .collect();
+    for (name, second) in [("skylake", true), ("skylake-unified-64", false)] {
+        let design = machine(name).unwrap().design;
+        let mut run = Run {
+            tlb: Tlb::new(&design),
+            plain: Tlb::new(&design),
+            held: BTreeSet::new(),
+            charges: PrefetchCharges::new(Ladder::new(&ORDERS).unwrap()),
+            lost: 0,
+            second: 0,
+        };
+        let mut rng = Rng::new(7);
+        for step in 0..6000 {
+            let page = rng.pick(&pages);
+            run.refer(rng.pick(&tags), page, page >> 9 & 1 == 1);
+            if step % 16 == 0 {
+                run.tlb.check();
+                run.charges.check();
+                run.compare(&tags, &pages);
+            }
+        }
+        assert!(run.lost > 100, "{name}");
+        assert!(run.second > 0 || !second, "{name}");
+    }
+}

@@ -1,0 +1,3 @@
+//! The tests of the `model` crate: one binary, one module for each subject.
+
+mod evictions;

@@ -1,0 +1,105 @@
+//! Every page table of the catalogue finds the leaves that a plain list holds.
+
+use broadleaf_pagetable::{PAGE_TABLES, PageTable, PageTableKind, TableLeaf};
+use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Sizes in pages of 4 KiB: base pages, sizes of a level, and sizes between levels.
+const SHIFTS: [u8; 5] = [12, 16, 21, 23, 30];
+
+/// A verb of a page table.
+#[derive(Clone, Copy, Debug)]
+enum Edit {
+    Map(u32, u64, usize),
+    Unmap(u32, usize),
+    End(u32),
+}
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    let page = prop_oneof![0..2048_u64, 0..1_u64 << 20, (1 << 44) - 4096..1_u64 << 44];
+    let edit = prop_oneof![
+        8 => (0..3_u32, page, 0..SHIFTS.len()).prop_map(|(a, b, c)| Edit::Map(a, b, c)),
+        4 => (0..3_u32, 0..40_usize).prop_map(|(a, b)| Edit::Unmap(a, b)),
+        1 => (0..3_u32).prop_map(Edit::End),
+    ];
+    prop::collection::vec(edit, 1..120)
+}
+
+/// Leaves by space and first page.
+type Listed = BTreeMap<(u32, u64), TableLeaf>;
+
+fn pages(leaf: &TableLeaf) -> u64 {
+    leaf.size.bytes() / PageSize::SIZE_4K.bytes()
+}
+
+fn overlapping(listed: &Listed, space: u32, first: u64, count: u64) -> Vec<(u32, u64)> {
+    let leaves = listed.range((space, 0)..(space, first + count));
+    let overlaps = leaves.filter(|((_, start), leaf)| start + pages(leaf) > first);
+    overlaps.map(|(key, _)| *key).collect()
+}
+
+fn same(table: &dyn PageTable, listed: &Listed) -> Result<(), TestCaseError> {
+    for ((space, first), leaf) in listed {
+        let (space, last) = (SpaceId(*space), first + pages(leaf) - 1);
+        for page in [*first, first + pages(leaf) / 2, last] {
+            let found = table.walk(space, PageNumber(page), &mut |_| {});
+            prop_assert_eq!(found, Some(*leaf));
+        }
+        let after = last + 1;
+        let mapped = !overlapping(listed, space.0, after, 1).is_empty();
+        let found = table.walk(space, PageNumber(after), &mut |_| {});
+        prop_assert_eq!(found.is_some(), mapped);
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn walks_find_the_mapped_leaves(edits in edits()) {
+        for kind in PAGE_TABLES {
+            let mut table = (kind.build)(PageSize::SIZE_4K);
+            let mut listed = Listed::new();
+            for edit in &edits {
+                match *edit {
+                    Edit::Map(space, page, shift) => {
+                        let size = PageSize::from_shift(SHIFTS[shift]).expect("a size");
+                        let count = size.bytes() / PageSize::SIZE_4K.bytes();
+                        let first = page & !(count - 1);
+                        for key in overlapping(&listed, space, first, count) {
+                            let old = listed.remove(&key).expect("a leaf");
+                            table.unmap(SpaceId(space), old.first, old.size);
+                        }
+                        let first = PageNumber(first);
+                        let leaf = TableLeaf { first, size, frame: Some(first.0 * 3) };
+                        table.map(SpaceId(space), leaf);
+                        listed.insert((space, first.0), leaf);
+                    }
+                    Edit::Unmap(space, number) => {
+                        let key = listed.range((space, 0)..(space + 1, 0)).nth(number);
+                        let Some((key, leaf)) = key.map(|(key, leaf)| (*key, *leaf)) else {
+                            continue;
+                        };
+                        table.unmap(SpaceId(space), leaf.first, leaf.size);
+                        listed.remove(&key);
+                    }
+                    Edit::End(space) => {
+                        table.end(SpaceId(space));
+                        listed.retain(|(of, _), _| *of != space);
+                    }
+                }
+                same(table.as_ref(), &listed)?;
+            }
+            (0..3).for_each(|space| table.end(SpaceId(space)));
+            prop_assert_eq!(table.walk(SpaceId(0), PageNumber(0), &mut |_| {}), None);
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_found() {
+    for kind in PAGE_TABLES {
+        assert_eq!(PageTableKind::named(kind.described.name), Some(*kind));
+    }
+    assert_eq!(PageTableKind::named("a card index"), None);
+}

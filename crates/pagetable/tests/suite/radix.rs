@@ -1,0 +1,81 @@
+//! Closed forms of the radix tree: reads of a walk, and nodes.
+
+use broadleaf_pagetable::{PageTable, PageTableKind, TableLeaf};
+use broadleaf_units::{PageNumber, PageSize, SpaceId};
+
+fn table(base: PageSize) -> Box<dyn PageTable> {
+    (PageTableKind::x86_64().build)(base)
+}
+
+fn leaf(first: u64, shift: u8) -> TableLeaf {
+    TableLeaf {
+        first: PageNumber(first),
+        size: PageSize::from_shift(shift).expect("a size"),
+        frame: Some(first),
+    }
+}
+
+/// The addresses that a walk reads.
+fn reads(table: &dyn PageTable, page: u64) -> Vec<u64> {
+    let mut reads = Vec::new();
+    table.walk(SpaceId(0), PageNumber(page), &mut |at| reads.push(at));
+    reads
+}
+
+#[test]
+fn a_walk_reads_one_entry_for_each_level() {
+    let mut table = table(PageSize::SIZE_4K);
+    for (page, shift, levels) in [(0, 12, 4), (512, 21, 3), (1 << 18, 30, 2)] {
+        table.map(SpaceId(0), leaf(page, shift));
+        let read = reads(table.as_ref(), page);
+        assert_eq!(read.len(), levels, "2^{shift} bytes");
+        // Each entry lies in a node of its own.
+        let mut nodes: Vec<u64> = read.iter().map(|at| at >> 12).collect();
+        nodes.dedup();
+        assert_eq!(nodes.len(), levels);
+    }
+}
+
+#[test]
+fn neighbours_share_a_line_of_entries() {
+    let mut table = table(PageSize::SIZE_4K);
+    (0..16).for_each(|page| table.map(SpaceId(0), leaf(page, 12)));
+    let line = |page| reads(table.as_ref(), page).last().map(|at| at / 64);
+    assert_eq!(line(0), line(7));
+    assert_ne!(line(7), line(8));
+}
+
+#[test]
+fn nodes_come_and_go_with_leaves() {
+    let mut table = table(PageSize::SIZE_4K);
+    assert_eq!(table.bytes(), 0);
+    table.map(SpaceId(0), leaf(5, 12));
+    assert_eq!(table.bytes(), 4 * 4096);
+    table.map(SpaceId(0), leaf(512, 21));
+    assert_eq!(table.bytes(), 4 * 4096);
+    table.unmap(SpaceId(0), PageNumber(5), PageSize::SIZE_4K);
+    assert_eq!(table.bytes(), 3 * 4096);
+    table.unmap(SpaceId(0), PageNumber(512), PageSize::SIZE_2M);
+    assert_eq!(table.bytes(), 0);
+}
+
+#[test]
+fn sizes_between_levels_are_replicated() {
+    let mut table = table(PageSize::SIZE_4K);
+    let page = leaf(16, 16);
+    table.map(SpaceId(0), page);
+    for number in 16..32 {
+        let found = table.walk(SpaceId(0), PageNumber(number), &mut |_| {});
+        assert_eq!(found, Some(page));
+    }
+    assert_eq!(reads(table.as_ref(), 16).len(), 4);
+    assert_eq!(table.walk(SpaceId(0), PageNumber(32), &mut |_| {}), None);
+}
+
+#[test]
+fn larger_base_pages_have_larger_nodes() {
+    let mut table = table(PageSize::from_shift(14).expect("a size"));
+    table.map(SpaceId(0), leaf(0, 14));
+    assert_eq!(reads(table.as_ref(), 3).len(), 4);
+    assert_eq!(table.bytes(), 4 << 14);
+}

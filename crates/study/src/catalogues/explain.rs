@@ -1,0 +1,331 @@
+//! `explain`: one entry of the catalogues, in full.
+
+use broadleaf_machine::{Machine, machine, machine_names, parts};
+use broadleaf_metrics::{Metric, all_metrics, metric};
+use broadleaf_policy::{Entry, Expression, FORM, Parameter, ParseError, Refusal};
+use broadleaf_report::{
+    HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, Style, View, heading_named,
+    live_heading_named, range_heading_named, wrap,
+};
+
+use super::expressions;
+use super::formats::{ADVICE_FORMATS, FORMATS};
+use crate::failure::Failure;
+use crate::names::{known_policies, no_policy, unknown};
+
+/// The longest line that reads easily.
+const COMFORTABLE: usize = 100;
+
+/// Explains a policy, expression, machine, metric, column, refusal, TLB, page table or format.
+///
+/// # Errors
+/// If nothing has the name, or an expression is wrong.
+pub fn explain(name: &str, view: View) -> Result<String, Failure> {
+    let name = name.trim();
+    if name != FORM.name && Expression::is_meant_by(name) {
+        let expression = Expression::parse(name).map_err(Failure::wrong)?;
+        return Ok(expressions::spread_out(&expression, view));
+    }
+    Ok(find(name)?.render(view))
+}
+
+/// The explanation of one entry.
+pub(super) struct Explanation {
+    pub(super) heading: String,
+    pub(super) kind: &'static str,
+    pub(super) summary: String,
+    pub(super) paragraphs: Vec<String>,
+    /// Labels and texts.
+    pub(super) facts: Vec<(&'static str, String)>,
+}
+
+impl Explanation {
+    pub(super) fn render(&self, view: View) -> String {
+        let width = view
+            .width
+            .map_or(COMFORTABLE, |width| width.min(COMFORTABLE));
+        let mut out = format!(
+            "{} ({}): {}\n",
+            view.paint.apply(Style::Strong, &self.heading),
+            self.kind,
+            self.summary
+        );
+        for paragraph in &self.paragraphs {
+            out.push_str(&format!("\n{}\n", wrap(paragraph, width).join("\n")));
+        }
+        if !self.facts.is_empty() {
+            out.push('\n');
+        }
+        let label = self
+            .facts
+            .iter()
+            .map(|(label, _)| label.len())
+            .max()
+            .unwrap_or(0)
+            + 2;
+        for (name, fact) in &self.facts {
+            let start = view.paint.apply(
+                Style::Faint,
+                &format!("{name}:{}", " ".repeat(label - name.len() - 1)),
+            );
+            let indent = format!("\n{}", " ".repeat(label));
+            out.push_str(&format!(
+                "{start}{}\n",
+                wrap(fact, width.saturating_sub(label).max(20)).join(&indent)
+            ));
+        }
+        out
+    }
+}
+
+fn find(name: &str) -> Result<Explanation, Failure> {
+    if let Some(entry) = broadleaf_policy::entry(name) {
+        return Ok(policy(entry, None));
+    }
+    if name == FORM.name {
+        return Ok(expressions::form());
+    }
+    match broadleaf_policy::parse(name) {
+        Ok(parsed) => {
+            let called = parsed.name();
+            let mut catalogue = broadleaf_policy::catalogue().iter();
+            let family = broadleaf_policy::entry(&called)
+                .or_else(|| catalogue.find(|entry| belongs(entry, name)));
+            if let Some(entry) = family {
+                return Ok(policy(entry, Some(called)));
+            }
+        }
+        Err(ParseError::Unknown { .. }) => {}
+        // The policy is known, and a parameter is wrong.
+        Err(error) => return Err(no_policy(error)),
+    }
+    if machine_names().any(|known| known == name) {
+        return Ok(of_machine(&machine(name).map_err(Failure::failed)?));
+    }
+    if let Some(metric) = metric(name) {
+        return Ok(of_metric(metric, metric.name));
+    }
+    match (heading_named(name), range_heading_named(name)) {
+        (Some(heading), other) => return Ok(of_heading(heading, other)),
+        (None, Some(heading)) => return Ok(of_heading(heading, None)),
+        (None, None) => {}
+    }
+    if let Some(heading) = live_heading_named(name) {
+        return Ok(of_heading(heading, None));
+    }
+    let refusal_name = name.strip_prefix("refusal_").unwrap_or(name);
+    if let Some(refusal) = Refusal::ALL
+        .iter()
+        .find(|refusal| refusal.name() == refusal_name)
+    {
+        return Ok(Explanation {
+            heading: refusal.name().to_owned(),
+            kind: "refusal",
+            summary: "why a block was not promoted at a decision point".to_owned(),
+            paragraphs: vec![refusal.sentence().to_owned()],
+            facts: vec![],
+        });
+    }
+    for (kind, entries) in parts() {
+        if let Some(entry) = entries.iter().find(|entry| entry.name == name) {
+            return Ok(Explanation {
+                heading: entry.name.to_owned(),
+                kind,
+                summary: entry.summary.to_owned(),
+                paragraphs: vec![entry.explanation.to_owned()],
+                facts: vec![("source", entry.source.to_owned())],
+            });
+        }
+    }
+    for (kind, formats) in [
+        ("trace format", FORMATS),
+        ("format of advice", ADVICE_FORMATS),
+    ] {
+        if let Some(format) = formats.iter().find(|format| format.name == name) {
+            return Ok(Explanation {
+                heading: format.name.to_owned(),
+                kind,
+                summary: format.summary.to_owned(),
+                paragraphs: vec![format.explanation.to_owned()],
+                facts: vec![("source", format.source.to_owned())],
+            });
+        }
+    }
+    let others = machine_names()
+        .chain(all_metrics().map(|metric| metric.name))
+        .chain(
+            HEADINGS
+                .iter()
+                .chain(RANGE_HEADINGS)
+                .chain(LIVE_HEADINGS)
+                .map(|heading| heading.name),
+        )
+        .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
+        .chain(
+            parts()
+                .into_iter()
+                .flat_map(|(_, entries)| entries)
+                .map(|entry| entry.name),
+        )
+        .chain(
+            FORMATS
+                .iter()
+                .chain(ADVICE_FORMATS)
+                .map(|format| format.name),
+        );
+    let mut known = known_policies(name);
+    known.extend(others.map(str::to_owned));
+    let known = known.iter().map(String::as_str);
+    Err(unknown("nothing", name, known, "broadleaf list"))
+}
+
+/// A metric, under its name or the name of a column.
+fn of_metric(metric: &Metric, heading: &str) -> Explanation {
+    let better = match metric.less_is_better {
+        Some(true) => "less is better",
+        Some(false) => "more is better",
+        None => "a fact, neither good nor bad",
+    };
+    Explanation {
+        heading: heading.to_owned(),
+        kind: "metric",
+        summary: format!("counted in {}", metric.unit),
+        paragraphs: vec![metric.sentence.to_owned()],
+        facts: vec![("reading", better.to_owned())],
+    }
+}
+
+/// A column of a table, and the column of the same name in the table of `advise`.
+fn of_heading(heading: &Heading, in_advice: Option<&Heading>) -> Explanation {
+    let mut explanation = Explanation {
+        heading: heading.name.to_owned(),
+        kind: "column",
+        summary: "a column of the tables".to_owned(),
+        paragraphs: vec![],
+        facts: vec![],
+    };
+    match heading.means {
+        Meaning::Derived(text) => explanation.paragraphs.push(text.to_owned()),
+        Meaning::Metric(name) => match metric(name) {
+            Some(metric) => {
+                explanation = of_metric(metric, heading.name);
+                explanation.facts.push(("field", name.to_owned()));
+            }
+            None => explanation.paragraphs.push(name.to_owned()),
+        },
+    }
+    if let Some(Meaning::Derived(text) | Meaning::Metric(text)) =
+        in_advice.map(|heading| heading.means)
+    {
+        explanation
+            .paragraphs
+            .push(format!("In the table of `advise`: {text}"));
+    }
+    explanation
+}
+
+/// Returns true if a name that parses belongs to the family of this entry.
+fn belongs(entry: &Entry, name: &str) -> bool {
+    name.strip_prefix(entry.name)
+        .is_some_and(|rest| rest.starts_with(['-', '(']))
+}
+
+/// The parameters that a name may have in brackets.
+pub(super) fn parameters(parameters: &[Parameter]) -> impl Iterator<Item = (&'static str, String)> {
+    parameters.iter().map(|parameter| {
+        let default = parameter
+            .default
+            .map(|value| format!(" ({} unless you say otherwise)", value.written()))
+            .unwrap_or_default();
+        let text = format!(
+            "{}, {}{default}: {}",
+            parameter.name,
+            parameter.kind.in_words(),
+            parameter.meaning
+        );
+        ("parameter", text)
+    })
+}
+
+fn policy(entry: &Entry, named: Option<String>) -> Explanation {
+    let mut facts = Vec::new();
+    if !entry.parameters.is_empty() {
+        facts.push((
+            "written",
+            format!(
+                "{}, for example {}",
+                entry.syntax,
+                entry.examples.join(", ")
+            ),
+        ));
+    }
+    facts.extend(parameters(entry.parameters));
+    facts.push(("source", entry.source.to_owned()));
+    Explanation {
+        heading: named.unwrap_or_else(|| entry.syntax.to_owned()),
+        kind: "policy",
+        summary: entry.summary.to_owned(),
+        paragraphs: vec![entry.explanation.to_owned()],
+        facts,
+    }
+}
+
+fn of_machine(machine: &Machine) -> Explanation {
+    let mut facts = Vec::new();
+    for structure in machine.design.structures() {
+        let is_one_set = structure.sets() == 1;
+        let pages: Vec<String> = structure
+            .pages
+            .iter()
+            .map(|(size, index)| match is_one_set {
+                true => size.short_name().to_string(),
+                false => format!("{} pages, whose set is {index}", size.short_name()),
+            })
+            .collect();
+        let shape = if is_one_set {
+            "fully associative".to_owned()
+        } else {
+            format!("in {} sets of {} ways", structure.sets(), structure.ways)
+        };
+        facts.push((
+            if structure.level == 1 {
+                "level 1"
+            } else {
+                "level 2"
+            },
+            format!(
+                "{}: {} entries, {shape}, exact LRU, for {}",
+                structure.name,
+                structure.entries,
+                match is_one_set {
+                    true => format!("pages of {}", pages.join(", ")),
+                    false => pages.join("; "),
+                },
+            ),
+        ));
+    }
+    let costs: Vec<String> = machine
+        .costs
+        .iter()
+        .map(|(size, cycles)| {
+            format!(
+                "{cycles} cycles where it finds a {} page",
+                size.short_name()
+            )
+        })
+        .collect();
+    facts.push(("walk", costs.join(", ")));
+    if !machine.source.is_empty() {
+        facts.push(("source", machine.source.clone()));
+    }
+    Explanation {
+        heading: machine.name.clone(),
+        kind: "machine",
+        summary: machine.summary.clone(),
+        paragraphs: Some(machine.explanation.trim().replace('\n', " "))
+            .filter(|text| !text.is_empty())
+            .into_iter()
+            .collect(),
+        facts,
+    }
+}

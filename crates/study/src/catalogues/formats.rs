@@ -1,0 +1,85 @@
+//! The catalogues of formats: of traces, and of advice.
+
+/// A format that is read or written.
+#[derive(Debug)]
+pub struct FormatEntry {
+    /// The name of the format.
+    pub name: &'static str,
+    /// The format in one line.
+    pub summary: &'static str,
+    /// The format in a paragraph.
+    pub explanation: &'static str,
+    /// The definition of the format.
+    pub source: &'static str,
+}
+
+/// The formats of traces.
+pub const FORMATS: &[FormatEntry] = &[
+    FormatEntry {
+        name: "broadleaf",
+        summary: "recordings of ours (.bl): page visits in exact order, and what happened to \
+            mappings",
+        explanation: "Chunks of visits and events, compressed, each with a checksum, behind a \
+            header that names the command, the machine and the recorder. A recording that was cut \
+            short can be read up to its last whole chunk. Written by `broadleaf record` and \
+            `broadleaf import` in version 1, and by `broadleaf recode` in version 2, which is \
+            read quicker; read by `info`, `compare`, `advise`, `reduce` and `recode`.",
+        source: "docs/book/src/trace-format.md",
+    },
+    FormatEntry {
+        name: "reduced",
+        summary: "reduced forms of traces (.reduced): the visits that may change something on \
+            some machines, and what the others come to",
+        explanation: "Made of a trace by `broadleaf reduce` for the first level of one machine or \
+            several, and kept beside it. `compare` reads it in place of the trace, with the same \
+            counts, where the machines are those and the trace has not changed since.",
+        source: "docs/book/src/reduced.md",
+    },
+    FormatEntry {
+        name: "lackey",
+        summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, no \
+            mappings",
+        explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), \
+            store (` S addr,size`) and load and store of the same bytes by one instruction (` M \
+            addr,size`; the processor asks for write access at once, so the store comes first). \
+            Addresses are hexadecimal, sizes decimal. Valgrind's own lines (`==PID==`) and blank \
+            lines are skipped; any other line is refused with its number. Read by `import \
+            lackey`, `info`, `compare` and `advise`, also from standard input.",
+        source: "Valgrind, lackey/lk_main.c",
+    },
+];
+
+/// The formats of `advise` for programs that follow its advice.
+pub const ADVICE_FORMATS: &[FormatEntry] = &[
+    FormatEntry {
+        name: "madvise",
+        summary: "lines of C: a call of madvise(2) for each range, the best first",
+        explanation: "Behind each call is a comment with the range's place in its mapping, by \
+            which the program finds it in another run, and with the setting that has superpages \
+            of its size, which madvise cannot name. A range of a size that Linux has no \
+            superpages of is a comment without a call. Written by `broadleaf advise --format \
+            madvise`.",
+        source: "Linux, madvise(2), and Documentation/admin-guide/mm/transhuge.rst",
+    },
+    FormatEntry {
+        name: "cbmm",
+        summary: "a profile for CBMM, a kernel that weighs what each superpage would gain against \
+            what it costs",
+        explanation: "A line `huge,SECTION,BENEFIT,addr,>,LOW,addr,<,HIGH` for each range of one \
+            process: the heap or what mmap made, the cycles of walks that one superpage of it \
+            spares on the average, and its bounds. A profile knows superpages of 2 MiB. What it \
+            cannot express is named on standard error. Written by `broadleaf advise --format \
+            cbmm`.",
+        source: "Mansi, Tabatabai and Swift 2022, and the profiles of its artifact",
+    },
+    FormatEntry {
+        name: "mosalloc",
+        summary: "a layout for Mosalloc, an allocator that backs windows of its pools with larger \
+            pages",
+        explanation: "Rows `type,pageSize,startOffset,endOffset`: with -1 how large the pool of \
+            the heap (brk), of anonymous mappings (mmap) or of files is, else a window of pages \
+            of 2 MiB or 1 GiB, in bytes from the pool's start. What it cannot express is named on \
+            standard error. Written by `broadleaf advise --format mosalloc`.",
+        source: "Agbarya and others 2020, and the layouts that come with Mosalloc",
+    },
+];

@@ -1,0 +1,12 @@
+//! The catalogues, for `list` and `explain`.
+
+mod explain;
+mod expressions;
+mod formats;
+mod list;
+mod names;
+
+pub use explain::explain;
+pub use formats::{ADVICE_FORMATS, FORMATS, FormatEntry};
+pub use list::{CatalogueEntries, CatalogueName, entries};
+pub use names::{explained_names, policy_names};

@@ -1,0 +1,235 @@
+//! A TLB design: what the structures are, checked once, never changed.
+
+use crate::{IndexFunction, Organisation, Replacement};
+use broadleaf_units::PageSize;
+
+/// One structure of a TLB.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Structure {
+    /// Its name, for people.
+    pub name: String,
+    /// 1 for the level that is asked first, 2 for the one behind it.
+    pub level: usize,
+    /// How many translations it holds.
+    pub entries: usize,
+    /// How many of them share a set.
+    pub ways: usize,
+    /// The page sizes that it holds, smallest first, each with its index function.
+    pub pages: Vec<(PageSize, IndexFunction)>,
+    /// How its entries hold and find translations.
+    pub organisation: &'static Organisation,
+    /// Which translation of a full set makes room.
+    pub replacement: &'static Replacement,
+}
+
+impl Structure {
+    /// How many sets it has.
+    pub const fn sets(&self) -> usize {
+        self.entries / self.ways
+    }
+
+    /// The index function for pages of that size, where it holds such.
+    pub fn index(&self, size: PageSize) -> Option<&IndexFunction> {
+        self.pages
+            .iter()
+            .find(|(held, _)| *held == size)
+            .map(|(_, index)| index)
+    }
+}
+
+/// A TLB of one or two levels. At each level larger pages are looked up first; each level has at most one structure for
+/// each page size, and the first level holds every size that the second does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Design {
+    structures: Vec<Structure>,
+    sizes: Vec<PageSize>,
+}
+
+/// The most entries that one structure may have, so that a slip of the pen does not ask for all memory.
+const MOST_ENTRIES: usize = 1 << 24;
+/// Page sizes are coded in four bits of an entry, of which 0 means an empty one.
+const MOST_SIZES: usize = 15;
+
+/// An error of a design: the structure, the part of its description, and a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", if name.is_empty() { String::new() } else { format!("{name}: ") })]
+pub struct DesignError {
+    /// The number of the structure, from 0.
+    pub structure: usize,
+    /// The name of the structure. Empty if the design has none.
+    pub name: String,
+    /// The wrong part.
+    pub field: Field,
+    /// The reason.
+    pub message: String,
+}
+
+/// The part of a structure's description that is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// No particular part.
+    Whole,
+    /// The level.
+    Level,
+    /// The number of entries.
+    Entries,
+    /// The number of ways.
+    Ways,
+    /// The index function for pages of this size.
+    Index(PageSize),
+}
+
+impl Design {
+    /// A design of these structures.
+    ///
+    /// # Errors
+    /// The first structure that no TLB can have, or that contradicts an earlier one.
+    pub fn new(structures: Vec<Structure>) -> Result<Self, DesignError> {
+        check(&structures)?;
+        let mut sizes: Vec<PageSize> = structures
+            .iter()
+            .flat_map(|structure| &structure.pages)
+            .map(|(size, _)| *size)
+            .collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        Ok(Self { structures, sizes })
+    }
+
+    /// The structures, in the order of the description.
+    pub fn structures(&self) -> &[Structure] {
+        &self.structures
+    }
+
+    /// The page sizes that it can hold, smallest first.
+    pub fn sizes(&self) -> &[PageSize] {
+        &self.sizes
+    }
+
+    /// Returns true if every structure has sets of ways with exact LRU replacement. Accelerators
+    /// rely on both.
+    pub fn is_sets_with_lru(&self) -> bool {
+        let plain =
+            |of: &Structure| of.organisation.is_set_associative() && of.replacement.is_lru();
+        self.structures.iter().all(plain)
+    }
+
+    /// The order of the largest block of neighbours that a structure holds with a page.
+    pub fn neighbours(&self) -> u32 {
+        let orders = self.structures.iter().map(|of| of.organisation.neighbours);
+        orders.max().unwrap_or(0)
+    }
+
+    /// Whether there is a second level.
+    pub fn has_second_level(&self) -> bool {
+        self.structures.iter().any(|structure| structure.level == 2)
+    }
+
+    /// The structure of that level that holds pages of that size, and its number.
+    pub fn holding(&self, level: usize, size: PageSize) -> Option<(usize, &Structure)> {
+        let holds =
+            |structure: &Structure| structure.level == level && structure.index(size).is_some();
+        self.structures
+            .iter()
+            .enumerate()
+            .find(|(_, structure)| holds(structure))
+    }
+}
+
+fn check(structures: &[Structure]) -> Result<(), DesignError> {
+    let wrong = |structure: usize, field: Field, message: String| {
+        let name = structures.get(structure).map(|of| of.name.clone());
+        Err(DesignError {
+            structure,
+            name: name.unwrap_or_default(),
+            field,
+            message,
+        })
+    };
+    if structures.is_empty() {
+        return wrong(
+            0,
+            Field::Whole,
+            "a machine needs at least one tlb".to_string(),
+        );
+    }
+    for (number, structure) in structures.iter().enumerate() {
+        let at = |field: Field, message: String| wrong(number, field, message);
+        if !(1..=2).contains(&structure.level) {
+            return at(Field::Level, "the level is 1 or 2".to_string());
+        }
+        if !(1..=MOST_ENTRIES).contains(&structure.entries) {
+            return at(
+                Field::Entries,
+                format!("a tlb has 1 to {MOST_ENTRIES} entries"),
+            );
+        }
+        if structure.ways == 0 || !structure.entries.is_multiple_of(structure.ways) {
+            return at(
+                Field::Ways,
+                format!(
+                    "{} entries do not divide into sets of {} ways",
+                    structure.entries, structure.ways
+                ),
+            );
+        }
+        if structure.pages.is_empty() {
+            return at(
+                Field::Whole,
+                "a tlb holds at least one page size".to_string(),
+            );
+        }
+        if structure.pages.len() > MOST_SIZES {
+            return at(
+                Field::Whole,
+                format!("a tlb holds at most {MOST_SIZES} page sizes"),
+            );
+        }
+        for (size, index) in &structure.pages {
+            let field = Field::Index(*size);
+            if index.sets() != structure.sets() as u64 {
+                return at(
+                    field,
+                    format!(
+                        "{index} tells {} sets apart, but {} entries in {} ways make {}",
+                        index.sets(),
+                        structure.entries,
+                        structure.ways,
+                        structure.sets()
+                    ),
+                );
+            }
+            if index
+                .lowest_bit()
+                .is_some_and(|bit| bit < u32::from(size.shift()))
+            {
+                return at(
+                    field,
+                    format!("{index} looks at bits inside a {} page", size.short_name()),
+                );
+            }
+            let twin =
+                |other: &Structure| other.level == structure.level && other.index(*size).is_some();
+            if let Some(other) = structures[..number].iter().find(|other| twin(other)) {
+                return at(
+                    field,
+                    format!(
+                        "{} holds {} pages at level {} already",
+                        other.name,
+                        size.short_name(),
+                        other.level
+                    ),
+                );
+            }
+            // Otherwise a second access to a page would miss the first level again, however soon it came.
+            let first = |other: &Structure| other.level == 1 && other.index(*size).is_some();
+            if !structures.iter().any(first) {
+                return at(
+                    field,
+                    format!("no tlb of level 1 holds {} pages", size.short_name()),
+                );
+            }
+        }
+    }
+    Ok(())
+}

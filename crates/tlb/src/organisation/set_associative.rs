@@ -1,0 +1,110 @@
+//! Sets of ways: each entry translates one page, and an index function chooses the set.
+
+use super::{Entries, Organisation, Translation};
+use crate::{Compiled, Replacement, Structure};
+use broadleaf_units::{Described, PageNumber, PageSize, SpaceTag};
+
+pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
+    described: Described {
+        name: "set-associative",
+        summary: "sets of ways, each entry a page of one size",
+        explanation: "A structure has entries and ways, holds one page size or several, and finds a page's set by an index \
+                      function: a range of address bits such as va[15:12], or several combined by exclusive or. One set makes \
+                      it fully associative, one way direct-mapped. Entries carry the tag of their address space, so a switch of \
+                      spaces flushes nothing. One or two levels can be stacked; a walk fills both, and what the first level \
+                      loses is not written to the second.",
+        source: "Talluri 1995, chapter 3; Zhu 2018, chapter 4",
+    },
+    build: |structure| Box::new(SetAssociative::new(structure)),
+    neighbours: 0,
+};
+
+/// A set-associative structure with any replacement rule.
+#[derive(Clone, Debug)]
+struct SetAssociative {
+    ways: usize,
+    indices: Vec<(PageSize, Compiled)>,
+    replacement: &'static Replacement,
+    /// Set after set.
+    entries: Vec<Option<Translation>>,
+    /// The state of the replacement rule, set after set.
+    order: Vec<u16>,
+}
+
+impl SetAssociative {
+    fn new(structure: &Structure) -> Self {
+        let ways = structure.ways;
+        let mut order = vec![0; structure.entries];
+        order
+            .chunks_mut(ways)
+            .for_each(|set| structure.replacement.rule.start(set));
+        let indices = structure.pages.iter();
+        Self {
+            ways,
+            indices: indices
+                .map(|(size, index)| (*size, index.compile()))
+                .collect(),
+            replacement: structure.replacement,
+            entries: vec![None; structure.entries],
+            order,
+        }
+    }
+
+    /// The entries of the set for a page, and the first of them. `None` if the structure holds no
+    /// pages of the size.
+    fn set_of(&self, page: PageNumber, size: PageSize) -> Option<std::ops::Range<usize>> {
+        let (_, index) = self.indices.iter().find(|(held, _)| *held == size)?;
+        let start = index.set_of(page) * self.ways;
+        Some(start..start + self.ways)
+    }
+}
+
+impl Entries for SetAssociative {
+    fn find(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) -> Option<Translation> {
+        let set = self.set_of(page, size)?;
+        let matches = |entry: &Option<Translation>| {
+            entry.is_some_and(|entry| {
+                let (first, end) = entry.pages();
+                entry.tag == tag && entry.size == size && (first..end).contains(&page.0)
+            })
+        };
+        let way = self.entries[set.clone()].iter().position(matches)?;
+        self.replacement.rule.hit(&mut self.order[set.clone()], way);
+        self.entries[set.start + way]
+    }
+
+    fn insert(&mut self, new: &Translation) -> Option<Translation> {
+        let set = self.set_of(new.first, new.size)?;
+        let (rule, order) = (self.replacement.rule, &mut self.order[set.clone()]);
+        let entries = &mut self.entries[set];
+        let unused = entries.iter().position(Option::is_none);
+        let way = unused.unwrap_or_else(|| rule.victim(order));
+        rule.fill(order, way);
+        entries[way].replace(*new)
+    }
+
+    fn holds(&self, translation: &Translation) -> bool {
+        let set = self.set_of(translation.first, translation.size);
+        set.is_some_and(|set| {
+            let same = |entry: &Translation| {
+                (entry.tag, entry.first, entry.size)
+                    == (translation.tag, translation.first, translation.size)
+            };
+            self.entries[set].iter().flatten().any(same)
+        })
+    }
+
+    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool) {
+        for entry in &mut self.entries {
+            entry.take_if(|entry| stale(entry));
+        }
+    }
+
+    fn occupied(&self) -> usize {
+        self.entries.iter().flatten().count()
+    }
+
+    fn copy(&self) -> Box<dyn Entries> {
+        Box::new(self.clone())
+    }
+}

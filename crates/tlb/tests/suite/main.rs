@@ -1,0 +1,4 @@
+//! The tests of the `tlb` crate: one binary, one module for each subject.
+
+mod catalogues;
+mod forms;
