@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use broadleaf_record::import::lackey::{Counts, Error, Reader};
+use broadleaf_import::{LackeyCounts, LackeyError, LackeyReader};
 use broadleaf_trace::{Grain, Visit};
 use libfuzzer_sys::fuzz_target;
 
@@ -20,14 +20,14 @@ impl Read for Pieces<'_> {
     }
 }
 
-fn read(source: impl Read, grain: Grain) -> (Vec<Visit>, Counts, Option<String>) {
-    let mut reader = Reader::new(source, grain);
+fn read(source: impl Read, grain: Grain) -> (Vec<Visit>, LackeyCounts, Option<String>) {
+    let mut reader = LackeyReader::new(source, grain);
     let mut visits = Vec::new();
     let error = loop {
         match reader.read(&mut visits) {
             Ok(true) => {}
             Ok(false) => break None,
-            Err(Error::Io(error)) => panic!("bytes in memory do not fail: {error}"),
+            Err(LackeyError::Io(error)) => panic!("bytes in memory do not fail: {error}"),
             Err(error) => break Some(error.to_string()),
         }
     };

@@ -58,25 +58,26 @@ impl Batch {
         }));
     }
 
-    /// Adds the block of the next visit that has none.
-    #[inline]
-    pub(crate) fn set_block(&mut self, block: BlockId, offset: u16) {
-        self.ids.push(PageId::new(block.0, offset));
+    /// Takes the list of ids, with room for as many visits. It has to be put back.
+    pub(crate) fn room_for_blocks(&mut self, visits: usize) -> Vec<PageId> {
+        let mut ids = std::mem::take(&mut self.ids);
+        ids.resize(visits, PageId::new(0, 0));
+        ids
     }
 
-    /// The visit whose block was added last changes memories: its page was in that state. `time` accesses were made before its own.
+    /// The visit `at` changes memories: its page was in that state. `time` accesses were made before its own.
     pub(crate) fn add_incident(
         &mut self,
         visit: &Kept,
-        block: BlockId,
-        offset: u16,
+        at: usize,
+        id: PageId,
         time: u64,
         seen: Seen,
     ) {
         self.incidents.push(Incident {
-            at: self.ids.len() - 1,
-            block,
-            offset,
+            at,
+            block: BlockId(id.block()),
+            offset: id.offset(),
             manner: visit.manner,
             time,
             loads_before_store: visit.loads_before_store,

@@ -67,6 +67,11 @@ pub(crate) struct Keeper {
     is_begun: bool,
     /// How many bytes of a part are kept.
     most: usize,
+    /// Gives up a part of which too many visits are left.
+    only_few: bool,
+    /// The visits that the part keeps so far, and its accesses.
+    visits: u64,
+    accesses: u64,
     /// The part's stretches so far, and the one that visits are added to as they are.
     stretches: Vec<KeptStretch>,
     plain: PlainVisits,
@@ -76,12 +81,15 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     /// Keeps nothing yet, and no more than so many bytes of a part.
-    pub(crate) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize, only_few: bool) -> Self {
         let writer = ReducedWriter::new(Bounded::new(most), &ReducedHeader::default());
         Self {
             writer: writer.and_then(ReducedWriter::soon_read).ok(),
             is_begun: false,
             most,
+            only_few,
+            visits: 0,
+            accesses: 0,
             stretches: Vec::new(),
             plain: PlainVisits::default(),
             ended: None,
@@ -90,6 +98,16 @@ impl Keeper {
 
     /// Keeps a piece. `plain` says that its visits do not repeat.
     pub(crate) fn add(&mut self, piece: &Fed, plain: bool) {
+        if let Fed::Visits(sifted, sums) = piece {
+            self.visits += sifted.kept.len() as u64;
+            self.accesses += sums.accesses();
+            if self.only_few && are_many(self.visits, self.accesses) {
+                self.give_up();
+            }
+        }
+        if self.writer.is_none() {
+            return;
+        }
         if let Fed::Visits(sifted, sums) = piece
             && plain
         {
@@ -112,6 +130,7 @@ impl Keeper {
 
     /// The part ends. What follows belongs to the next.
     pub(crate) fn end_part(&mut self) {
+        (self.visits, self.accesses) = (0, 0);
         self.end_plain();
         if self.is_begun || self.stretches.is_empty() {
             self.end_packed();
@@ -142,9 +161,15 @@ impl Keeper {
     fn end_stretch(&mut self, stretch: KeptStretch) {
         self.stretches.push(stretch);
         if self.stretches.iter().map(KeptStretch::bytes).sum::<usize>() > self.most {
-            self.writer = None;
-            self.stretches.clear();
+            self.give_up();
         }
+    }
+
+    /// Keeps nothing from here on.
+    fn give_up(&mut self) {
+        self.writer = None;
+        self.stretches.clear();
+        self.plain = PlainVisits::default();
     }
 
     /// The part that was ended last; `None` where it, or one before, was too much.
@@ -164,11 +189,23 @@ impl Keeper {
     }
 }
 
+/// A part may keep this many visits before their share counts.
+const FREE_VISITS: u64 = 1 << 18;
+/// The share of accesses, one in this many, above which kept visits are many. Writing one down takes
+/// 20 ns, decoding an access 20 ns.
+const FEW_OF: u64 = 8;
+
+/// Returns true if so many visits are kept that a later replay gains little by them.
+const fn are_many(visits: u64, accesses: u64) -> bool {
+    visits > FREE_VISITS && visits.saturating_mul(FEW_OF) > accesses
+}
+
 /// The reduced form of a trace, part by part.
 pub(crate) struct Kept {
     stretches: Vec<KeptStretch>,
     /// How many bytes more may be kept.
     left: usize,
+    only_few: bool,
 }
 
 impl Kept {
@@ -177,11 +214,34 @@ impl Kept {
         Self {
             stretches: Vec::new(),
             left: most,
+            only_few: false,
         }
     }
 
+    /// Gives up a trace of which too many visits are left, because a later replay gains little.
+    pub(crate) const fn only_few(mut self, only_few: bool) -> Self {
+        self.only_few = only_few;
+        self
+    }
+
+    /// A keeper of one part after the other.
+    pub(crate) fn keeper(&self) -> Keeper {
+        Keeper::new(self.left, self.only_few)
+    }
+
+    /// All parts, each a whole reduced trace. `None` if visits that do not repeat are kept as they
+    /// are: a reduced trace of them saves no time.
+    pub(crate) fn into_parts(self) -> Option<Vec<Vec<u8>>> {
+        let parts = self.stretches.into_iter().map(|stretch| match stretch {
+            KeptStretch::Packed(bytes) => Some(bytes),
+            KeptStretch::Plain(_) => None,
+        });
+        parts.collect()
+    }
+
     /// How many bytes more may be kept.
-    pub(crate) const fn left(&self) -> usize {
+    #[cfg(test)]
+    const fn left(&self) -> usize {
         self.left
     }
 
@@ -221,6 +281,10 @@ impl<'a> Source for KeptSource<'a> {
 
     fn grain(&self) -> Grain {
         Grain::Page
+    }
+
+    fn is_reduced(&self) -> bool {
+        true
     }
 
     fn rewind(&mut self) -> Result<(), TraceError> {
@@ -346,7 +410,7 @@ mod tests {
     }
 
     fn come_in_their_order(plain: impl Fn(u64, u64) -> bool) {
-        let mut keepers = [Keeper::new(1 << 20), Keeper::new(1 << 20)];
+        let mut keepers = [Keeper::new(1 << 20, false), Keeper::new(1 << 20, false)];
         let mut kept = Kept::new(1 << 24);
         let mut expected = Vec::new();
         for number in 0..9u64 {
@@ -376,10 +440,10 @@ mod tests {
 
     #[test]
     fn no_more_is_kept_than_may_be() {
-        let one = part(&mut Keeper::new(1 << 20), 1, 10).expect("little enough");
+        let one = part(&mut Keeper::new(1 << 20, false), 1, 10).expect("little enough");
         let length = one.iter().map(KeptStretch::bytes).sum();
         let most = 2 * length + 1;
-        let mut keeper = Keeper::new(length);
+        let mut keeper = Keeper::new(length, false);
         let kept = Kept::new(most).with(part(&mut keeper, 1, 10));
         let kept = kept.and_then(|kept| kept.with(part(&mut keeper, 1, 10)));
         let kept = kept.expect("little enough");
@@ -390,10 +454,25 @@ mod tests {
         assert!(part(&mut keeper, 1, 1).is_none());
     }
 
+    /// A part of which all visits are left is given up where only few are wanted.
+    #[test]
+    fn many_visits_are_not_worth_keeping() {
+        for (only_few, rounds, is_kept) in [(false, 40, true), (true, 40, false), (true, 2, true)] {
+            for plain in [false, true] {
+                let mut keeper = Keeper::new(1 << 24, only_few);
+                for round in 0..rounds {
+                    keeper.add(&visits(round << 14, 1 << 14), plain);
+                }
+                let kept = part(&mut keeper, 1, 0);
+                assert_eq!(kept.is_some(), is_kept, "{only_few} {rounds} {plain}");
+            }
+        }
+    }
+
     #[test]
     fn no_more_plain_visits_are_kept_than_may_be() {
         let kept = |most| {
-            let mut keeper = Keeper::new(most);
+            let mut keeper = Keeper::new(most, false);
             for page in 0..8 {
                 keeper.add(&visits(page << 14, 1 << 14), true);
             }

@@ -54,12 +54,12 @@ impl Passes<'_> {
     /// was told too late, and is known now.
     ///
     /// In turns: what was decoded is prepared, up to an event that changes what policies see; then the teams replay it. Where there are other threads, the next turn is
-    /// prepared meanwhile, and more is decoded all the time, by whoever has nothing else to do. What was replayed is kept, where that is no more than `keeps` bytes.
+    /// prepared meanwhile, and more is decoded all the time, by whoever has nothing else to do. What was replayed is kept, in `keeps`, if that has room for it.
     pub(crate) fn replay<'t, S: Source>(
         &mut self,
         source: &mut S,
         teams: Vec<Team<'t>>,
-        keeps: Option<usize>,
+        keeps: Option<Kept>,
     ) -> Result<Option<Replayed<'t>>, Error<S::Error>> {
         if self.state.pass > 0 {
             source.rewind().map_err(Error::Source)?;

@@ -10,6 +10,8 @@ enum Place<T> {
     Away,
     /// Here, worked at.
     Done(T),
+    /// Here, worked at, and more work can follow before the value is taken.
+    Partly(T),
     /// Whoever had it panicked.
     Lost,
 }
@@ -44,30 +46,43 @@ impl<T> Slot<T> {
 
     /// Works at it, if nobody does or did. Says whether that was so.
     pub(crate) fn work(&self, work: impl FnOnce(&mut T)) -> bool {
+        let all = |it: &mut T| {
+            work(it);
+            false
+        };
+        self.work_on(all).is_some()
+    }
+
+    /// Works at the value, unless another thread does or no work is left. `work` returns true if
+    /// more work can follow. The value can be taken in between. Returns the answer of `work`.
+    pub(crate) fn work_on(&self, work: impl FnOnce(&mut T) -> bool) -> Option<bool> {
         let mut it = {
             let mut place = self.place();
             match std::mem::replace(&mut *place, Place::Away) {
-                Place::ToDo(it) => it,
+                Place::ToDo(it) | Place::Partly(it) => it,
                 other => {
                     *place = other;
-                    return false;
+                    return None;
                 }
             }
         };
         let returning = Returning(self);
-        work(&mut it);
+        let more = work(&mut it);
         // Once it is done, somebody else may have it: who is away then is nobody's business here.
         std::mem::forget(returning);
-        *self.place() = Place::Done(it);
+        *self.place() = match more {
+            true => Place::Partly(it),
+            false => Place::Done(it),
+        };
         self.came_back.notify_all();
-        true
+        Some(more)
     }
 
     /// It, where it was worked at.
     pub(crate) fn take(&self) -> Option<T> {
         let mut place = self.place();
         match std::mem::replace(&mut *place, Place::Away) {
-            Place::Done(it) => Some(it),
+            Place::Done(it) | Place::Partly(it) => Some(it),
             other => {
                 *place = other;
                 None
@@ -114,6 +129,24 @@ mod tests {
         slot.put(5);
         assert!(slot.work(|it| *it += 1));
         assert_eq!(slot.take(), Some(6));
+    }
+
+    /// Work in steps goes on until it says that it is done, and the value can be taken between two.
+    #[test]
+    fn a_value_can_be_taken_between_two_steps() {
+        let slot = Slot::new(0);
+        let step = |it: &mut i32| {
+            *it += 1;
+            *it % 3 != 0
+        };
+        assert_eq!(slot.work_on(step), Some(true));
+        assert_eq!(slot.work_on(step), Some(true));
+        assert_eq!(slot.take(), Some(2));
+        assert_eq!(slot.work_on(step), None, "it was taken");
+        slot.put(2);
+        assert_eq!(slot.work_on(step), Some(false));
+        assert_eq!(slot.work_on(step), None, "no work is left");
+        assert_eq!(slot.take(), Some(3));
     }
 
     /// Nobody waits for what does not come back.

@@ -155,6 +155,8 @@ pub fn run(document: &Path, folder: &Path) -> Result<(), String> {
             .current_dir(folder)
             .env("PATH", &path)
             .env("NO_COLOR", "1")
+            .env("XDG_CACHE_HOME", folder.join(".caches"))
+            .env_remove("BROADLEAF_CACHE_SIZE")
             .output()
             .expect("bash runs");
         let printed = String::from_utf8_lossy(&output.stdout);

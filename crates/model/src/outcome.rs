@@ -106,6 +106,9 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// What was chosen for policies that know the trace beforehand, in the order of their results.
     pub choices: Vec<Choice>,
+    /// The reduced form of the trace in parts, each a whole reduced trace, if the plan keeps it
+    /// ([`Plan::keeping_reduced`](crate::Plan::keeping_reduced)) and few enough visits are left.
+    pub reduced: Option<Vec<Vec<u8>>>,
     /// For each result the frame of each resident page at the end, where the plan wants that
     /// ([`Plan::with_frames`]).
     pub frames: Vec<Vec<(Place, u64)>>,

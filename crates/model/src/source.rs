@@ -22,6 +22,11 @@ pub trait Source {
         true
     }
 
+    /// Returns true if the trace is a reduced form already.
+    fn is_reduced(&self) -> bool {
+        false
+    }
+
     /// Goes back to the start. Called before each pass but the first, when all parts were given back or are gone; most plans
     /// need one pass only.
     ///

@@ -12,6 +12,7 @@ use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, Context, REFERENCE, recommendations};
 
+use crate::cache::TraceCache;
 use crate::failure::Failure;
 use crate::memory::MemoryRequest;
 use crate::names;
@@ -40,6 +41,8 @@ pub struct Request<'a> {
     pub curves: bool,
     /// How much memory there is, where somebody could say.
     pub memory: Option<&'a MemoryRequest>,
+    /// Keeps the reduced form of the trace for later comparisons, and holds those of earlier ones.
+    pub cache: Option<&'a TraceCache>,
     /// Receives the progress.
     pub watch: &'a dyn Watch,
 }
@@ -87,8 +90,10 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
         threads,
         curves,
         memory,
+        cache,
         watch,
     } = request;
+    let path = trace;
     let asked: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
     let mut configuration = format!("{asked:?}\n{machines:?}");
     for name in extra
@@ -167,22 +172,30 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
     let limited = done.is_some();
     let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
     let plan = within_machine(plan);
-    let plan = if curves { plan.with_curves() } else { plan };
+    let plan = match (curves, cache) {
+        (true, _) => plan.with_curves(),
+        (false, Some(_)) => plan.keeping_reduced(),
+        (false, None) => plan,
+    };
     // Curves want visits that change nothing on any machine of the plan, and limited memory notices those as well.
     let mut trace = if limited {
         Trace::open(trace, reading, Whole::Memory)?
     } else if curves {
         Trace::open(trace, reading, Whole::Curve)?
     } else {
-        Trace::open_for(trace, reading, plan.machines())?
+        Trace::open_for(trace, reading, plan.machines(), cache)?
     };
     let mut earlier = Vec::new();
     for path in memory.iter().flat_map(|memory| &memory.after) {
         earlier.push(Trace::open(path, reading, Whole::Memory)?);
     }
-    let outcome = replay(&mut earlier, &mut trace, &plan, watch)?;
+    let mut outcome = replay(&mut earlier, &mut trace, &plan, watch)?;
     trace.finish()?;
     refuse_empty(outcome.trace.accesses, &trace, "compare")?;
+    if let (Some(cache), Some(parts)) = (cache, outcome.reduced.take()) {
+        let accesses = outcome.trace.accesses;
+        crate::cache::keep(cache, path, &trace, plan.machines(), accesses, &parts);
+    }
     if let Some(done) = &mut done {
         for trace in &mut earlier {
             trace.finish()?;

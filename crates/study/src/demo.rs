@@ -48,6 +48,8 @@ pub fn compare_sort(recording: &Path, watch: &dyn Watch) -> Result<Answer, Failu
     let request = Request {
         watch,
         memory: None,
+        // The recording is removed at the end.
+        cache: None,
         trace: recording,
         keep_going: false,
         max_accesses: None,

@@ -317,7 +317,7 @@ pub fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> {
         passes: Passes::Several,
         ..*reading
     };
-    let mut trace = Trace::open_for(path, reading, plan.machines())?;
+    let mut trace = Trace::open_for(path, reading, plan.machines(), None)?;
     let outcome = broadleaf_accel::run(&mut trace, &plan, &mut |_| ControlFlow::Continue(()));
     let outcome = outcome.map_err(|error| crate::compare::failure(error, trace.name()))?;
     let peak = outcome

@@ -176,7 +176,7 @@ impl Compiled {
         set ^ field(a) ^ field(b) ^ field(c)
     }
 
-    /// The same function without a branch, for at most this many fields; `None` if there are more.
+    /// The same without a branch, for at most this many fields; `None` if there are more.
     pub fn of_fields<const FIELDS: usize>(&self) -> Option<FewFields<FIELDS>> {
         let [a, b, c] = self.others;
         let all = [self.first, a, b, c];
@@ -191,7 +191,7 @@ impl Compiled {
 pub struct FewFields<const FIELDS: usize>([(u32, usize); FIELDS]);
 
 impl<const FIELDS: usize> FewFields<FIELDS> {
-    /// Returns the set of a base page.
+    /// The number of the set of a base page.
     #[inline(always)]
     pub fn set_of(&self, page: PageNumber) -> usize {
         let fields = self.0.iter();

@@ -34,6 +34,10 @@ pub(super) struct Ahead<P: Part> {
 pub(super) struct Output {
     /// What was not taken yet.
     pub(super) pieces: VecDeque<Fed>,
+    /// The visits in these pieces, and the pages of their trails.
+    pub(super) waiting: usize,
+    /// The number of these at which the part is decoded no further until the pieces are taken.
+    pub(super) most_waiting: usize,
     /// Keeps all of it, where somebody wants it once more.
     pub(super) keeper: Option<Keeper>,
     pub(super) lists: Lists,
@@ -45,6 +49,10 @@ impl Output {
         if let Some(keeper) = &mut self.keeper {
             keeper.add(&piece, plain);
         }
+        self.waiting += match &piece {
+            Fed::Visits(sifted, _) => sifted.kept.len() + sifted.trail.pages.len() + 1,
+            Fed::Event(_) => 1,
+        };
         self.pieces.push_back(piece);
     }
 
@@ -69,8 +77,9 @@ impl Output {
 }
 
 impl<P: Part> Ahead<P> {
-    /// Decodes a step further: about so many visits, or up to the end.
-    pub(super) fn step(&mut self, most: usize) {
+    /// Decodes a step further: about `most` visits, or up to the end. Returns true if another step
+    /// can follow before the pieces are taken.
+    pub(super) fn step(&mut self, most: usize) -> bool {
         let mut sifted = self.output.lists.take();
         let mut sums = Sums::default();
         let (mut visits, mut items) = (0, 0);
@@ -133,5 +142,6 @@ impl<P: Part> Ahead<P> {
         {
             keeper.end_part();
         }
+        self.end.is_none() && self.output.waiting < self.output.most_waiting
     }
 }

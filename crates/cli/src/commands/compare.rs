@@ -59,6 +59,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         glyphs()
     };
     let memory = options.memory.request();
+    let cache = options.cache.cache()?;
     let request = Request {
         trace: &options.trace,
         keep_going: options.keep_going,
@@ -67,6 +68,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         machines,
         threads: options.threads,
         memory: Some(&memory),
+        cache: cache.as_ref(),
         watch: &Bars,
         curves: options.curve,
     };

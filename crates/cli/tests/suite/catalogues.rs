@@ -4,11 +4,13 @@ use crate::support;
 use crate::support::{run, succeeded};
 use serde_json::Value;
 
-const LISTS: [&str; 7] = [
+const LISTS: [&str; 9] = [
     "policies",
     "machines",
     "tlbs",
+    "replacements",
     "page-tables",
+    "caches",
     "formats",
     "metrics",
     "refusals",
@@ -150,6 +152,7 @@ fn help_is_short_or_full() {
     for command in [
         "record",
         "import",
+        "export",
         "info",
         "compare",
         "list",

@@ -133,6 +133,7 @@ fn redirected(arguments: &[&str], redirection: &str) -> Output {
         .arg(format!("exec \"$0\" \"$@\" {redirection}"))
         .arg(crate::support::binary())
         .args(arguments)
+        .env("XDG_CACHE_HOME", crate::support::caches())
         .output()
         .expect("sh runs")
 }

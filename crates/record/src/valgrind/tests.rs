@@ -3,7 +3,9 @@
 use std::sync::mpsc;
 use std::time::Instant;
 
-use broadleaf_trace::{Grain, Header, Item as Piece, Lead, TraceReader, TraceWriter, Visit};
+use broadleaf_trace::{
+    DataAccess, Fold, Grain, Header, Item as Piece, Lead, TraceReader, TraceWriter, Visit,
+};
 use proptest::prelude::*;
 
 use super::pack::Shared;
@@ -11,7 +13,6 @@ use super::process::Process;
 use super::ring::Segment;
 use super::sink::{ProcessSink, Setting};
 use super::wire::{ABSENT, LEFT, RECORD, kind};
-use crate::import::{Access, Fold};
 
 const NO_BASE: u64 = 0xffff;
 const INSTRUCTION: u64 = 1;
@@ -206,7 +207,11 @@ impl Tool {
                 continue;
             };
             let last = first + r.bytes.saturating_sub(1);
-            let what = if r.store { Access::Store } else { Access::Load };
+            let what = if r.store {
+                DataAccess::Store
+            } else {
+                DataAccess::Load
+            };
             fold.access(what, first, last, out);
             let unit = Some(first >> 12);
             left |= block.base[i].is_some() && (block.last[i] != unit || last >> 12 != first >> 12);

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use broadleaf_record::import::lackey;
+use broadleaf_import::LackeyReader;
 use broadleaf_trace::{Grain, Visit};
 
 use crate::support::{can_record, compiled, folder, has, merge, recorded, totals};
@@ -32,7 +32,7 @@ fn under_lackey(program: &Path, library: &Path, variable: &str) -> Vec<Visit> {
     assert!(status.success());
     let text = std::fs::read_to_string(log).expect("Lackey's text");
     let text = one_load_each(&text);
-    let mut reader = lackey::Reader::new(text.as_bytes(), Grain::Page);
+    let mut reader = LackeyReader::new(text.as_bytes(), Grain::Page);
     let mut all = Vec::new();
     let mut batch = Vec::new();
     while reader.read(&mut batch).expect("Lackey's text can be read") {

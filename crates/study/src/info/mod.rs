@@ -4,6 +4,8 @@ mod family;
 mod gather;
 mod header;
 
+pub use header::date;
+
 use std::path::Path;
 
 use broadleaf_report::number::{grouped, size};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use broadleaf_record::import::lackey;
+use broadleaf_import::LackeyError;
 use broadleaf_trace::TraceError;
 
 /// What is wrong with a trace behind its beginning: what stands before is whole.
@@ -21,7 +21,7 @@ pub enum Damage {
     },
     /// A foreign trace holds something else.
     #[error("is damaged: {0}")]
-    Lackey(lackey::Error),
+    Lackey(LackeyError),
 }
 
 impl Damage {
@@ -34,7 +34,7 @@ impl Damage {
                 | TraceError::BadContent { offset, .. },
             )
             | Self::CutShort { size: offset }
-            | Self::Lackey(lackey::Error::BadLine { offset, .. }) => *offset,
+            | Self::Lackey(LackeyError::BadLine { offset, .. }) => *offset,
             // What is wrong with a head, or with the file itself.
             Self::Recording(_) | Self::Lackey(_) => 0,
         }
@@ -56,10 +56,10 @@ impl From<TraceError> for Stop {
     }
 }
 
-impl From<lackey::Error> for Stop {
-    fn from(error: lackey::Error) -> Self {
+impl From<LackeyError> for Stop {
+    fn from(error: LackeyError) -> Self {
         match error {
-            lackey::Error::Io(error) => Self::Io(error),
+            LackeyError::Io(error) => Self::Io(error),
             error => Self::Damage(Damage::Lackey(error)),
         }
     }

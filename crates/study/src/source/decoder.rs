@@ -1,6 +1,6 @@
 //! What reads a trace of each kind.
 
-use broadleaf_record::import::lackey;
+use broadleaf_import::LackeyReader;
 use broadleaf_trace::reduced::ReducedReader;
 use broadleaf_trace::{Grain, ReadOptions, TraceReader};
 
@@ -11,7 +11,7 @@ use super::{ReadError, Reading};
 
 pub(crate) enum Decoder {
     Recording(Box<TraceReader<Measured<Bytes>>>),
-    Lackey(lackey::Reader<Measured<Bytes>>),
+    Lackey(LackeyReader<Measured<Bytes>>),
     Reduced(Box<ReducedReader<Measured<Bytes>>>),
     /// The text's reader is handed out: a text is one part.
     Away,
@@ -40,7 +40,7 @@ pub(crate) fn decode(
                 .map_err(|error| ReadError::head(origin.name(), error))?;
             Decoder::Recording(Box::new(reader))
         }
-        Kind::Lackey => Decoder::Lackey(lackey::Reader::new(bytes, Grain::Page)),
+        Kind::Lackey => Decoder::Lackey(LackeyReader::new(bytes, Grain::Page)),
         Kind::Reduced => {
             let reader = ReducedReader::new(bytes)
                 .map_err(|error| ReadError::reduced(origin.name(), error))?;

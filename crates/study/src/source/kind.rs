@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use broadleaf_record::import::lackey;
+use broadleaf_import::looks_like_lackey;
 use broadleaf_trace::MAGIC;
 use broadleaf_trace::reduced::REDUCED_MAGIC;
 
@@ -28,7 +28,7 @@ pub(crate) fn kind(path: &Path, start: &[u8]) -> Option<Kind> {
         return Some(Kind::Reduced);
     }
     let is_named_so = path.extension().is_some_and(|ending| ending == "lackey");
-    (is_named_so || lackey::looks_like_lackey(start)).then_some(Kind::Lackey)
+    (is_named_so || looks_like_lackey(start)).then_some(Kind::Lackey)
 }
 
 /// The kind of an open file.

@@ -24,6 +24,7 @@ use broadleaf_trace::{Grain, Header, Item, PartReader, TraceIndex, Visit};
 
 use broadleaf_machine::Machine;
 
+use crate::cache::TraceCache;
 use crate::failure::Failure;
 use crate::watch::Work;
 use bound::{Bound, work};
@@ -88,6 +89,8 @@ pub struct Trace {
     meter: Meter,
     /// Whether it was read to its end, or to where it is damaged.
     ended: bool,
+    /// True if it was read from its start more than once.
+    rewound: bool,
     /// Where reading stopped, with `keep_going`.
     damage: Option<Damage>,
     /// How many bytes it has and how many accesses are known to stand behind the damage; known after [`Trace::finish`].
@@ -128,12 +131,17 @@ impl Trace {
         Self::of(path, origin, reading, None)
     }
 
-    /// Opens the trace at `path`, or its reduced form where that is given or stands beside it and does for these machines: what is counted on
-    /// them is the same.
+    /// Opens the trace at `path`, or its reduced form where that is given, stands beside it or is in the cache, and does for these machines: what is
+    /// counted on them is the same.
     ///
     /// # Errors
     /// Where there is no such file, it is no trace, or it is a reduced form that does not do.
-    pub fn open_for(path: &Path, reading: Reading, machines: &[Machine]) -> Result<Self, Failure> {
+    pub fn open_for(
+        path: &Path,
+        reading: Reading,
+        machines: &[Machine],
+        cache: Option<&TraceCache>,
+    ) -> Result<Self, Failure> {
         let origin = Origin::open(path, reading.passes)?;
         if kind_of(path, &origin)? == Kind::Reduced {
             reduced::must_do(&origin, machines)?;
@@ -141,8 +149,35 @@ impl Trace {
         }
         match reduced::beside(path, &origin, machines)? {
             Some(reduced) => Self::of(path, reduced, reading, Some(origin.name().to_owned())),
-            None => Self::of(path, origin, reading, None),
+            None => {
+                let mut trace = Self::of(path, origin, reading, None)?;
+                if let Some(entry) = cache.and_then(|cache| cache.find(&trace.origin, machines)) {
+                    trace.read_entry(entry)?;
+                }
+                Ok(trace)
+            }
         }
+    }
+
+    /// Reads the trace from an entry of the cache. What was checked of the trace itself stays.
+    fn read_entry(&mut self, entry: Origin) -> Result<(), Failure> {
+        let trace = std::mem::replace(&mut self.origin, entry);
+        self.called = Some(trace.name().to_owned());
+        self.kind = Kind::Reduced;
+        self.meter.restart();
+        self.decoder = decode(self.kind, self.reading, &mut self.origin, &self.meter)?;
+        Ok(())
+    }
+
+    /// What the cache has to know to keep the reduced form of this trace: the hash and the number of
+    /// its bytes. `None` if the trace cannot be found again by these, was not read whole, or was
+    /// reduced already. After [`Trace::finish`].
+    pub(crate) fn keepable(&self) -> Option<(String, u64)> {
+        // Another pass may have read other bytes than those that were hashed.
+        let is_whole = self.damage.is_none() && !self.rewound && self.is_complete() != Some(false);
+        let can_be_found = self.kind != Kind::Reduced && self.origin.file().is_some();
+        let hash = self.hash().filter(|_| is_whole && can_be_found)?;
+        Some((hash, self.bytes))
     }
 
     fn of(
@@ -169,6 +204,7 @@ impl Trace {
             decoder,
             meter,
             ended: false,
+            rewound: false,
             damage: None,
             bytes: 0,
             lost: None,

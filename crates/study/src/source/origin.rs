@@ -27,11 +27,11 @@ enum From {
     File {
         file: File,
         size: u64,
+        /// The number of bytes to read, if more follow: an entry of the cache.
+        length: Option<u64>,
     },
     /// Standard input behind its start, which was read already.
-    Stream {
-        taken: bool,
-    },
+    Stream { taken: bool },
 }
 
 /// How often an origin may be read.
@@ -136,10 +136,36 @@ impl Origin {
             .map_err(|error| Failure::Failed(format!("{name}: cannot read it: {error}")))?;
         Self {
             name,
-            from: From::File { file, size },
+            from: From::File {
+                file,
+                size,
+                length: None,
+            },
             start,
         }
         .refuse_empty()
+    }
+
+    /// The first `length` bytes of an entry of the cache. Limits go by `size`, the size of the trace
+    /// that the entry was made of.
+    pub(crate) fn of_entry(
+        name: String,
+        mut file: File,
+        length: u64,
+        size: u64,
+    ) -> io::Result<Self> {
+        file.rewind()?;
+        let mut start = Vec::new();
+        (&file).take(START.min(length)).read_to_end(&mut start)?;
+        Ok(Self {
+            name,
+            from: From::File {
+                file,
+                size,
+                length: Some(length),
+            },
+            start,
+        })
     }
 
     fn refuse_empty(self) -> Result<Self, Failure> {
@@ -184,10 +210,13 @@ impl Origin {
     /// Where a stream was read already, or a file cannot be read.
     pub fn bytes(&mut self) -> io::Result<Bytes> {
         match &mut self.from {
-            From::File { file, .. } => {
+            From::File { file, length, .. } => {
                 let mut file = file.try_clone()?;
                 file.rewind()?;
-                Ok(Box::new(file))
+                Ok(match length {
+                    Some(length) => Box::new(file.take(*length)),
+                    None => Box::new(file),
+                })
             }
             From::Stream { taken } if !*taken => {
                 *taken = true;

@@ -1,7 +1,7 @@
 //! Parts of traces, which can be read on different threads.
 
+use broadleaf_import::LackeyReader;
 use broadleaf_model::Piece;
-use broadleaf_record::import::lackey;
 use broadleaf_trace::reduced::ReducedPartReader;
 use broadleaf_trace::{Item, PartReader, Visit};
 
@@ -10,7 +10,7 @@ use super::measured::Measured;
 use super::origin::Bytes;
 use super::{ReadError, Reading};
 
-type Text = lackey::Reader<Measured<Bytes>>;
+type Text = LackeyReader<Measured<Bytes>>;
 
 enum Reader {
     Recording(Box<PartReader>),

@@ -1,6 +1,5 @@
 //! Reduced forms of traces, which stand beside them.
 
-use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -31,9 +30,9 @@ pub fn family(machines: &[Machine]) -> Family {
 ///
 /// # Errors
 /// Where it cannot be read.
-pub fn hash(file: &mut File) -> io::Result<String> {
+pub fn hash(from: impl io::Read) -> io::Result<String> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(file)?;
+    hasher.update_reader(from)?;
     Ok(format!("blake3:{}", hasher.finalize().to_hex()))
 }
 

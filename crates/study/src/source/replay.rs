@@ -7,6 +7,7 @@ use broadleaf_trace::{Grain, PartReader};
 use super::bound::Bound;
 use super::damage::Stop;
 use super::decoder::{Decoder, decode};
+use super::kind::Kind;
 use super::part::{self, TracePart};
 use super::{ReadError, Trace};
 
@@ -22,7 +23,12 @@ impl broadleaf_model::Source for Trace {
         self.header().is_some_and(|header| header.options.children)
     }
 
+    fn is_reduced(&self) -> bool {
+        self.kind == Kind::Reduced
+    }
+
     fn rewind(&mut self) -> Result<(), ReadError> {
+        self.rewound = true;
         // What was not read to its end cannot be said to be whole or not.
         if std::mem::take(&mut self.ended) {
             self.finish()?;

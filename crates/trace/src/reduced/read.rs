@@ -38,6 +38,13 @@ pub struct ReducedPart {
     body: Vec<u8>,
 }
 
+impl ReducedPart {
+    /// The packed columns.
+    pub(super) fn body(&self) -> &[u8] {
+        &self.body
+    }
+}
+
 impl<R: Read> ReducedReader<R> {
     /// Begins to read a reduced trace: reads its head.
     ///
@@ -69,6 +76,12 @@ impl<R: Read> ReducedReader<R> {
     /// as [`TraceReader::populated`](crate::TraceReader::populated).
     pub const fn populated(&self) -> u64 {
         self.populated
+    }
+
+    /// The totals of all parts and the number of their visits, as the end says; zeros before the
+    /// end was read.
+    pub(super) fn said(&self) -> (Sums, u64) {
+        (self.totals.unwrap_or_default(), self.said_kept)
     }
 
     /// The number of bytes that were understood so far.

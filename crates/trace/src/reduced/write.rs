@@ -1,9 +1,10 @@
 //! Writing a reduced trace.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 
 use super::columns::{Columns, MOST_OF_A_PIECE, MOST_VISITS};
+use super::read::ReducedReader;
 use super::{Kept, ReducedHeader, Sums};
 use crate::chunk::{self, ChunkKind};
 use crate::compress::{DEFAULT_LEVEL, Packer};
@@ -108,6 +109,28 @@ impl<W: Write> ReducedWriter<W> {
             self.flush()?;
         }
         self.columns.put_event(event).map_err(WriteError::Event)
+    }
+
+    /// Appends all pieces of another reduced trace, which `whole` holds. Its chunks are copied as
+    /// they are packed, under new numbers.
+    ///
+    /// # Errors
+    /// If `whole` is no whole reduced trace, or the copy cannot be written.
+    pub fn append(&mut self, whole: &[u8]) -> Result<(), WriteError> {
+        self.flush()?;
+        let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        let mut from = ReducedReader::new(whole).map_err(invalid)?;
+        while let Some(part) = from.next_part().map_err(invalid)? {
+            let mut bytes = chunk::open(ChunkKind::Reduced, self.chunks);
+            bytes.extend_from_slice(part.body());
+            chunk::close(&mut bytes).map_err(WriteError::TooLarge)?;
+            self.to.write_all(&bytes)?;
+            self.chunks += 1;
+        }
+        let (totals, kept) = from.said();
+        self.totals.add(&totals);
+        self.kept += kept;
+        Ok(())
     }
 
     fn number(&mut self, page: u64) -> u32 {

@@ -1,14 +1,14 @@
 //! One line of Lackey text.
 
-/// The largest access that a line may state, in bytes. Valgrind's largest are the state-saving instructions' (under
-/// 16 KiB); anything above is damage.
-pub const MAX_SIZE: u64 = 1 << 16;
+/// The largest access that a line may state, in bytes. Valgrind's largest are the state-saving
+/// instructions' (under 16 KiB); anything above is damage.
+pub(super) const MAX_SIZE: u64 = 1 << 16;
 
 /// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
-    /// `I  addr,size`: an instruction began.
-    Instruction,
+pub(super) enum LackeyLine {
+    /// `I  addr,size`: an instruction began, whose first byte is at `first`.
+    Instruction { first: u64 },
     /// ` L addr,size`: a load of the bytes `first..=last`.
     Load { first: u64, last: u64 },
     /// ` S addr,size`: a store.
@@ -21,7 +21,7 @@ pub(super) enum Line {
 
 /// Why a line is not one of Lackey's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
+pub enum LackeyReason {
     /// It begins like none of the known kinds.
     #[error("neither I, L, S, M nor one of Valgrind's own lines")]
     Kind,
@@ -51,15 +51,16 @@ pub enum Reason {
     NothingYet,
 }
 
-/// Parses the line at the start of `bytes`, which must hold its newline (any bytes after it are ignored).
-/// Answers with the line and the length that it takes, the newline included.
+/// Parses the line at the start of `bytes`, which must hold its newline (any bytes after it are
+/// ignored). Answers with the line and the length that it takes, the newline included.
 ///
 /// # Panics
 /// Where `bytes` holds no newline: the caller's error.
 #[inline]
-pub(super) fn parse(bytes: &[u8]) -> Result<(Line, usize), Reason> {
-    // The four forms that make up all of a trace but a handful of lines; the kind stands in the second column, or the
-    // first for instructions. A line of fewer than three bytes ends in its newline and matches none of them.
+pub(super) fn parse(bytes: &[u8]) -> Result<(LackeyLine, usize), LackeyReason> {
+    // The four forms that make up all of a trace but a handful of lines; the kind stands in the
+    // second column, or the first for instructions. A line of fewer than three bytes ends in its
+    // newline and matches none of them.
     let kind = match *bytes {
         [b' ', kind @ (b'L' | b'S' | b'M'), b' ', ..] => kind,
         [b'I', b' ', b' ', ..] => b'I',
@@ -67,39 +68,41 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Line, usize), Reason> {
     };
     let (first, at) = hexadecimal(bytes, 3)?;
     if at == 3 {
-        return Err(Reason::Address);
+        return Err(LackeyReason::Address);
     }
     if bytes[at] != b',' {
-        return Err(Reason::Size);
+        return Err(LackeyReason::Size);
     }
     let (size, mut at) = decimal(bytes, at + 1)?;
     if bytes[at] != b'\n' {
-        at = blank_to_newline(bytes, at).ok_or(Reason::Trailing)?;
+        at = blank_to_newline(bytes, at).ok_or(LackeyReason::Trailing)?;
     }
     if size > MAX_SIZE {
-        return Err(Reason::SizeRange);
+        return Err(LackeyReason::SizeRange);
     }
-    let last = first.checked_add(size - 1).ok_or(Reason::EndOverflow)?;
+    let last = first
+        .checked_add(size - 1)
+        .ok_or(LackeyReason::EndOverflow)?;
     let line = match kind {
-        b'I' => Line::Instruction,
-        b'L' => Line::Load { first, last },
-        b'S' => Line::Store { first, last },
-        _ => Line::Modify { first, last },
+        b'I' => LackeyLine::Instruction { first },
+        b'L' => LackeyLine::Load { first, last },
+        b'S' => LackeyLine::Store { first, last },
+        _ => LackeyLine::Modify { first, last },
     };
     Ok((line, at + 1))
 }
 
 /// Everything but the four forms: blank lines, Valgrind's own, and what is wrong.
 #[cold]
-fn other(bytes: &[u8]) -> Result<(Line, usize), Reason> {
+fn other(bytes: &[u8]) -> Result<(LackeyLine, usize), LackeyReason> {
     if let Some(at) = blank_to_newline(bytes, 0) {
-        return Ok((Line::Nothing, at + 1));
+        return Ok((LackeyLine::Nothing, at + 1));
     }
     if is_valgrinds_own(bytes) {
         let end = memchr::memchr(b'\n', bytes).expect("the caller gives whole lines");
-        return Ok((Line::Nothing, end + 1));
+        return Ok((LackeyLine::Nothing, end + 1));
     }
-    Err(Reason::Kind)
+    Err(LackeyReason::Kind)
 }
 
 /// `==123== ...`, `--123-- ...` or `**123** ...`: how Valgrind marks what it says itself.
@@ -134,7 +137,7 @@ const NIBBLE: [u8; 256] = {
 
 /// The hexadecimal number at `at` and where it ends. No digit at all gives `(0, at)`.
 #[inline]
-fn hexadecimal(bytes: &[u8], mut at: usize) -> Result<(u64, usize), Reason> {
+fn hexadecimal(bytes: &[u8], mut at: usize) -> Result<(u64, usize), LackeyReason> {
     let mut value = 0_u64;
     loop {
         let nibble = NIBBLE[bytes[at] as usize];
@@ -142,7 +145,7 @@ fn hexadecimal(bytes: &[u8], mut at: usize) -> Result<(u64, usize), Reason> {
             return Ok((value, at));
         }
         if value >> 60 != 0 {
-            return Err(Reason::AddressOverflow);
+            return Err(LackeyReason::AddressOverflow);
         }
         value = value << 4 | u64::from(nibble);
         at += 1;
@@ -151,7 +154,7 @@ fn hexadecimal(bytes: &[u8], mut at: usize) -> Result<(u64, usize), Reason> {
 
 /// The decimal number at `at`, not zero, and where it ends.
 #[inline]
-fn decimal(bytes: &[u8], start: usize) -> Result<(u64, usize), Reason> {
+fn decimal(bytes: &[u8], start: usize) -> Result<(u64, usize), LackeyReason> {
     let mut at = start;
     let mut value = 0_u64;
     loop {
@@ -164,8 +167,8 @@ fn decimal(bytes: &[u8], start: usize) -> Result<(u64, usize), Reason> {
         at += 1;
     }
     match (at == start, value) {
-        (true, _) => Err(Reason::Size),
-        (false, 0) => Err(Reason::SizeRange),
+        (true, _) => Err(LackeyReason::Size),
+        (false, 0) => Err(LackeyReason::SizeRange),
         (false, value) => Ok((value, at)),
     }
 }
@@ -177,33 +180,39 @@ mod tests {
     #[test]
     fn each_kind_of_line() {
         for (text, expected) in [
-            ("I  04010173,3\n", Line::Instruction),
+            (
+                "I  04010173,3\n",
+                LackeyLine::Instruction { first: 0x0401_0173 },
+            ),
             (
                 " L 1ffeffe7e,8\n",
-                Line::Load {
+                LackeyLine::Load {
                     first: 0x1_ffef_fe7e,
                     last: 0x1_ffef_fe85,
                 },
             ),
             (
                 " S 04222BE8,4\r\n",
-                Line::Store {
+                LackeyLine::Store {
                     first: 0x0422_2be8,
                     last: 0x0422_2beb,
                 },
             ),
             (
                 " M ffffffffffffffff,1\n",
-                Line::Modify {
+                LackeyLine::Modify {
                     first: u64::MAX,
                     last: u64::MAX,
                 },
             ),
-            ("\n", Line::Nothing),
-            (" \r\n", Line::Nothing),
-            ("==42== Lackey, an example Valgrind tool\n", Line::Nothing),
-            ("--42-- Reading syms\n", Line::Nothing),
-            ("==42== \n", Line::Nothing),
+            ("\n", LackeyLine::Nothing),
+            (" \r\n", LackeyLine::Nothing),
+            (
+                "==42== Lackey, an example Valgrind tool\n",
+                LackeyLine::Nothing,
+            ),
+            ("--42-- Reading syms\n", LackeyLine::Nothing),
+            ("==42== \n", LackeyLine::Nothing),
         ] {
             assert_eq!(
                 parse(text.as_bytes()),
@@ -216,26 +225,29 @@ mod tests {
     #[test]
     fn each_reason_to_refuse() {
         for (text, expected) in [
-            (" X 1000,4\n", Reason::Kind),
-            ("L 1000,4\n", Reason::Kind),
-            ("hello\n", Reason::Kind),
-            ("==x== y\n", Reason::Kind),
-            ("==12=\n", Reason::Kind),
-            ("I \n", Reason::Kind),
-            (" L \n", Reason::Address),
-            (" L ,4\n", Reason::Address),
-            (" L xyz,4\n", Reason::Address),
-            (" L 10000000000000000,4\n", Reason::AddressOverflow),
-            (" L 1000\n", Reason::Size),
-            (" L 1000 4\n", Reason::Size),
-            (" L 1000,\n", Reason::Size),
-            (" L 1000,-4\n", Reason::Size),
-            (" L 1000,0\n", Reason::SizeRange),
-            (" L 1000,65537\n", Reason::SizeRange),
-            (" L 1000,99999999999999999999999999\n", Reason::SizeRange),
-            (" L ffffffffffffffff,2\n", Reason::EndOverflow),
-            (" L 1000,4 8\n", Reason::Trailing),
-            (" L 1000,4x\n", Reason::Trailing),
+            (" X 1000,4\n", LackeyReason::Kind),
+            ("L 1000,4\n", LackeyReason::Kind),
+            ("hello\n", LackeyReason::Kind),
+            ("==x== y\n", LackeyReason::Kind),
+            ("==12=\n", LackeyReason::Kind),
+            ("I \n", LackeyReason::Kind),
+            (" L \n", LackeyReason::Address),
+            (" L ,4\n", LackeyReason::Address),
+            (" L xyz,4\n", LackeyReason::Address),
+            (" L 10000000000000000,4\n", LackeyReason::AddressOverflow),
+            (" L 1000\n", LackeyReason::Size),
+            (" L 1000 4\n", LackeyReason::Size),
+            (" L 1000,\n", LackeyReason::Size),
+            (" L 1000,-4\n", LackeyReason::Size),
+            (" L 1000,0\n", LackeyReason::SizeRange),
+            (" L 1000,65537\n", LackeyReason::SizeRange),
+            (
+                " L 1000,99999999999999999999999999\n",
+                LackeyReason::SizeRange,
+            ),
+            (" L ffffffffffffffff,2\n", LackeyReason::EndOverflow),
+            (" L 1000,4 8\n", LackeyReason::Trailing),
+            (" L 1000,4x\n", LackeyReason::Trailing),
         ] {
             assert_eq!(parse(text.as_bytes()), Err(expected), "{text:?}");
         }

@@ -1,17 +1,20 @@
 //! Lackey: the text that `valgrind --tool=lackey --trace-mem=yes` writes.
 //!
-//! A line is one instruction or one reference: `I  addr,size`, ` L addr,size`, ` S addr,size`, and ` M addr,size` for a
-//! load and store of the same bytes by one instruction. Lackey records no events, so an imported trace has none.
+//! A line is one instruction or one reference: `I  addr,size`, ` L addr,size`, ` S addr,size`, and
+//! ` M addr,size` for a load and store of the same bytes by one instruction. Lackey records no
+//! events, so an imported trace has none.
 
+mod import;
 mod line;
 
 use std::io::{self, Read};
 
 use broadleaf_trace::{Grain, Visit};
 
-use super::{Access, Fold};
-use line::Line;
-pub use line::{MAX_SIZE, Reason};
+use broadleaf_trace::{DataAccess, Fold};
+pub(crate) use import::LACKEY;
+use line::LackeyLine;
+pub use line::LackeyReason;
 
 /// How much is asked of the source at once, and how many bytes of visits one call makes at most.
 const BUFFER: usize = 256 << 10;
@@ -20,12 +23,12 @@ const LONGEST_LINE: usize = 16 << 20;
 /// The maximum number of bytes before the first instruction or reference: Valgrind's own lines, and
 /// blank ones.
 const MOST_BEFORE: u64 = 64 << 20;
-/// How many visits one call of [`Reader::read`] makes, give or take those of one line.
+/// How many visits one call of [`LackeyReader::read`] makes, give or take those of one line.
 const BATCH: usize = 8 << 10;
 
 /// Why a Lackey text could not be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum LackeyError {
     /// A line is not one of Lackey's.
     #[error("line {number} (at byte {offset}): {reason}: {content}")]
     BadLine {
@@ -34,7 +37,7 @@ pub enum Error {
         /// Where the line begins, in bytes from the start of the text.
         offset: u64,
         /// What is wrong with it.
-        reason: Reason,
+        reason: LackeyReason,
         /// The line, quoted, cut after 60 bytes.
         content: String,
     },
@@ -45,7 +48,7 @@ pub enum Error {
 
 /// What was read so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct LackeyCounts {
     /// Whole lines, of every kind.
     pub lines: u64,
     /// Bytes of those lines.
@@ -60,7 +63,7 @@ pub struct Counts {
 
 /// Reads visits from Lackey text, a batch at a time.
 #[derive(Debug)]
-pub struct Reader<R> {
+pub struct LackeyReader<R> {
     source: R,
     buffer: Vec<u8>,
     /// The unread part of the buffer is `next..filled`.
@@ -70,10 +73,12 @@ pub struct Reader<R> {
     whole: usize,
     ended: bool,
     fold: Fold,
-    counts: Counts,
+    /// `I` lines make visits.
+    fetches: bool,
+    counts: LackeyCounts,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> LackeyReader<R> {
     /// A reader of `source`, making visits of this grain. The source needs no buffer of its own.
     pub fn new(source: R, grain: Grain) -> Self {
         Self {
@@ -84,12 +89,20 @@ impl<R: Read> Reader<R> {
             whole: 0,
             ended: false,
             fold: Fold::new(grain),
-            counts: Counts::default(),
+            fetches: false,
+            counts: LackeyCounts::default(),
         }
     }
 
+    /// The reader, with `I` lines as fetches.
+    #[must_use]
+    pub fn with_fetches(mut self) -> Self {
+        self.fetches = true;
+        self
+    }
+
     /// What was read so far.
-    pub const fn counts(&self) -> Counts {
+    pub const fn counts(&self) -> LackeyCounts {
         self.counts
     }
 
@@ -98,19 +111,21 @@ impl<R: Read> Reader<R> {
         &mut self.source
     }
 
-    /// Appends the next batch of visits to `visits`. `false` says that the text is at its end and nothing was appended.
+    /// Appends the next batch of visits to `visits`. `false` says that the text is at its end and
+    /// nothing was appended.
     ///
     /// # Errors
-    /// [`Error::BadLine`] at the first line that is not one of Lackey's: the visits before it were appended, the line is
-    /// not passed, and calling again gives the same error. [`Error::Io`] where the source fails.
-    pub fn read(&mut self, visits: &mut Vec<Visit>) -> Result<bool, Error> {
+    /// [`LackeyError::BadLine`] at the first line that is not one of Lackey's: the visits before it
+    /// were appended, the line is not passed, and calling again gives the same error.
+    /// [`LackeyError::Io`] where the source fails.
+    pub fn read(&mut self, visits: &mut Vec<Visit>) -> Result<bool, LackeyError> {
         let goal = visits.len() + BATCH;
         loop {
             self.lines(goal, visits)?;
             if visits.len() >= goal {
                 return Ok(true);
             }
-            let Counts {
+            let LackeyCounts {
                 instructions,
                 loads,
                 stores,
@@ -118,7 +133,7 @@ impl<R: Read> Reader<R> {
                 ..
             } = self.counts;
             if instructions + loads + stores == 0 && bytes > MOST_BEFORE {
-                return Err(self.bad_line(Reason::NothingYet));
+                return Err(self.bad_line(LackeyReason::NothingYet));
             }
             if !self.refill()? {
                 let before = goal - BATCH;
@@ -129,9 +144,9 @@ impl<R: Read> Reader<R> {
     }
 
     /// Reads whole lines from the buffer until there is none left or the batch is full.
-    fn lines(&mut self, goal: usize, visits: &mut Vec<Visit>) -> Result<(), Error> {
+    fn lines(&mut self, goal: usize, visits: &mut Vec<Visit>) -> Result<(), LackeyError> {
         // Local copies, so that the loop keeps them in registers.
-        let Counts {
+        let LackeyCounts {
             mut lines,
             mut instructions,
             mut loads,
@@ -150,27 +165,31 @@ impl<R: Read> Reader<R> {
                 }
             };
             match line {
-                Line::Instruction => {
+                LackeyLine::Instruction { first } => {
                     instructions += 1;
-                    fold.instruction();
+                    if self.fetches {
+                        fold.fetch(first, visits);
+                    } else {
+                        fold.instruction();
+                    }
                 }
-                Line::Load { first, last } => {
+                LackeyLine::Load { first, last } => {
                     loads += 1;
-                    fold.access(Access::Load, first, last, visits);
+                    fold.access(DataAccess::Load, first, last, visits);
                 }
-                Line::Store { first, last } => {
+                LackeyLine::Store { first, last } => {
                     stores += 1;
-                    fold.access(Access::Store, first, last, visits);
+                    fold.access(DataAccess::Store, first, last, visits);
                 }
-                Line::Modify { first, last } => {
+                LackeyLine::Modify { first, last } => {
                     loads += 1;
                     stores += 1;
                     // The hardware asks for write access at once (see `will_be_stored` of the
                     // recorder), so the store comes first.
-                    fold.access(Access::Store, first, last, visits);
-                    fold.access(Access::Load, first, last, visits);
+                    fold.access(DataAccess::Store, first, last, visits);
+                    fold.access(DataAccess::Load, first, last, visits);
                 }
-                Line::Nothing => {}
+                LackeyLine::Nothing => {}
             }
             lines += 1;
             rest = &rest[length..];
@@ -178,7 +197,7 @@ impl<R: Read> Reader<R> {
         let next = self.whole - rest.len();
         let bytes = self.counts.bytes + (next - self.next) as u64;
         self.next = next;
-        self.counts = Counts {
+        self.counts = LackeyCounts {
             lines,
             bytes,
             instructions,
@@ -194,8 +213,9 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads more, so that the buffer holds at least one whole line. `false` at the end of the source.
-    fn refill(&mut self) -> Result<bool, Error> {
+    /// Reads more, so that the buffer holds at least one whole line. `false` at the end of the
+    /// source.
+    fn refill(&mut self) -> Result<bool, LackeyError> {
         self.buffer.copy_within(self.next..self.filled, 0);
         self.filled -= self.next;
         self.next = 0;
@@ -203,7 +223,7 @@ impl<R: Read> Reader<R> {
         while !self.ended {
             if self.filled == self.buffer.len() {
                 if self.buffer.len() >= LONGEST_LINE {
-                    return Err(self.bad_line(Reason::TooLong));
+                    return Err(self.bad_line(LackeyReason::TooLong));
                 }
                 self.buffer.resize(self.buffer.len() * 2, 0);
             }
@@ -211,7 +231,8 @@ impl<R: Read> Reader<R> {
             match self.source.read(&mut self.buffer[start..]) {
                 Ok(0) => {
                     self.ended = true;
-                    // A last line without its newline is a line. There is room: the buffer was not full.
+                    // A last line without its newline is a line. There is room: the buffer was not
+                    // full.
                     if start > 0 && self.buffer[start - 1] != b'\n' {
                         self.buffer[start] = b'\n';
                         self.filled += 1;
@@ -234,13 +255,13 @@ impl<R: Read> Reader<R> {
         Ok(false)
     }
 
-    fn bad_line(&self, reason: Reason) -> Error {
+    fn bad_line(&self, reason: LackeyReason) -> LackeyError {
         const SHOWN: usize = 60;
         let rest = &self.buffer[self.next..self.filled];
         let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
         let shown = &line[..line.len().min(SHOWN)];
         let dots = if shown.len() < line.len() { "..." } else { "" };
-        Error::BadLine {
+        LackeyError::BadLine {
             number: self.counts.lines + 1,
             offset: self.counts.bytes,
             reason,
@@ -249,8 +270,9 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Whether `start`, the first bytes of a file, look like Lackey text: the first line that is not blank parses.
-/// A line cut off by the end of `start` is judged as far as it goes, unless it is all there is of a file.
+/// Whether `start`, the first bytes of a file, look like Lackey text: the first line that is not
+/// blank parses. A line cut off by the end of `start` is judged as far as it goes, unless it is all
+/// there is of a file.
 pub fn looks_like_lackey(start: &[u8]) -> bool {
     let text = start.trim_ascii_end();
     let Some(first) = text
@@ -261,7 +283,7 @@ pub fn looks_like_lackey(start: &[u8]) -> bool {
     };
     let mut line = first.to_vec();
     line.push(b'\n');
-    matches!(line::parse(&line), Ok(_) | Err(Reason::TooLong))
+    matches!(line::parse(&line), Ok(_) | Err(LackeyReason::TooLong))
 }
 
 #[cfg(test)]

@@ -1,19 +1,22 @@
 //! Folding single accesses into visits.
 
-use broadleaf_trace::{Grain, Lead, Visit};
+use crate::{Grain, Lead, Visit};
 
-/// What an access does.
+/// A load or a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Access {
-    /// It reads.
+pub enum DataAccess {
+    /// A load.
     Load,
-    /// It writes.
+    /// A store.
     Store,
 }
 
-/// Folds a stream of accesses, with the instructions between them, into visits in their exact order.
+/// Folds a stream of accesses, with the instructions between them, into visits in their exact
+/// order.
 ///
-/// The visit that is still growing is held back until [`Fold::finish`] or until an access to another unit ends it.
+/// The visit that still grows is held back until an access to another unit, [`Fold::cut`] or
+/// [`Fold::finish`] ends it. A stream either counts instructions ([`Fold::instruction`]) or says
+/// where they are fetched ([`Fold::fetch`]), not both.
 #[derive(Clone, Debug)]
 pub struct Fold {
     shift: u8,
@@ -23,7 +26,7 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Nothing folded yet; visits will name units of this grain.
+    /// A fold without accesses, whose visits name units of this grain.
     pub const fn new(grain: Grain) -> Self {
         Self {
             shift: grain.shift(),
@@ -35,20 +38,39 @@ impl Fold {
     /// One more instruction began.
     #[inline]
     pub const fn instruction(&mut self) {
-        // More than 2^32 instructions without one reference between them saturate: 60 gigabytes of Lackey text.
+        // More than 2^32 instructions without one reference between them saturate: 60 gigabytes of
+        // Lackey text.
         self.pending = self.pending.saturating_add(1);
+    }
+
+    /// An instruction was fetched whose first byte is at `address`. The visit that it ends is
+    /// appended to `out`.
+    #[inline]
+    pub fn fetch(&mut self, address: u64, out: &mut Vec<Visit>) {
+        let unit = address >> self.shift;
+        match &mut self.open {
+            Some(visit) if visit.fetch && visit.unit == unit && visit.instructions < u32::MAX => {
+                visit.instructions += 1;
+            }
+            open => out.extend(open.replace(Visit {
+                unit,
+                instructions: 1,
+                fetch: true,
+                ..Visit::default()
+            })),
+        }
     }
 
     /// One access to the bytes `first..=last`. Visits that it ends are appended to `out`.
     ///
-    /// An access that reaches into further units counts in the first and makes a visit with a lead for each of the
-    /// others, lowest address first.
+    /// An access that reaches into further units counts in the first and makes a visit with a lead
+    /// for each of the others, lowest address first.
     #[inline]
-    pub fn access(&mut self, access: Access, first: u64, last: u64, out: &mut Vec<Visit>) {
+    pub fn access(&mut self, access: DataAccess, first: u64, last: u64, out: &mut Vec<Visit>) {
         let unit = first >> self.shift;
         let instructions = std::mem::take(&mut self.pending);
         match &mut self.open {
-            Some(visit) if visit.unit == unit && has_room(visit, instructions) => {
+            Some(visit) if visit.unit == unit && !visit.fetch && has_room(visit, instructions) => {
                 visit.instructions += instructions;
                 count(visit, access);
             }
@@ -70,10 +92,10 @@ impl Fold {
 
     /// The rest of an access that began in `unit` and reaches to `end`.
     #[cold]
-    fn straddle(&mut self, access: Access, unit: u64, end: u64, out: &mut Vec<Visit>) {
+    fn straddle(&mut self, access: DataAccess, unit: u64, end: u64, out: &mut Vec<Visit>) {
         let lead = match access {
-            Access::Load => Lead::Load,
-            Access::Store => Lead::Store,
+            DataAccess::Load => Lead::Load,
+            DataAccess::Store => Lead::Store,
         };
         for further in unit + 1..=end {
             out.extend(self.open.replace(Visit {
@@ -84,7 +106,22 @@ impl Fold {
         }
     }
 
-    /// Ends the last visit. Instructions after the last access count with it, so that none is lost.
+    /// Ends the visit that still grows: an event follows, or the end. Instructions after its last
+    /// access count with it. Without an access they are a visit of their own, so that none is lost.
+    pub fn cut(&mut self, out: &mut Vec<Visit>) {
+        let visits = out.len();
+        self.finish(out);
+        let instructions = std::mem::take(&mut self.pending);
+        if out.len() == visits && instructions > 0 {
+            out.push(Visit {
+                instructions,
+                ..Visit::default()
+            });
+        }
+    }
+
+    /// Ends the last visit. Instructions after its last access count with it. Instructions of a
+    /// stream without any access make no visit.
     pub fn finish(&mut self, out: &mut Vec<Visit>) {
         if let Some(mut visit) = self.open.take() {
             visit.instructions = visit
@@ -104,15 +141,15 @@ const fn has_room(visit: &Visit, instructions: u32) -> bool {
 }
 
 #[inline]
-const fn count(visit: &mut Visit, access: Access) {
+const fn count(visit: &mut Visit, access: DataAccess) {
     match access {
-        Access::Load => {
+        DataAccess::Load => {
             visit.loads += 1;
             if visit.stores == 0 {
                 visit.loads_before_store = visit.loads;
             }
         }
-        Access::Store => visit.stores += 1,
+        DataAccess::Store => visit.stores += 1,
     }
 }
 
@@ -120,7 +157,7 @@ const fn count(visit: &mut Visit, access: Access) {
 mod tests {
     use super::*;
 
-    fn fold(accesses: &[(Access, u64, u64)]) -> Vec<Visit> {
+    fn fold(accesses: &[(DataAccess, u64, u64)]) -> Vec<Visit> {
         let mut fold = Fold::new(Grain::Page);
         let mut out = Vec::new();
         for &(access, first, size) in accesses {
@@ -134,11 +171,11 @@ mod tests {
     #[test]
     fn a_run_is_one_visit_that_remembers_where_its_first_store_stood() {
         let visits = fold(&[
-            (Access::Load, 0x1000, 8),
-            (Access::Load, 0x1ff8, 8),
-            (Access::Store, 0x1004, 4),
-            (Access::Load, 0x1000, 1),
-            (Access::Load, 0x2000, 1),
+            (DataAccess::Load, 0x1000, 8),
+            (DataAccess::Load, 0x1ff8, 8),
+            (DataAccess::Store, 0x1004, 4),
+            (DataAccess::Load, 0x1000, 1),
+            (DataAccess::Load, 0x2000, 1),
         ]);
         let first = Visit {
             unit: 1,
@@ -160,7 +197,10 @@ mod tests {
 
     #[test]
     fn a_straddling_access_counts_once_and_leads_each_further_unit() {
-        let visits = fold(&[(Access::Store, 0x1ffc, 0x1008), (Access::Load, 0x3004, 4)]);
+        let visits = fold(&[
+            (DataAccess::Store, 0x1ffc, 0x1008),
+            (DataAccess::Load, 0x3004, 4),
+        ]);
         let first = Visit {
             unit: 1,
             stores: 1,
@@ -185,8 +225,45 @@ mod tests {
 
     #[test]
     fn an_access_that_ends_on_a_unit_s_last_byte_does_not_straddle() {
-        assert_eq!(fold(&[(Access::Load, 0x1ff8, 8)]).len(), 1);
-        assert_eq!(fold(&[(Access::Load, 0x1ff8, 9)]).len(), 2);
+        assert_eq!(fold(&[(DataAccess::Load, 0x1ff8, 8)]).len(), 1);
+        assert_eq!(fold(&[(DataAccess::Load, 0x1ff8, 9)]).len(), 2);
+    }
+
+    #[test]
+    fn fetches_are_visits_of_their_own_in_order() {
+        let mut fold = Fold::new(Grain::Page);
+        let mut out = Vec::new();
+        for address in [0x1000, 0x1003, 0x2000] {
+            fold.fetch(address, &mut out);
+        }
+        fold.access(DataAccess::Store, 0x2000, 0x2007, &mut out);
+        fold.fetch(0x2004, &mut out);
+        fold.finish(&mut out);
+        let fetch = |unit, instructions| Visit {
+            unit,
+            instructions,
+            fetch: true,
+            ..Visit::default()
+        };
+        let store = Visit {
+            unit: 2,
+            stores: 1,
+            ..Visit::default()
+        };
+        assert_eq!(out, [fetch(1, 2), fetch(2, 1), store, fetch(2, 1)]);
+    }
+
+    #[test]
+    fn instructions_without_an_access_are_a_visit_of_their_own() {
+        let mut fold = Fold::new(Grain::Page);
+        let mut out = Vec::new();
+        fold.access(DataAccess::Load, 0x1000, 0x1000, &mut out);
+        fold.cut(&mut out);
+        fold.instruction();
+        fold.cut(&mut out);
+        fold.cut(&mut out);
+        assert_eq!(out.len(), 2);
+        assert_eq!((out[1].accesses(), out[1].instructions), (0, 1));
     }
 
     #[test]
@@ -199,7 +276,7 @@ mod tests {
             loads_before_store: u32::MAX,
             ..Visit::default()
         });
-        fold.access(Access::Load, 0x1000, 0x1000, &mut out);
+        fold.access(DataAccess::Load, 0x1000, 0x1000, &mut out);
         fold.finish(&mut out);
         assert_eq!(out.len(), 2);
         assert_eq!(
@@ -212,7 +289,7 @@ mod tests {
     fn instructions_after_the_last_access_count_with_the_last_visit() {
         let mut fold = Fold::new(Grain::Page);
         let mut out = Vec::new();
-        fold.access(Access::Load, 0, 0, &mut out);
+        fold.access(DataAccess::Load, 0, 0, &mut out);
         fold.instruction();
         fold.instruction();
         fold.finish(&mut out);

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn read_all(source: impl Read) -> Result<(Vec<Visit>, Counts), Error> {
-    let mut reader = Reader::new(source, Grain::Page);
+fn read_all(source: impl Read) -> Result<(Vec<Visit>, LackeyCounts), LackeyError> {
+    let mut reader = LackeyReader::new(source, Grain::Page);
     let mut visits = Vec::new();
     while reader.read(&mut visits)? {}
     Ok((visits, reader.counts()))
@@ -61,7 +61,7 @@ fn a_text_becomes_visits() {
     assert_eq!(visits, sample_visits());
     assert_eq!(
         counts,
-        Counts {
+        LackeyCounts {
             lines: 11,
             bytes: SAMPLE.len() as u64,
             instructions: 5,
@@ -103,7 +103,7 @@ fn nothing_and_only_valgrinds_own_lines_make_no_visit() {
 fn a_bad_line_is_refused_with_its_number_place_and_content() {
     let mut text = " L 1000,4\n".repeat(100_000);
     text.push_str(" L 10z0,4\n L 1000,4\n");
-    let mut reader = Reader::new(text.as_bytes(), Grain::Page);
+    let mut reader = LackeyReader::new(text.as_bytes(), Grain::Page);
     let mut visits = Vec::new();
     let error = loop {
         match reader.read(&mut visits) {
@@ -137,8 +137,8 @@ fn one_of_valgrinds_own_lines_may_be_longer_than_the_buffer() {
     let endless = format!("==1== {}", "x".repeat(LONGEST_LINE + 1));
     assert!(matches!(
         read_all(endless.as_bytes()),
-        Err(Error::BadLine {
-            reason: Reason::TooLong,
+        Err(LackeyError::BadLine {
+            reason: LackeyReason::TooLong,
             ..
         })
     ));
@@ -149,7 +149,7 @@ fn batches_are_bounded() {
     let text: String = (0..50_000)
         .map(|page| format!(" L {:x},8\n", page << 12))
         .collect();
-    let mut reader = Reader::new(text.as_bytes(), Grain::Page);
+    let mut reader = LackeyReader::new(text.as_bytes(), Grain::Page);
     let mut total = 0;
     loop {
         let mut visits = Vec::new();
@@ -164,7 +164,7 @@ fn batches_are_bounded() {
 
 #[test]
 fn line_grain_names_lines() {
-    let mut reader = Reader::new(&b" L 1038,16\n"[..], Grain::Line);
+    let mut reader = LackeyReader::new(&b" L 1038,16\n"[..], Grain::Line);
     let mut visits = Vec::new();
     while reader.read(&mut visits).unwrap() {}
     assert_eq!(
@@ -211,7 +211,8 @@ proptest! {
         }
         prop_assert_eq!(seen, translations);
         if accesses > 0 {
-            prop_assert_eq!(visits.iter().map(|visit| u64::from(visit.instructions)).sum::<u64>(), instructions);
+            let counted = visits.iter().map(|visit| u64::from(visit.instructions));
+            prop_assert_eq!(counted.sum::<u64>(), instructions);
         }
     }
 
