@@ -13,7 +13,8 @@ pub(crate) struct Deadline {
 
 /// Deadlines in the order in which they fall due.
 ///
-/// All have the same age, so those of new reservations go to the end; only one that moves to another block is put between.
+/// All have the same age, so those of new reservations go to the end; only one that moves to
+/// another block is put between.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deadlines {
     age: Option<u64>,
@@ -34,7 +35,8 @@ impl Deadlines {
         self.queue.front().map_or(u64::MAX, |deadline| deadline.due)
     }
 
-    /// A block has a reservation made at that time. A deadline before `now` has been dealt with where the reservation was.
+    /// A block has a reservation made at that time. A deadline before `now` has been dealt with
+    /// where the reservation was.
     pub(crate) fn add(&mut self, block: BlockId, reserved_at: u64, now: u64) {
         let Some(due) = self.age.and_then(|age| reserved_at.checked_add(age)) else {
             return;

@@ -12,8 +12,10 @@ use broadleaf_policy::Policy;
 
 /// The same where memory never runs short.
 ///
-/// All policies are replayed in the pass that finds out what some foresee: those as if that were nothing. Beside one that promotes nothing that is hardly any work, since they look up the same; where all foresee, they
-/// wait until it is known. Where it is nothing, the first pass was all there is to do; where it is not, they alone are replayed once more.
+/// All policies are replayed in the pass that finds out what some foresee: those as if that were
+/// nothing. Beside one that promotes nothing that is hardly any work, since they look up the same;
+/// where all foresee, they wait until it is known. Where it is nothing, the first pass was all
+/// there is to do; where it is not, they alone are replayed once more.
 pub(crate) fn run<S: Source>(
     passes: &mut Passes<'_>,
     source: &mut S,
@@ -127,7 +129,8 @@ fn replay_kept<'t, E>(
     })
 }
 
-/// How many policies a team has at least, where there are threads for another: what they look up in common they look up once.
+/// How many policies a team has at least, where there are threads for another: what they look up in
+/// common they look up once.
 const WORTH_A_TEAM: usize = 16;
 
 /// No more teams than there are threads, unless one would be too large, of about the same size.

@@ -10,8 +10,9 @@ use broadleaf_model::pool::Pool;
 use broadleaf_model::{Error, Piece, Progress, Source};
 use std::ops::ControlFlow;
 
-/// Hands out the reduced form of a trace: the visits that may change something on any of these machines, and what all come to. `each` takes
-/// one piece after the other, and stops the work with [`ControlFlow::Break`].
+/// Hands out the reduced form of a trace: the visits that may change something on any of these
+/// machines, and what all come to. `each` takes one piece after the other, and stops the work with
+/// [`ControlFlow::Break`].
 ///
 /// # Errors
 /// Where the source fails, the threads cannot be had, or `each` or `progress` stops.

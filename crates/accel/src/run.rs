@@ -14,13 +14,14 @@ use std::ops::ControlFlow;
 
 /// Replays a trace under every policy and machine of a plan.
 ///
-/// Takes one pass, and one more where a policy has something to foresee, or memory is limited and a policy may have. Where a trace turns out to tell the mappings of an
-/// address space only after references to it, it is read again from the start. `progress` is called many times
-/// a second, and stops the replay with [`ControlFlow::Break`].
+/// Takes one pass, and one more where a policy has something to foresee, or memory is limited and a
+/// policy may have. Where a trace turns out to tell the mappings of an address space only after
+/// references to it, it is read again from the start. `progress` is called many times a second, and
+/// stops the replay with [`ControlFlow::Break`].
 ///
 /// # Errors
-/// Where the source fails, the trace holds an address or a number of address spaces or blocks that the model cannot take,
-/// or `progress` stops.
+/// Where the source fails, the trace holds an address or a number of address spaces or blocks that
+/// the model cannot take, or `progress` stops.
 pub fn run<S: Source>(
     source: &mut S,
     plan: &Plan,
@@ -29,11 +30,13 @@ pub fn run<S: Source>(
     run_after(&mut [], source, plan, progress)
 }
 
-/// The same in memory that earlier traces have used, one after the other: what they leave in it, and in the TLBs, is what the trace begins
-/// with. Nothing of them is counted. A process of theirs that has not ended goes on living; a file that two traces name by the same path is one.
+/// The same in memory that earlier traces have used, one after the other: what they leave in it,
+/// and in the TLBs, is what the trace begins with. Nothing of them is counted. A process of theirs
+/// that has not ended goes on living; a file that two traces name by the same path is one.
 ///
 /// # Errors
-/// As [`run`]; and where there are earlier traces and memory is not modelled down to the frame, or there are too many.
+/// As [`run`]; and where there are earlier traces and memory is not modelled down to the frame, or
+/// there are too many.
 pub fn run_after<S: Source>(
     earlier: &mut [S],
     source: &mut S,

@@ -1,4 +1,5 @@
-//! Something that goes to and fro between who uses it and who works at it: whoever comes first does.
+//! Something that goes to and fro between who uses it and who works at it: whoever comes first
+//! does.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

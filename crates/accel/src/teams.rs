@@ -103,8 +103,9 @@ impl<'a> Teams<'a> {
         }
     }
 
-    /// Has all teams replay what was prepared, of which nothing is left. They have to be here. Whoever has time sees to it; what nobody began with is done
-    /// when they are called [back](Teams::back).
+    /// Has all teams replay what was prepared, of which nothing is left. They have to be here.
+    /// Whoever has time sees to it; what nobody began with is done when they are called
+    /// [back](Teams::back).
     pub(crate) fn send<'scope>(
         &mut self,
         prepared: &mut Prepared,
@@ -147,7 +148,8 @@ impl<'a> Teams<'a> {
         })
     }
 
-    /// Waits until all teams are here. Says what can be done `meanwhile`, which answers whether it did anything.
+    /// Waits until all teams are here. Says what can be done `meanwhile`, which answers whether it
+    /// did anything.
     pub(crate) fn back(&mut self, meanwhile: impl Fn() -> bool) {
         while self.work() {}
         for stand in &mut self.all {

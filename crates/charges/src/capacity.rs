@@ -2,13 +2,18 @@
 //!
 //! # The rule
 //!
-//! Let `newer` translations have been used since the missing one was, and let `c` of them lie in a candidate that does not hold the missing page. Had the candidate been a
-//! superpage from the start, they would be one, and `newer - c + 1` translations would have been used since. The TLB's `entries` newest are those that it holds, so the reference would have hit where
-//! that is less than `entries`: where `c >= newer + 2 - entries`. The pseudo-code of appendix A looks at what the TLB holds alone, and would not charge what the paper's own example charges.
+//! Let `newer` translations have been used since the missing one was, and let `c` of them lie in a
+//! candidate that does not hold the missing page. Had the candidate been a superpage from the
+//! start, they would be one, and `newer - c + 1` translations would have been used since. The TLB's
+//! `entries` newest are those that it holds, so the reference would have hit where that is less
+//! than `entries`: where `c >= newer + 2 - entries`. The pseudo-code of appendix A looks at what
+//! the TLB holds alone, and would not charge what the paper's own example charges.
 //!
-//! Where `newer` is less than `entries`, the reference missed for another reason (a promotion or a shootdown emptied some entries, or the set was too small), and
-//! nothing is charged. Neither is the first reference to a page. A page is forgotten as soon as so many translations were used since that no candidate could have kept it, `entries`
-//! less one and as many as the largest has pages: the removal of some of them does not bring it back.
+//! Where `newer` is less than `entries`, the reference missed for another reason (a promotion or a
+//! shootdown emptied some entries, or the set was too small), and nothing is charged. Neither is
+//! the first reference to a page. A page is forgotten as soon as so many translations were used
+//! since that no candidate could have kept it, `entries` less one and as many as the largest has
+//! pages: the removal of some of them does not bring it back.
 
 use super::count::Count;
 use super::held::Held;
@@ -18,12 +23,16 @@ use super::used::Tree;
 use crate::{Candidate, ChargeCounters, Ladder, Span};
 use broadleaf_units::SpaceTag;
 
-/// How many misses each candidate would have prevented because the pages of it took several entries of a TLB.
+/// How many misses each candidate would have prevented because the pages of it took several entries
+/// of a TLB.
 ///
-/// The host tells of each reference that hits ([`touch`](Self::touch)) and of each that misses ([`miss`](Self::miss)); a reference to what was used last need not be told. Superpages count as one
-/// translation; the host says of which level the one of a page is. One that is larger than the largest candidate is of no concern, so that results are right only where there is none.
+/// The host tells of each reference that hits ([`touch`](Self::touch)) and of each that misses
+/// ([`miss`](Self::miss)); a reference to what was used last need not be told. Superpages count as
+/// one translation; the host says of which level the one of a page is. One that is larger than the
+/// largest candidate is of no concern, so that results are right only where there is none.
 ///
-/// Memory is taken for each region, the pages of a largest candidate, of which something was referenced: 20 bytes for each base page and two bits.
+/// Memory is taken for each region, the pages of a largest candidate, of which something was
+/// referenced: 20 bytes for each base page and two bits.
 ///
 /// The paper's example (figure 2), with three entries:
 ///
@@ -82,7 +91,8 @@ impl CapacityCharges {
         Element::new(region, ladder.first_of(level, ladder.within(page)), level)
     }
 
-    /// A translation is used that need not be charged to anybody: a reference hit, or the translation was loaded. It becomes the newest.
+    /// A translation is used that need not be charged to anybody: a reference hit, or the
+    /// translation was loaded. It becomes the newest.
     #[inline]
     pub fn touch(&mut self, tag: SpaceTag, page: u64, level: usize) {
         if self.newest == Some((tag, page, level)) || level > self.ladder.largest() {
@@ -99,10 +109,12 @@ impl CapacityCharges {
         }
     }
 
-    /// A reference to a page missed, and its translation, of that level, is about to be loaded. Each candidate that does not hold it and would have prevented the miss is charged. The translation
-    /// then is the newest.
+    /// A reference to a page missed, and its translation, of that level, is about to be loaded.
+    /// Each candidate that does not hold it and would have prevented the miss is charged. The
+    /// translation then is the newest.
     ///
-    /// `visit` is shown the candidates that are charged, smaller ones first, and what they were charged in all since the last [`reset`](Self::reset). They may be of any space.
+    /// `visit` is shown the candidates that are charged, smaller ones first, and what they were
+    /// charged in all since the last [`reset`](Self::reset). They may be of any space.
     pub fn miss(
         &mut self,
         tag: SpaceTag,
@@ -145,7 +157,8 @@ impl CapacityCharges {
         }
     }
 
-    /// Charges the candidates, those of `missing` left out, that hold `wanted` or more of the `newer` newest translations.
+    /// Charges the candidates, those of `missing` left out, that hold `wanted` or more of the
+    /// `newer` newest translations.
     fn charge_those_that_hold(
         &mut self,
         wanted: usize,
@@ -167,26 +180,29 @@ impl CapacityCharges {
         });
     }
 
-    /// A candidate becomes a superpage: its translation stands for those of what it holds, and is the newest. A host that then loads the missing page's tells so with
-    /// [`touch`](Self::touch).
+    /// A candidate becomes a superpage: its translation stands for those of what it holds, and is
+    /// the newest. A host that then loads the missing page's tells so with [`touch`](Self::touch).
     pub fn promote(&mut self, candidate: Candidate) {
         self.demote(candidate);
         self.touch(candidate.tag, candidate.first, candidate.level);
     }
 
-    /// A superpage becomes base pages again: its translation goes, and those of what it holds if there are any.
+    /// A superpage becomes base pages again: its translation goes, and those of what it holds if
+    /// there are any.
     pub fn demote(&mut self, candidate: Candidate) {
         if let Some(span) = Span::of(&self.ladder, candidate) {
             self.remove(candidate.tag, span, false);
         }
     }
 
-    /// Every translation of a space that overlaps `pages` base pages from `start` on goes. Charges stay.
+    /// Every translation of a space that overlaps `pages` base pages from `start` on goes. Charges
+    /// stay.
     pub fn shoot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
         self.remove(tag, Span::new(start, pages), false);
     }
 
-    /// `pages` base pages from `start` on are no more: their translations go, and what candidates that lie in them were charged is forgotten.
+    /// `pages` base pages from `start` on are no more: their translations go, and what candidates
+    /// that lie in them were charged is forgotten.
     pub fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
         self.remove(tag, Span::new(start, pages), true);
     }
@@ -228,7 +244,8 @@ impl CapacityCharges {
         }
     }
 
-    /// All charges are set to nothing, as ONLINE does at each promotion (section 7.2). Takes no time.
+    /// All charges are set to nothing, as ONLINE does at each promotion (section 7.2). Takes no
+    /// time.
     pub const fn reset(&mut self) {
         self.resets += 1;
     }

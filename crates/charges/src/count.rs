@@ -1,6 +1,7 @@
 //! How many of the newest translations each candidate holds.
 //!
-//! A candidate of fewer pages than are wanted is left out from the start. What lies in each of the smallest others is counted, and larger ones get the sums of what they hold.
+//! A candidate of fewer pages than are wanted is left out from the start. What lies in each of the
+//! smallest others is counted, and larger ones get the sums of what they hold.
 
 use super::Ladder;
 use super::recent::Element;
@@ -10,7 +11,8 @@ use super::recent::Element;
 pub(super) struct Count {
     /// How many candidates a region has, or more: that power of two.
     order: u32,
-    /// For each place of a region, and each candidate there, how many were counted; 0 outside a count.
+    /// For each place of a region, and each candidate there, how many were counted; 0 outside a
+    /// count.
     counts: Vec<u32>,
     /// For each level, where in `counts` there are some.
     counted: Vec<Vec<usize>>,
@@ -25,7 +27,8 @@ impl Count {
         }
     }
 
-    /// Shows each candidate that holds `wanted` or more of some translations and does not hold `missing`: its level, the place of its region, and its own among the region's. Smaller ones
+    /// Shows each candidate that holds `wanted` or more of some translations and does not hold
+    /// `missing`: its level, the place of its region, and its own among the region's. Smaller ones
     /// come first.
     pub(super) fn those_that_hold(
         &mut self,

@@ -6,15 +6,18 @@ const MOST_LEVELS: usize = 16;
 /// The largest order that a size may have: 1 GiB of 4 KiB pages.
 const LARGEST_ORDER: u8 = 18;
 
-/// The base page and the sizes of candidates, each as an *order*, the base-two logarithm of its number of base pages. A size is named by
-/// its *level*, its place among them. The *children* of a candidate are the pieces of the next smaller size that it is made of: two on
-/// Romer's ladder, more where sizes lie further apart.
+/// The base page and the sizes of candidates, each as an *order*, the base-two logarithm of its
+/// number of base pages. A size is named by its *level*, its place among them. The *children* of a
+/// candidate are the pieces of the next smaller size that it is made of: two on Romer's ladder,
+/// more where sizes lie further apart.
 ///
-/// Every size that the TLB holds and that is not larger than the largest candidate has to be on the ladder.
+/// Every size that the TLB holds and that is not larger than the largest candidate has to be on the
+/// ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ladder {
     orders: [u8; MOST_LEVELS],
-    /// Where the candidates of a level begin among those of a region: the largest first, as in a heap.
+    /// Where the candidates of a level begin among those of a region: the largest first, as in a
+    /// heap.
     offsets: [u32; MOST_LEVELS],
     largest: u8,
 }
@@ -40,13 +43,15 @@ pub enum LadderError {
 }
 
 impl Ladder {
-    /// The orders of Romer's: every power of two from two base pages to 2048 of them, 8 KiB to 8 MiB (1995, section 6).
+    /// The orders of Romer's: every power of two from two base pages to 2048 of them, 8 KiB to 8
+    /// MiB (1995, section 6).
     pub const ROMER: [u8; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
     /// The base page and candidates of these orders; the base page's, 0, is the first.
     ///
     /// # Errors
-    /// Where they are too few or too many, one is too large, they do not ascend, or the first is not 0.
+    /// Where they are too few or too many, one is too large, they do not ascend, or the first is
+    /// not 0.
     pub fn new(orders: &[u8]) -> Result<Self, LadderError> {
         match orders {
             [0] => return Err(LadderError::NoCandidates),
@@ -82,7 +87,8 @@ impl Ladder {
         self.largest as usize
     }
 
-    /// The order of the size of that level. There is none above the largest, whose order is given instead.
+    /// The order of the size of that level. There is none above the largest, whose order is given
+    /// instead.
     #[inline]
     pub fn order(&self, level: usize) -> u8 {
         self.orders[level.min(self.largest())]
@@ -112,7 +118,8 @@ impl Ladder {
         page & (self.pages(self.largest()) - 1)
     }
 
-    /// The place, among the candidates of a region, of the one of that level that a page of it lies in.
+    /// The place, among the candidates of a region, of the one of that level that a page of it lies
+    /// in.
     #[inline]
     pub(super) fn candidate(&self, level: usize, within: u64) -> usize {
         let level = level % MOST_LEVELS;

@@ -1,14 +1,16 @@
-//! What TLB misses say of pages that could have been larger: the charges of Romer, Ohlrich, Karlin and Bershad 1995, "Reducing TLB
-//! and memory overhead using online superpage promotion", sections 6.1 and 8.1 and appendix A.
+//! What TLB misses say of pages that could have been larger: the charges of Romer, Ohlrich, Karlin
+//! and Bershad 1995, "Reducing TLB and memory overhead using online superpage promotion", sections
+//! 6.1 and 8.1 and appendix A.
 //!
-//! A *candidate* is an aligned run of base pages that may become a superpage. Each miss is charged to the candidates that would have
-//! prevented it, had they been superpages by then, in one of two ways. A candidate that holds the missing page and another that is in the TLB
-//! would have brought the one's translation with the other's: a *prefetch charge* ([`PrefetchCharges`]). One that holds none but
-//! several of the pages that pushed the missing one out would have taken one entry where they took several: a *capacity charge*
-//! ([`CapacityCharges`]).
+//! A *candidate* is an aligned run of base pages that may become a superpage. Each miss is charged
+//! to the candidates that would have prevented it, had they been superpages by then, in one of two
+//! ways. A candidate that holds the missing page and another that is in the TLB would have brought
+//! the one's translation with the other's: a *prefetch charge* ([`PrefetchCharges`]). One that
+//! holds none but several of the pages that pushed the missing one out would have taken one entry
+//! where they took several: a *capacity charge* ([`CapacityCharges`]).
 //!
-//! Nothing here decides. What is charged how much, and what then becomes of it, is for whoever asks; a *level* is told with each
-//! translation, since nothing here knows what is mapped.
+//! Nothing here decides. What is charged how much, and what then becomes of it, is for whoever
+//! asks; a *level* is told with each translation, since nothing here knows what is mapped.
 
 #![forbid(unsafe_code)]
 

@@ -4,7 +4,8 @@ use super::regions::Regions;
 use crate::{Candidate, Ladder, Span};
 use broadleaf_units::SpaceTag;
 
-/// How many misses of its pages each candidate saw since it last was, or ceased to be, a superpage. It takes 4 bytes for each base page of a region of which anything missed.
+/// How many misses of its pages each candidate saw since it last was, or ceased to be, a superpage.
+/// It takes 4 bytes for each base page of a region of which anything missed.
 #[derive(Clone, Debug)]
 pub struct MissCounts {
     ladder: Ladder,
@@ -21,7 +22,8 @@ impl MissCounts {
         }
     }
 
-    /// A reference to a page missed, and its translation is of that level. `visit` is shown the larger candidates that hold the page, smallest first, and how many misses each saw.
+    /// A reference to a page missed, and its translation is of that level. `visit` is shown the
+    /// larger candidates that hold the page, smallest first, and how many misses each saw.
     #[inline]
     pub fn miss(
         &mut self,
@@ -55,14 +57,16 @@ impl MissCounts {
         }
     }
 
-    /// A candidate became a superpage, or ceases to be one: it and those that it holds begin at nothing.
+    /// A candidate became a superpage, or ceases to be one: it and those that it holds begin at
+    /// nothing.
     pub fn restart(&mut self, candidate: Candidate) {
         if let Some(span) = Span::of(&self.ladder, candidate) {
             self.clear(candidate.tag, span);
         }
     }
 
-    /// `pages` base pages from `start` on are no more, and what candidates that lie in them saw is forgotten.
+    /// `pages` base pages from `start` on are no more, and what candidates that lie in them saw is
+    /// forgotten.
     pub fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
         self.clear(tag, Span::new(start, pages));
     }

@@ -5,25 +5,31 @@ use super::regions::Regions;
 use crate::{Candidate, ChargeCounters, Ladder, Span};
 use broadleaf_units::SpaceTag;
 
-/// How charges of large candidates are put off (Romer 1995, appendix A: up to 64 KiB at once, and larger ones once a promotion is possible, which
-/// takes as many misses as the smallest of them has for a threshold: 1600).
+/// How charges of large candidates are put off (Romer 1995, appendix A: up to 64 KiB at once, and
+/// larger ones once a promotion is possible, which takes as many misses as the smallest of them has
+/// for a threshold: 1600).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
     /// The largest level whose charges are brought up to date at each miss; 1 at least.
     pub eager: usize,
-    /// After how many charges that were put off in a region its larger candidates get theirs; 1 at least. What is known of one is never behind
-    /// by as many.
+    /// After how many charges that were put off in a region its larger candidates get theirs; 1 at
+    /// least. What is known of one is never behind by as many.
     pub deferral: u32,
 }
 
-/// How many misses each candidate would have prevented because a page of it was in the TLB when another one missed.
+/// How many misses each candidate would have prevented because a page of it was in the TLB when
+/// another one missed.
 ///
-/// The host tells of each translation that the TLB takes in ([`miss`](Self::miss), [`load`](Self::load)) and loses; what is told twice is told once.
-/// A translation is named by a page that it covers and its level. One that is larger than the largest candidate is of no concern.
+/// The host tells of each translation that the TLB takes in ([`miss`](Self::miss),
+/// [`load`](Self::load)) and loses; what is told twice is told once. A translation is named by a
+/// page that it covers and its level. One that is larger than the largest candidate is of no
+/// concern.
 ///
-/// Memory is taken for each region, the pages of a largest candidate, of which something was ever in the TLB: for each base page of it 4 bytes for charges, 4 for
-/// counts and a bit. Batching takes another half byte on Romer's ladder, where charges of an eighth as many candidates as there are base pages are put off. The paper has
-/// 3.125 counters a base page: one for charges, two for counts and an eighth.
+/// Memory is taken for each region, the pages of a largest candidate, of which something was ever
+/// in the TLB: for each base page of it 4 bytes for charges, 4 for counts and a bit. Batching takes
+/// another half byte on Romer's ladder, where charges of an eighth as many candidates as there are
+/// base pages are put off. The paper has 3.125 counters a base page: one for charges, two for
+/// counts and an eighth.
 ///
 /// ```
 /// use broadleaf_units::SpaceTag;
@@ -69,11 +75,13 @@ impl PrefetchCharges {
         &self.ladder
     }
 
-    /// A reference to a page missed, and its translation, of that level, is about to be loaded. Each candidate that holds it, is larger, and of which something was in the
-    /// TLB before is charged.
+    /// A reference to a page missed, and its translation, of that level, is about to be loaded.
+    /// Each candidate that holds it, is larger, and of which something was in the TLB before is
+    /// charged.
     ///
-    /// `visit` is shown the candidates whose charges changed, smallest first, and what they were charged in all. With [`Batching`], where charges that were put off fall due, it
-    /// is then shown every larger candidate of the region that was charged anything, again smallest first.
+    /// `visit` is shown the candidates whose charges changed, smallest first, and what they were
+    /// charged in all. With [`Batching`], where charges that were put off fall due, it is then
+    /// shown every larger candidate of the region that was charged anything, again smallest first.
     #[inline]
     pub fn miss(
         &mut self,
@@ -151,9 +159,11 @@ impl PrefetchCharges {
         }
     }
 
-    /// A candidate becomes a superpage: the translations of what it holds leave the TLB, and its own comes in. What it and they were charged is spent.
+    /// A candidate becomes a superpage: the translations of what it holds leave the TLB, and its
+    /// own comes in. What it and they were charged is spent.
     ///
-    /// What larger candidates were charged stays as it is: see [`relieve`](Self::relieve), which a host that wants the charge of this one for it calls first.
+    /// What larger candidates were charged stays as it is: see [`relieve`](Self::relieve), which a
+    /// host that wants the charge of this one for it calls first.
     pub fn promote(&mut self, candidate: Candidate) {
         if let Some(span) = Span::of(&self.ladder, candidate) {
             self.remove(candidate.tag, span, true);
@@ -161,15 +171,16 @@ impl PrefetchCharges {
         }
     }
 
-    /// A superpage becomes base pages again: its translation leaves the TLB, and those of what it holds if there are any.
+    /// A superpage becomes base pages again: its translation leaves the TLB, and those of what it
+    /// holds if there are any.
     pub fn demote(&mut self, candidate: Candidate) {
         if let Some(span) = Span::of(&self.ladder, candidate) {
             self.remove(candidate.tag, span, false);
         }
     }
 
-    /// The candidates that hold this one were charged so much less, down to nothing: what promoting it has made good (section 6.1: its own charge; section 7.3:
-    /// the threshold).
+    /// The candidates that hold this one were charged so much less, down to nothing: what promoting
+    /// it has made good (section 6.1: its own charge; section 7.3: the threshold).
     pub fn relieve(&mut self, candidate: Candidate, amount: u64) {
         let Candidate { tag, first, level } = candidate;
         let Some(at) = self.regions.find(tag, self.ladder.region(first)) else {
@@ -185,12 +196,14 @@ impl PrefetchCharges {
         }
     }
 
-    /// Every translation of a space that overlaps `pages` base pages from `start` on leaves the TLB. Charges stay.
+    /// Every translation of a space that overlaps `pages` base pages from `start` on leaves the
+    /// TLB. Charges stay.
     pub fn shoot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
         self.remove(tag, Span::new(start, pages), false);
     }
 
-    /// `pages` base pages from `start` on are no more: their translations leave the TLB, and what candidates that lie in them were charged is forgotten.
+    /// `pages` base pages from `start` on are no more: their translations leave the TLB, and what
+    /// candidates that lie in them were charged is forgotten.
     pub fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
         self.remove(tag, Span::new(start, pages), true);
     }
@@ -228,8 +241,8 @@ impl PrefetchCharges {
         }
     }
 
-    /// `tlbcount` of a candidate, or of a base page at level 0: how many of its children have something in the TLB, and one more where its own translation
-    /// is there.
+    /// `tlbcount` of a candidate, or of a base page at level 0: how many of its children have
+    /// something in the TLB, and one more where its own translation is there.
     pub fn tlb_count(&self, candidate: Candidate) -> u32 {
         let Candidate { tag, first, level } = candidate;
         match self.regions.get(tag, self.ladder.region(first)) {

@@ -1,8 +1,10 @@
 //! Which candidates of a region have something in the TLB: `tlbcount` of Romer 1995, appendix A.
 //!
-//! The paper's count is 0 where nothing of a candidate is in the TLB, 1 where its own translation or one child is, and 2 where two children are. Here it is
-//! the number of children that are, and one more for its own translation, so that it holds for any number of children and for translations
-//! that outlive a promotion. The paper's -1, for what lies in a superpage, is not needed: a miss says of which level its translation is.
+//! The paper's count is 0 where nothing of a candidate is in the TLB, 1 where its own translation
+//! or one child is, and 2 where two children are. Here it is the number of children that are, and
+//! one more for its own translation, so that it holds for any number of children and for
+//! translations that outlive a promotion. The paper's -1, for what lies in a superpage, is not
+//! needed: a miss says of which level its translation is.
 
 use crate::{ChargeCounters, Ladder};
 
@@ -33,14 +35,16 @@ pub(super) struct Tree {
     pages: Box<[u64]>,
     /// The candidates, the largest first.
     pub(super) nodes: Box<[Node]>,
-    /// For each that has larger ones and is not updated eagerly: charges that the larger ones have not got yet.
+    /// For each that has larger ones and is not updated eagerly: charges that the larger ones have
+    /// not got yet.
     pub(super) deferred: Box<[u32]>,
     /// How many charges were deferred since all were last shown.
     pub(super) waited: u32,
 }
 
 impl Tree {
-    /// A region of which nothing is in the TLB; what candidates from level `eager` on are charged can be deferred.
+    /// A region of which nothing is in the TLB; what candidates from level `eager` on are charged
+    /// can be deferred.
     pub(super) fn new(ladder: &Ladder, eager: usize) -> Self {
         let pages = ladder.pages(ladder.largest()).div_ceil(64) as usize;
         let deferred = match eager < ladder.largest() {
@@ -64,8 +68,8 @@ impl Tree {
             + ChargeCounters::of(&self.deferred, 1)
     }
 
-    /// The translation of that level for a page comes into the TLB. Answers the smallest level above of whose candidate something
-    /// was there before, or the one behind the largest.
+    /// The translation of that level for a page comes into the TLB. Answers the smallest level
+    /// above of whose candidate something was there before, or the one behind the largest.
     #[inline]
     pub(super) fn load(&mut self, ladder: &Ladder, level: usize, within: u64) -> usize {
         let was_present = match level {
@@ -138,7 +142,8 @@ impl Tree {
         }
     }
 
-    /// Sets what the candidates that lie in pages `start..end` of the region were charged to nothing.
+    /// Sets what the candidates that lie in pages `start..end` of the region were charged to
+    /// nothing.
     pub(super) fn clear_charges(&mut self, ladder: &Ladder, start: u64, end: u64) {
         for level in 1..=ladder.largest() {
             let order = ladder.order(level);
@@ -157,7 +162,8 @@ impl Tree {
         }
     }
 
-    /// How many children of the candidate of that level that begins there have something in the TLB.
+    /// How many children of the candidate of that level that begins there have something in the
+    /// TLB.
     fn children(&self, ladder: &Ladder, level: usize, first: u64) -> u32 {
         let below = level - 1;
         let children = (first..first + ladder.pages(level)).step_by(ladder.pages(below) as usize);
@@ -177,7 +183,8 @@ impl Tree {
         children + u32::from(self.has_own(ladder, level, within))
     }
 
-    /// Gives larger candidates what was deferred of smaller ones; those up to level `eager` have theirs.
+    /// Gives larger candidates what was deferred of smaller ones; those up to level `eager` have
+    /// theirs.
     pub(super) fn settle(&mut self, ladder: &Ladder, eager: usize) {
         if self.waited == 0 {
             return;

@@ -26,7 +26,8 @@ impl Element {
     }
 }
 
-/// Those that were used last, each once. The newest is the last, so that what comes new moves nothing.
+/// Those that were used last, each once. The newest is the last, so that what comes new moves
+/// nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Recent {
     elements: Vec<Element>,
@@ -74,7 +75,8 @@ impl Recent {
         }
     }
 
-    /// One that is not there becomes the newest. Answers those that were used so long ago that they are not kept.
+    /// One that is not there becomes the newest. Answers those that were used so long ago that they
+    /// are not kept.
     #[inline]
     pub(super) fn push(&mut self, element: Element) -> Option<impl Iterator<Item = Element>> {
         self.elements.push(element);

@@ -1,6 +1,7 @@
 //! Where what is kept of each region is.
 //!
-//! A region is what the largest candidate holds. Misses come back to few of them, so a small table of those met lately stands before the map.
+//! A region is what the largest candidate holds. Misses come back to few of them, so a small table
+//! of those met lately stands before the map.
 
 use broadleaf_units::SpaceTag;
 use std::collections::BTreeMap;
@@ -114,7 +115,8 @@ impl<T: Default> Regions<T> {
         self.homes[at]
     }
 
-    /// The regions of a space from the `first` number to the `last`: the number and the place of each.
+    /// The regions of a space from the `first` number to the `last`: the number and the place of
+    /// each.
     pub(super) fn among(
         &self,
         tag: SpaceTag,

@@ -17,7 +17,8 @@ struct Node {
 pub(super) struct Tree {
     /// The candidates, the largest first.
     nodes: Box<[Node]>,
-    /// One bit for each base page, and then for each candidate, whose translation is among the recent ones.
+    /// One bit for each base page, and then for each candidate, whose translation is among the
+    /// recent ones.
     recent: Box<[u64]>,
 }
 
@@ -68,7 +69,8 @@ impl Tree {
             .sum()
     }
 
-    /// Charges the candidate that stands there once more. Answers what it was charged in all since the last of so many resets.
+    /// Charges the candidate that stands there once more. Answers what it was charged in all since
+    /// the last of so many resets.
     pub(super) fn charge(&mut self, at: usize, resets: u64) -> u64 {
         let node = &mut self.nodes[at];
         if node.resets != resets {
@@ -87,7 +89,8 @@ impl Tree {
         }
     }
 
-    /// Sets what the candidates that lie in pages `start..end` of the region were charged to nothing.
+    /// Sets what the candidates that lie in pages `start..end` of the region were charged to
+    /// nothing.
     pub(super) fn clear_charges(&mut self, ladder: &Ladder, start: u64, end: u64) {
         for level in 1..=ladder.largest() {
             let order = ladder.order(level);

@@ -3,8 +3,10 @@
 use broadleaf_tlb::{Design, Structure};
 use std::collections::BTreeSet;
 
-/// What the first levels of some machines look like, as far as [`crate::Recency`] cares: which sizes each structure holds, how it is indexed, and how many ways
-/// it has. What is found for a family holds for each machine whose first level is made of structures of the family; what stands behind is no matter.
+/// What the first levels of some machines look like, as far as [`crate::Recency`] cares: which
+/// sizes each structure holds, how it is indexed, and how many ways it has. What is found for a
+/// family holds for each machine whose first level is made of structures of the family; what stands
+/// behind is no matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Family(BTreeSet<String>);
 

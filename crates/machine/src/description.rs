@@ -30,7 +30,8 @@ pub struct Machine {
     pub costs: WalkCosts,
 }
 
-/// The most cycles that one walk may cost: enough for any machine, and far from where sums would overflow.
+/// The most cycles that one walk may cost: enough for any machine, and far from where sums would
+/// overflow.
 const MOST_CYCLES: u64 = 1_000_000;
 
 #[derive(Deserialize)]
@@ -71,8 +72,8 @@ impl Machine {
     /// Reads a machine's description.
     ///
     /// # Errors
-    /// Which line and key is wrong, and why: the text is not TOML, a key is missing or unknown, or a number or an index
-    /// does not fit the others.
+    /// Which line and key is wrong, and why: the text is not TOML, a key is missing or unknown, or
+    /// a number or an index does not fit the others.
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
         let parsed: Text = toml::from_str(text).map_err(|error| {
             MachineError::at(
@@ -157,8 +158,8 @@ fn page_size(name: &str) -> Result<PageSize, String> {
 /// What a table says of page sizes, and where.
 type BySize<'a, T> = Vec<(PageSize, &'a Spanned<T>)>;
 
-/// The entries of a table whose keys are page sizes, smallest first. `4k`, `4K` and `4096` are one key, which TOML does
-/// not know.
+/// The entries of a table whose keys are page sizes, smallest first. `4k`, `4K` and `4096` are one
+/// key, which TOML does not know.
 ///
 /// # Errors
 /// Where a key is none, or says what one further up says.

@@ -6,7 +6,8 @@ use crate::{PAGES_PER_BLOCK, PageMap};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[repr(align(64))]
 pub struct Block {
-    /// Pages referenced since they became resident. A resident page that is not was filled by a promotion.
+    /// Pages referenced since they became resident. A resident page that is not was filled by a
+    /// promotion.
     pub(crate) used: PageMap,
     /// Pages stored to since they became resident.
     pub(crate) dirty: PageMap,
@@ -40,7 +41,8 @@ impl Block {
         self.promoted
     }
 
-    /// When the reservation was made, in accesses since the start of the trace; `None` where there is none.
+    /// When the reservation was made, in accesses since the start of the trace; `None` where there
+    /// is none.
     pub const fn reserved_at(&self) -> Option<u64> {
         self.reserved_at
     }

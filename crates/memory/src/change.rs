@@ -37,7 +37,8 @@ pub struct Move {
 }
 
 impl Move {
-    /// Whether a whole block goes to a whole block, so that a superpage and a reservation go with it.
+    /// Whether a whole block goes to a whole block, so that a superpage and a reservation go with
+    /// it.
     pub const fn is_whole_block(&self) -> bool {
         self.at == 0 && self.source.to - self.source.from == crate::PAGES_PER_BLOCK
     }
@@ -61,7 +62,8 @@ pub enum Change {
     },
     /// An address space ends; the extent holds all of it.
     End(Extent),
-    /// Pages of shared memory hold nothing any more, whoever maps them. They are numbered from its beginning.
+    /// Pages of shared memory hold nothing any more, whoever maps them. They are numbered from its
+    /// beginning.
     Emptied(MemoryId, Pages),
 }
 

@@ -1,5 +1,6 @@
-//! Which pages a program referenced and stored to since they last became resident: the same for every policy, as no policy
-//! decides what a program references, and what takes pages away takes them away under each.
+//! Which pages a program referenced and stored to since they last became resident: the same for
+//! every policy, as no policy decides what a program references, and what takes pages away takes
+//! them away under each.
 
 use crate::{BlockId, Change, Move, PageMap, Span};
 
@@ -42,7 +43,8 @@ impl Histories {
         Self::default()
     }
 
-    /// Makes room for blocks with ids below `count`. Everything else needs it for the blocks that it is given.
+    /// Makes room for blocks with ids below `count`. Everything else needs it for the blocks that
+    /// it is given.
     #[inline]
     pub fn make_room(&mut self, count: usize) {
         if self.blocks.len() < count {

@@ -1,9 +1,11 @@
 //! Address spaces, reservations, population maps.
 //!
-//! Two halves. [`AddressSpaces`] and [`Histories`] are what a trace says: which mappings there are, which pages were referenced and
-//! stored to. They are the same for every policy, so they are kept once. [`Memory`] is what one policy made of it, a few bytes for each
-//! block: whether it is reserved and promoted, and what filled the pages that nobody referenced. An event becomes a list of
-//! [`Change`]s in the first half, and each memory applies them, and then the histories. Every verb that may leave a TLB with something wrong returns a [`Shootdown`] to carry out.
+//! Two halves. [`AddressSpaces`] and [`Histories`] are what a trace says: which mappings there are,
+//! which pages were referenced and stored to. They are the same for every policy, so they are kept
+//! once. [`Memory`] is what one policy made of it, a few bytes for each block: whether it is
+//! reserved and promoted, and what filled the pages that nobody referenced. An event becomes a list
+//! of [`Change`]s in the first half, and each memory applies them, and then the histories. Every
+//! verb that may leave a TLB with something wrong returns a [`Shootdown`] to carry out.
 //!
 //! The rules are those of docs/spec/model.md.
 #![forbid(unsafe_code)]

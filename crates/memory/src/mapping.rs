@@ -121,8 +121,9 @@ impl Mapping {
         }
     }
 
-    /// Whether the other one begins where this one ends and goes on with the same: then both count as one mapping. Stacks
-    /// do not say which they are, and shared memory does not to whoever reads a trace, so one never goes on with another.
+    /// Whether the other one begins where this one ends and goes on with the same: then both count
+    /// as one mapping. Stacks do not say which they are, and shared memory does not to whoever
+    /// reads a trace, so one never goes on with another.
     pub(crate) fn is_continued_by(&self, other: &Self) -> bool {
         self.rights == other.rights
             && self.shared == other.shared
@@ -156,8 +157,9 @@ impl Mapping {
         }
     }
 
-    /// Whether the mapping grows into a block that reaches past its growing end: by no more than the mapping's present
-    /// size, so that a small heap does not hold a large reservation. At its other end the block has to lie inside.
+    /// Whether the mapping grows into a block that reaches past its growing end: by no more than
+    /// the mapping's present size, so that a small heap does not hold a large reservation. At its
+    /// other end the block has to lie inside.
     pub(crate) fn may_grow_into(&self, block: Pages) -> bool {
         let beyond = match self.backing {
             Backing::Heap if self.pages.start <= block.start => {

@@ -3,8 +3,8 @@
 use crate::{Mapping, Pages, Rights};
 use std::collections::BTreeMap;
 
-/// Mappings by their first page, none overlapping another, neighbours that continue each other joined into one. A change
-/// costs no more than what it meets, however many others there are.
+/// Mappings by their first page, none overlapping another, neighbours that continue each other
+/// joined into one. A change costs no more than what it meets, however many others there are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings(BTreeMap<u64, Mapping>);
 

@@ -1,7 +1,8 @@
-//! The half of memory that depends on the policy: which pages are resident and dirty, which blocks reserved and promoted.
+//! The half of memory that depends on the policy: which pages are resident and dirty, which blocks
+//! reserved and promoted.
 //!
-//! The verbs do what they are told and count it; when to do it is decided elsewhere. A verb on a block or page that is not
-//! in the state that it needs does nothing.
+//! The verbs do what they are told and count it; when to do it is decided elsewhere. A verb on a
+//! block or page that is not in the state that it needs does nothing.
 
 use crate::state::{OddBlocks, State};
 use crate::unpacked::Unpacked;
@@ -68,7 +69,8 @@ impl Memory {
         Self::default()
     }
 
-    /// Makes room for blocks with ids below `count`. Every verb needs it for the blocks that it is given.
+    /// Makes room for blocks with ids below `count`. Every verb needs it for the blocks that it is
+    /// given.
     #[inline]
     pub fn make_room(&mut self, count: usize) {
         if self.states.len() < count {
@@ -98,7 +100,8 @@ impl Memory {
         self.state(block).promoted
     }
 
-    /// When a block's reservation was made, in accesses since the start of the trace; `None` where there is none.
+    /// When a block's reservation was made, in accesses since the start of the trace; `None` where
+    /// there is none.
     pub fn reserved_at(&self, block: BlockId) -> Option<u64> {
         self.state(block).reserved_at()
     }
@@ -119,11 +122,12 @@ impl Memory {
         self.state(block).is_resident(offset, used, &self.odd)
     }
 
-    /// A page that was not resident is referenced at time `now`: it becomes resident and used. Where the block was empty
-    /// and may be reserved, it is, and the answer is true.
+    /// A page that was not resident is referenced at time `now`: it becomes resident and used.
+    /// Where the block was empty and may be reserved, it is, and the answer is true.
     pub fn fault(&mut self, block: BlockId, offset: usize, now: u64, reservable: bool) -> bool {
         let state = &mut self.states[block.index()];
-        // Only an empty block: frames that lie elsewhere already cannot be gathered into a reservation.
+        // Only an empty block: frames that lie elsewhere already cannot be gathered into a
+        // reservation.
         let reserve = reservable && state.populated == 0;
         if reserve {
             state.reserve(now);
@@ -139,8 +143,8 @@ impl Memory {
         self.states[block.index()].dirty += 1;
     }
 
-    /// Makes a superpage of a reserved block: pages that are not resident are filled, from a file or with zeroes. Entries of
-    /// its base pages stay right, so no TLB is concerned.
+    /// Makes a superpage of a reserved block: pages that are not resident are filled, from a file
+    /// or with zeroes. Entries of its base pages stay right, so no TLB is concerned.
     pub fn promote(&mut self, block: BlockId, backing: BackingKind) -> Shootdown {
         let state = &mut self.states[block.index()];
         if state.promoted || state.reserved_at().is_none() {

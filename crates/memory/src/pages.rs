@@ -21,7 +21,8 @@ impl Pages {
         end: 1 << (64 - GEOMETRY.base().shift()),
     };
 
-    /// The pages that `len` bytes from `start` on lie in. Bytes beyond the last address are left out.
+    /// The pages that `len` bytes from `start` on lie in. Bytes beyond the last address are left
+    /// out.
     pub fn of_bytes(start: VirtAddr, len: u64) -> Self {
         let shift = GEOMETRY.base().shift();
         let first = start.0 >> shift;
@@ -80,7 +81,8 @@ impl Pages {
         PageNumber(self.start)
     }
 
-    /// What is left without the other range: a part below it and a part above it, either possibly empty.
+    /// What is left without the other range: a part below it and a part above it, either possibly
+    /// empty.
     pub fn without(self, other: Self) -> [Self; 2] {
         if self.common(other).is_empty() {
             return [

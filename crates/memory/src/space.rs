@@ -29,7 +29,8 @@ pub struct Facts {
 pub(crate) struct Space {
     pub(crate) id: SpaceId,
     pub(crate) mappings: Mappings,
-    /// Whether the trace tells this space's mappings. Where it does not, one mapping of all pages is assumed.
+    /// Whether the trace tells this space's mappings. Where it does not, one mapping of all pages
+    /// is assumed.
     pub(crate) told: bool,
     /// Whether it was ever referenced.
     pub(crate) visited: bool,
@@ -56,8 +57,9 @@ impl Space {
         space
     }
 
-    /// Where the trace does not tell mappings, nothing tells of those that follow an `munmap(2)` or stand where no event
-    /// was seen either: memory that can be read and written is taken to be there.
+    /// Where the trace does not tell mappings, nothing tells of those that follow an `munmap(2)` or
+    /// stand where no event was seen either: memory that can be read and written is taken to be
+    /// there.
     pub(crate) fn assume(&mut self, pages: Pages) {
         if !self.told {
             self.mappings.put(Mapping {

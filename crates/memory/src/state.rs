@@ -1,4 +1,5 @@
-//! What one policy made of one block, packed: most of what there is to know follows from what the program referenced.
+//! What one policy made of one block, packed: most of what there is to know follows from what the
+//! program referenced.
 
 use crate::{Block, History, PAGES_PER_BLOCK, PageMap};
 
@@ -15,7 +16,8 @@ enum Residency {
     Zeroed,
     /// All; those that were not referenced were read from a file.
     Read,
-    /// What a map says: part of a superpage was taken away, or it was filled from more than one source.
+    /// What a map says: part of a superpage was taken away, or it was filled from more than one
+    /// source.
     Odd(u32),
 }
 

@@ -1,4 +1,5 @@
-//! What an event does to the blocks of one policy that it concerns, unpacked: rare, so that it may take its time.
+//! What an event does to the blocks of one policy that it concerns, unpacked: rare, so that it may
+//! take its time.
 
 use crate::{
     Block, BlockId, Change, Counters, Extent, Move, PAGES_PER_BLOCK, PageMap, Shootdown, Span,
@@ -84,8 +85,8 @@ impl Unpacked<'_> {
         }
     }
 
-    /// All pages leave before any arrives, so that a block which is both left and entered loses its reservation in between
-    /// whichever way the range moves.
+    /// All pages leave before any arrives, so that a block which is both left and entered loses its
+    /// reservation in between whichever way the range moves.
     fn relocate(&mut self, extent: &Extent, moves: &[Move]) -> Shootdown {
         let carried: Vec<Carried> = moves.iter().map(|moved| self.pick_up(moved)).collect();
         for (moved, carried) in moves.iter().zip(carried) {

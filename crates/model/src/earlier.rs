@@ -1,12 +1,14 @@
-//! What ran before the trace that is asked about: other traces, whose processes and files get names that no other has. A file that two
-//! traces name by the same path is one, and what the first left in memory the second finds there.
+//! What ran before the trace that is asked about: other traces, whose processes and files get names
+//! that no other has. A file that two traces name by the same path is one, and what the first left
+//! in memory the second finds there.
 
 use broadleaf_trace::{Backing, Event, Mapping};
 use broadleaf_units::{FileId, SpaceId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// From here on names belong to earlier traces: the copies of spaces that have not begun are named from the end down.
+/// From here on names belong to earlier traces: the copies of spaces that have not begun are named
+/// from the end down.
 const FIRST: u32 = 1 << 30;
 /// How many names an earlier trace has.
 const EACH: u32 = 1 << 23;

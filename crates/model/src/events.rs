@@ -130,7 +130,8 @@ pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLat
         }
         // [`Stream::populate`] has already handled the pages that the event makes resident.
         Event::Populate { .. } => Vec::new(),
-        // `exec` may fail; where it does not, the space ends or begins again by an event of its own.
+        // `exec` may fail; where it does not, the space ends or begins again by an event of its
+        // own.
         Event::Exec { .. }
         | Event::ThreadStart(_)
         | Event::ThreadSwitch(_)

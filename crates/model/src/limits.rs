@@ -25,7 +25,8 @@ pub struct Limits {
     pub files: Files,
     /// What things cost.
     pub costs: Costs,
-    /// Whether pages that instructions are fetched from are in this memory too, where a trace tells of them.
+    /// Whether pages that instructions are fetched from are in this memory too, where a trace tells
+    /// of them.
     pub code: bool,
     /// The accesses that the program makes per second: the time scale of policies' daemons.
     pub rate: u64,

@@ -19,7 +19,8 @@ pub enum Error<E> {
         /// The first byte of its page.
         address: u64,
     },
-    /// The blocks that the trace reaches, kept once for each policy, would take more memory than a replay may.
+    /// The blocks that the trace reaches, kept once for each policy, would take more memory than a
+    /// replay may.
     #[error(
         "the trace reaches {blocks} blocks of 2 MiB or more; under {policies} policies at a time (4k, with which faults are \
          compared, is always one) a replay keeps {limit} in all: compare fewer policies at a time"
@@ -84,9 +85,11 @@ pub struct Progress {
     pub pass: u32,
     /// How many passes there will be, as far as is known.
     pub passes: u32,
-    /// Which of the traces that ran before is being read, from 0; `None` for the one that results are about.
+    /// Which of the traces that ran before is being read, from 0; `None` for the one that results
+    /// are about.
     pub earlier: Option<usize>,
-    /// What a policy with foresight would do is being tried: for which time, from 1. The trace is not being read.
+    /// What a policy with foresight would do is being tried: for which time, from 1. The trace is
+    /// not being read.
     pub trial: Option<u32>,
     /// Accesses of that trace that were replayed in this pass, or are about to be.
     pub accesses: u64,
@@ -99,8 +102,8 @@ pub struct Outcome {
     pub trace: TraceSummary,
     /// One result for each policy and machine: policies in the order asked, machines inside.
     pub results: Vec<CellResult>,
-    /// The same for each time of [`Plan::with_interim_results`], as if the trace ended before the first visit at or after it. Address spaces that had ended
-    /// are gone.
+    /// The same for each time of [`Plan::with_interim_results`], as if the trace ended before the
+    /// first visit at or after it. Address spaces that had ended are gone.
     pub interim: Vec<Vec<CellResult>>,
     /// What a reader of the numbers has to know about the trace and the model.
     pub notes: Vec<String>,

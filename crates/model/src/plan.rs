@@ -6,15 +6,18 @@ use broadleaf_machine::Machine;
 use broadleaf_policy::{ParseError, Policy};
 use broadleaf_units::PageSize;
 
-/// How many blocks a replay keeps unless told, those of each policy counted by themselves: 192 MiB of them, and up to 1.6 GiB of what is kept of each block once.
-/// Enough for nineteen policies on a program that uses 800 GiB, and few enough that a trace of nothing but far-apart pages does not
+/// How many blocks a replay keeps unless told, those of each policy counted by themselves: 192 MiB
+/// of them, and up to 1.6 GiB of what is kept of each block once. Enough for nineteen policies on a
+/// program that uses 800 GiB, and few enough that a trace of nothing but far-apart pages does not
 /// use up a machine's memory.
 const MOST_BLOCKS: usize = 1 << 23;
 
-/// How many bytes of a trace's reduced form are kept between two passes unless told: enough for some 10^10 accesses of most programs.
+/// How many bytes of a trace's reduced form are kept between two passes unless told: enough for
+/// some 10^10 accesses of most programs.
 const MOST_KEPT: usize = 1 << 28;
 
-/// How many bytes of what matters of a trace are kept for a policy that chooses with foresight, on each machine.
+/// How many bytes of what matters of a trace are kept for a policy that chooses with foresight, on
+/// each machine.
 const MOST_COURSE: usize = 1 << 31;
 
 /// The most threads that do anything: each holds what it has decoded ahead.
@@ -90,7 +93,8 @@ impl Plan {
         Self::of(policies, machines)
     }
 
-    /// The same, but each policy on each machine has a memory of its own, down to the frame, and of the sizes that the machine has.
+    /// The same, but each policy on each machine has a memory of its own, down to the frame, and of
+    /// the sizes that the machine has.
     ///
     /// # Errors
     /// Where there are none, or memory cannot be as the limits say on one of the machines.
@@ -121,9 +125,10 @@ impl Plan {
         Ok(self)
     }
 
-    /// Asks for results as if the trace ended there, after each of these numbers of accesses, in increasing order: differences between
-    /// them are what happened in a part of the trace. Only replays in limited memory have them. Samples of memory
-    /// over time may stand at other times for it; nothing else changes.
+    /// Asks for results as if the trace ended there, after each of these numbers of accesses, in
+    /// increasing order: differences between them are what happened in a part of the trace. Only
+    /// replays in limited memory have them. Samples of memory over time may stand at other times
+    /// for it; nothing else changes.
     pub fn with_interim_results(mut self, after: Vec<u64>) -> Self {
         self.interim = after;
         self
@@ -204,13 +209,15 @@ impl Plan {
         })
     }
 
-    /// Lets a replay keep that many blocks, those of each policy counted by themselves. One that needs more is refused.
+    /// Lets a replay keep that many blocks, those of each policy counted by themselves. One that
+    /// needs more is refused.
     pub fn keeping(mut self, blocks: usize) -> Self {
         self.most_blocks = blocks;
         self
     }
 
-    /// Lets a replay of two passes keep that many bytes of what the first one decoded. Where more would be needed, the trace is decoded twice.
+    /// Lets a replay of two passes keep that many bytes of what the first one decoded. Where more
+    /// would be needed, the trace is decoded twice.
     pub fn keeping_decoded(mut self, bytes: usize) -> Self {
         self.most_kept = bytes;
         self
@@ -262,7 +269,8 @@ impl Plan {
         self.curves
     }
 
-    /// Has it told what superpages that are chosen with foresight spare by range ([`crate::Choice::ranges`]), which takes a trial more for each range of several.
+    /// Has it told what superpages that are chosen with foresight spare by range
+    /// ([`crate::Choice::ranges`]), which takes a trial more for each range of several.
     pub fn telling_ranges(mut self) -> Self {
         self.ranges = true;
         self
@@ -272,7 +280,8 @@ impl Plan {
         self.ranges
     }
 
-    /// Lets a replay use that many threads, at most 256, on which no result depends. One unless told.
+    /// Lets a replay use that many threads, at most 256, on which no result depends. One unless
+    /// told.
     pub fn on_threads(mut self, threads: usize) -> Self {
         self.threads = threads.clamp(1, MOST_THREADS);
         self
@@ -299,7 +308,8 @@ impl Plan {
         self.foreseen.iter().any(|foreseen| foreseen.name() == name)
     }
 
-    /// How many policies are replayed at a time at most: those that others foresee, and `4k`, always among them.
+    /// How many policies are replayed at a time at most: those that others foresee, and `4k`,
+    /// always among them.
     pub fn policies_in_all(&self) -> usize {
         let is_one = |name: &str| self.policies.iter().any(|policy| policy.name() == name);
         let beside = self.foreseen.iter().chain([&self.baseline]);

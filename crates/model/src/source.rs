@@ -5,7 +5,8 @@ use broadleaf_trace::{Event, Grain, Item, PartItem, Phrased, Visit};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A trace that can be read from its start more than once, in parts that can be decoded at the same time.
+/// A trace that can be read from its start more than once, in parts that can be decoded at the same
+/// time.
 ///
 /// A source that cannot be cut has one part.
 pub trait Source {
@@ -17,13 +18,14 @@ pub trait Source {
     /// The unit in which visits name places.
     fn grain(&self) -> Grain;
 
-    /// Whether the trace holds the processes that others fork. Where it does not, a child is not heard of again.
+    /// Whether the trace holds the processes that others fork. Where it does not, a child is not
+    /// heard of again.
     fn holds_children(&self) -> bool {
         true
     }
 
-    /// Goes back to the start. Called before each pass but the first, when all parts were given back or are gone; most plans
-    /// need one pass only.
+    /// Goes back to the start. Called before each pass but the first, when all parts were given
+    /// back or are gone; most plans need one pass only.
     ///
     /// # Errors
     /// Where the source cannot be read again.
@@ -35,8 +37,9 @@ pub trait Source {
     /// Where the source is damaged or cannot be read. What stands before that was handed out.
     fn next_part(&mut self) -> Result<Option<Self::Part>, Self::Error>;
 
-    /// Takes a part back that was read to its end, in the order in which parts were handed out. The answer [`ControlFlow::Break`]
-    /// says that the trace ends with it, whatever was handed out after.
+    /// Takes a part back that was read to its end, in the order in which parts were handed out. The
+    /// answer [`ControlFlow::Break`] says that the trace ends with it, whatever was handed out
+    /// after.
     ///
     /// # Errors
     /// Where that shows that the source is damaged.
@@ -84,8 +87,8 @@ impl<'a> From<ReducedItem<'a>> for Piece<'a> {
     }
 }
 
-/// A part of a trace. Nothing is known of the parts before it: each begins in the address space that its first event names, if that is
-/// another than that of the part before.
+/// A part of a trace. Nothing is known of the parts before it: each begins in the address space
+/// that its first event names, if that is another than that of the part before.
 pub trait Part: Send {
     /// What can go wrong while reading.
     type Error;

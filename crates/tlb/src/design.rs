@@ -37,15 +37,17 @@ impl Structure {
     }
 }
 
-/// A TLB of one or two levels. At each level larger pages are looked up first; each level has at most one structure for
-/// each page size, and the first level holds every size that the second does.
+/// A TLB of one or two levels. At each level larger pages are looked up first; each level has at
+/// most one structure for each page size, and the first level holds every size that the second
+/// does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
     structures: Vec<Structure>,
     sizes: Vec<PageSize>,
 }
 
-/// The most entries that one structure may have, so that a slip of the pen does not ask for all memory.
+/// The most entries that one structure may have, so that a slip of the pen does not ask for all
+/// memory.
 const MOST_ENTRIES: usize = 1 << 24;
 /// Page sizes are coded in four bits of an entry, of which 0 means an empty one.
 const MOST_SIZES: usize = 15;
@@ -221,7 +223,8 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
                     ),
                 );
             }
-            // Otherwise a second access to a page would miss the first level again, however soon it came.
+            // Otherwise a second access to a page would miss the first level again, however soon it
+            // came.
             let first = |other: &Structure| other.level == 1 && other.index(*size).is_some();
             if !structures.iter().any(first) {
                 return at(

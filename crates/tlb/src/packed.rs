@@ -1,7 +1,8 @@
 //! The state of a TLB of sets with exact LRU replacement, as packed arrays.
 //!
-//! Entries of a set stand in the order of their last use, newest first, so that exact LRU needs no ages: a hit moves its
-//! entry to the front, a fill pushes the last one out, and empty entries stand at the end.
+//! Entries of a set stand in the order of their last use, newest first, so that exact LRU needs no
+//! ages: a hit moves its entry to the front, a fill pushes the last one out, and empty entries
+//! stand at the end.
 
 mod evicting;
 
@@ -18,7 +19,8 @@ const SIZE_BITS: u32 = 4;
 /// How many bits of a page number an entry keeps: all that canonical addresses of 57 bits have.
 const PAGE_BITS: u32 = u64::BITS - TAG_BITS - SIZE_BITS;
 
-/// The bits of a base-page number that are above those, and set in canonical addresses of the upper half.
+/// The bits of a base-page number that are above those, and set in canonical addresses of the upper
+/// half.
 const UPPER: u64 = ((1 << 52) - 1) & !(u64::MAX >> (u64::BITS - PAGE_BITS));
 
 /// Where to look for pages of one size at one level.
@@ -128,12 +130,13 @@ impl Packed {
 
     /// Whether addresses of this page can be told apart: those that are canonical with 57 bits can.
     pub const fn can_translate(page: PageNumber) -> bool {
-        // A base-page number has 52 bits; from bit 44 up they have to be equal, and what is above has to be clear.
+        // A base-page number has 52 bits; from bit 44 up they have to be equal, and what is above
+        // has to be clear.
         page.0 >> (PAGE_BITS - 1) == 0 || page.0 >> (PAGE_BITS - 1) == 0xff
     }
 
-    /// Looks the translation of a base page up: larger sizes first at each level. What it finds becomes the newest of its
-    /// set; what only the second level holds is copied to the first.
+    /// Looks the translation of a base page up: larger sizes first at each level. What it finds
+    /// becomes the newest of its set; what only the second level holds is copied to the first.
     #[inline]
     pub fn lookup(&mut self, tag: SpaceTag, page: PageNumber) -> Lookup {
         for sized in &self.filled {
@@ -156,8 +159,8 @@ impl Packed {
         Lookup::Miss
     }
 
-    /// Takes in what a walk found after a [`Lookup::Miss`]: the page of that size that holds the base page, at both levels.
-    /// A size that the design does not hold is left out.
+    /// Takes in what a walk found after a [`Lookup::Miss`]: the page of that size that holds the
+    /// base page, at both levels. A size that the design does not hold is left out.
     pub fn fill(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
         if let Some(sized) = self.filled.iter().find(|sized| sized.size == size) {
             sized.first.insert(&mut self.entries, tag, page);
@@ -173,7 +176,8 @@ impl Packed {
 
     /// Removes the entry of that size for the page that holds this base page.
     pub fn invalidate(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
-        // No entry is of a page that cannot be translated, though one may look the same in the bits that it keeps.
+        // No entry is of a page that cannot be translated, though one may look the same in the bits
+        // that it keeps.
         if !Self::can_translate(page) {
             return;
         }
@@ -187,7 +191,8 @@ impl Packed {
 
     /// Removes every entry, of any size, that overlaps `pages` base pages from `start` on.
     pub fn invalidate_range(&mut self, tag: SpaceTag, start: PageNumber, pages: u64) {
-        // Page by page where the range is small; where it is larger than the TLB, each entry is looked at instead.
+        // Page by page where the range is small; where it is larger than the TLB, each entry is
+        // looked at instead.
         if pages <= self.entries.len() as u64 / 16 {
             for page in start.0..start.0.saturating_add(pages) {
                 for at in 0..self.sizes.len() {
@@ -252,7 +257,8 @@ impl Packed {
         self.entries.iter().filter(|entry| **entry != 0).count()
     }
 
-    /// Asserts what has to hold at any time: no set holds an entry twice, and empty entries stand last.
+    /// Asserts what has to hold at any time: no set holds an entry twice, and empty entries stand
+    /// last.
     ///
     /// # Panics
     /// Where it does not hold.
@@ -273,8 +279,8 @@ fn tag_of(entry: Entry) -> SpaceTag {
     SpaceTag::wrapping((entry >> SIZE_BITS) as u16)
 }
 
-/// The first base page of what an entry translates, with the upper bits that the entry does not keep: all as the highest
-/// one that it keeps, as canonical addresses have them.
+/// The first base page of what an entry translates, with the upper bits that the entry does not
+/// keep: all as the highest one that it keeps, as canonical addresses have them.
 fn page_of(entry: Entry) -> u64 {
     let kept = entry >> (TAG_BITS + SIZE_BITS);
     if kept >> (PAGE_BITS - 1) == 0 {

@@ -35,7 +35,8 @@ fn renew_fixed<T: Entry, const WAYS: usize>(set: &mut [T], wanted: T) -> bool {
         .is_some_and(|set| renew_any(set, wanted))
 }
 
-/// Where the entry stands may be anywhere, so that a branch that depends on it would be foretold wrongly most of the time.
+/// Where the entry stands may be anywhere, so that a branch that depends on it would be foretold
+/// wrongly most of the time.
 #[inline(always)]
 fn renew_any<T: Entry>(set: &mut [T], wanted: T) -> bool {
     let mut found = 0;

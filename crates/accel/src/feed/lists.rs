@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many are kept at most.
 const MOST: usize = 64;
-/// For how many visits they have room from the start: for all that are kept of a piece, mostly, so that what is written is not moved.
+/// For how many visits they have room from the start: for all that are kept of a piece, mostly, so
+/// that what is written is not moved.
 const ROOM: usize = 2 * PIECE_KEPT;
 /// Where fewer are kept, a piece gets lists of its own, and these go on being used.
 const FEW: usize = PIECE_KEPT / 4;

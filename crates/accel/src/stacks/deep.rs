@@ -1,7 +1,8 @@
 //! The lower part of the list of one set: what lies below the upper 16 entries, down to 4096.
 //!
-//! Only powers of two of ways are asked about, so the list is cut into *parts* that end at those depths, and each entry knows its part. What moves
-//! down by one crosses at most one end of each part, and a linked list tells which entry that is: a reference costs a step for each part above
+//! Only powers of two of ways are asked about, so the list is cut into *parts* that end at those
+//! depths, and each entry knows its part. What moves down by one crosses at most one end of each
+//! part, and a linked list tells which entry that is: a reference costs a step for each part above
 //! it, not for each entry.
 
 use std::collections::BTreeMap;
@@ -23,7 +24,8 @@ const ENDS: u16 = 0;
 /// One entry, or a hole.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// When it came here, from the upper part; a hole has the time of what it was. Times fall from the top down.
+    /// When it came here, from the upper part; a hole has the time of what it was. Times fall from
+    /// the top down.
     time: u64,
     name: Option<Name>,
     above: u16,
@@ -67,7 +69,8 @@ impl Deep {
         }
     }
 
-    /// `wanted` leaves for the upper part, which has pushed `lost` out, unless it had a hole. Says in which part `wanted` was; [`PARTS`] is nowhere.
+    /// `wanted` leaves for the upper part, which has pushed `lost` out, unless it had a hole. Says
+    /// in which part `wanted` was; [`PARTS`] is nowhere.
     #[inline]
     pub(super) fn exchange(&mut self, lost: Option<Name>, wanted: Name) -> usize {
         let found = self.finder.take(wanted);
@@ -86,8 +89,8 @@ impl Deep {
         part
     }
 
-    /// The node that gives its place up when the entries above it move down by one: `found`, or a hole further up, which then
-    /// is at `found`; where there is neither, a new one, or the last.
+    /// The node that gives its place up when the entries above it move down by one: `found`, or a
+    /// hole further up, which then is at `found`; where there is neither, a new one, or the last.
     fn room(&mut self, found: Option<u16>) -> u16 {
         if let Some(hole) = self.topmost_hole_above(found) {
             if let Some(found) = found {
@@ -140,14 +143,16 @@ impl Deep {
         node
     }
 
-    /// Takes a node from its place, and puts it on top under a name. What was above it moves down by one.
+    /// Takes a node from its place, and puts it on top under a name. What was above it moves down
+    /// by one.
     #[inline]
     fn put_on_top(&mut self, node: u16, name: Name) {
         let Node {
             above, below, part, ..
         } = self.nodes[usize::from(node)];
         let part = usize::from(part);
-        // Parts are larger than one entry, so the one above the last is of the same part, or about to move down into it.
+        // Parts are larger than one entry, so the one above the last is of the same part, or about
+        // to move down into it.
         if self.last[part] == node {
             self.last[part] = above;
         }

@@ -2,26 +2,32 @@
 //!
 //! # The method
 //!
-//! Exact LRU has the *inclusion property* (Mattson, Gecsei, Slutz and Traiger 1970, "Evaluation techniques for storage
-//! hierarchies"): what a set of `w` ways holds, a set of `w + 1` ways holds as well. So one list serves every associativity. An entry's *depth* in it
-//! is the number of ways that are too few to hold it, and a reference misses exactly where the ways are not more than the depth at which it is found.
-//! Each number of sets has lists of its own. They are gone through from one set to many. Where the page is the newest of its set, nothing
-//! else of the set was referenced since; then it is the newest of its set in every finer division too (*bit selection* refines sets: Hill and
-//! Smith 1989, "Evaluating associativity in CPU caches"), no list changes, and the work is done.
+//! Exact LRU has the *inclusion property* (Mattson, Gecsei, Slutz and Traiger 1970, "Evaluation
+//! techniques for storage hierarchies"): what a set of `w` ways holds, a set of `w + 1` ways holds
+//! as well. So one list serves every associativity. An entry's *depth* in it is the number of ways
+//! that are too few to hold it, and a reference misses exactly where the ways are not more than the
+//! depth at which it is found. Each number of sets has lists of its own. They are gone through from
+//! one set to many. Where the page is the newest of its set, nothing else of the set was referenced
+//! since; then it is the newest of its set in every finer division too (*bit selection* refines
+//! sets: Hill and Smith 1989, "Evaluating associativity in CPU caches"), no list changes, and the
+//! work is done.
 //!
 //! # Removals
 //!
-//! An entry that is shot down leaves a *hole* at its depth, the empty way of all sets that held it (Thompson and Smith 1989, "Efficient
-//! (stack) algorithms for analysis of write-back and sector memories"). Let a reference find its page at depth `d` (without end where it is in
-//! no list), and let `h` be the depth of the topmost hole.
+//! An entry that is shot down leaves a *hole* at its depth, the empty way of all sets that held it
+//! (Thompson and Smith 1989, "Efficient (stack) algorithms for analysis of write-back and sector
+//! memories"). Let a reference find its page at depth `d` (without end where it is in no list), and
+//! let `h` be the depth of the topmost hole.
 //!
 //! - Where `d` is above `h`, or there is no hole, what lies above `d` moves down by one, as ever.
 //! - Otherwise what lies above `h` moves down by one, into the hole, and a hole is left at `d`.
 //!
-//! With either the entries stay in the order of their last use, so that of a set of `w` ways the oldest entry is the deepest above `w`. And a set of
-//! `w` ways, which holds the entries above depth `w`, does what it should: one with `w > d` hits and holds the same pages as before, its hole moved from
-//! `h` to `d`; one with `h < w <= d` misses, fills its empty way and loses nothing; one with `w <= h` has no empty way, misses, and loses the entry that moved
-//! from `w - 1` to `w`, its oldest. Ways that were never filled are holes at the end of the list.
+//! With either the entries stay in the order of their last use, so that of a set of `w` ways the
+//! oldest entry is the deepest above `w`. And a set of `w` ways, which holds the entries above
+//! depth `w`, does what it should: one with `w > d` hits and holds the same pages as before, its
+//! hole moved from `h` to `d`; one with `h < w <= d` misses, fills its empty way and loses nothing;
+//! one with `w <= h` has no empty way, misses, and loses the entry that moved from `w - 1` to `w`,
+//! its oldest. Ways that were never filled are holes at the end of the list.
 
 mod deep;
 mod names;
@@ -50,10 +56,12 @@ pub struct GeometryMisses {
 
 /// What exact-LRU TLBs of many geometries miss of the same references, counted in one pass.
 ///
-/// It holds pages of one size, whichever that is; page numbers are counted in pages of that size, and a page's set is chosen by the low bits of its
-/// number. Entries carry their address space, which has no part in the choice of the set.
+/// It holds pages of one size, whichever that is; page numbers are counted in pages of that size,
+/// and a page's set is chosen by the low bits of its number. Entries carry their address space,
+/// which has no part in the choice of the set.
 ///
-/// A reference to the page that was referenced last hits in every geometry and changes nothing, so it need not be told.
+/// A reference to the page that was referenced last hits in every geometry and changes nothing, so
+/// it need not be told.
 ///
 /// ```
 /// use broadleaf_accel::Stacks;
@@ -72,11 +80,13 @@ pub struct GeometryMisses {
 pub struct Stacks {
     names: Names,
     pair: Pair,
-    /// The upper part of each list, one set beside the other: the one of one set first, then those of two, and so on.
+    /// The upper part of each list, one set beside the other: the one of one set first, then those
+    /// of two, and so on.
     sets: Vec<Set>,
     /// The lower part of the list of one set.
     deep: Deep,
-    /// For each number of sets, how many references were found at which depth, but for those that the pair counts; behind those, what was found deeper or nowhere.
+    /// For each number of sets, how many references were found at which depth, but for those that
+    /// the pair counts; behind those, what was found deeper or nowhere.
     found: [[u64; WAYS + 1]; LEVELS],
     /// How many were found in which part of the lower list; behind those, what was not found.
     found_deep: [u64; deep::PARTS + 1],
@@ -94,7 +104,8 @@ const fn first_set(level: usize) -> usize {
 }
 
 impl Stacks {
-    /// Ranges of more pages are swept out entry by entry, not page by page: by then the one is about as much work as the other.
+    /// Ranges of more pages are swept out entry by entry, not page by page: by then the one is
+    /// about as much work as the other.
     const MANY_PAGES: u64 = 4096;
 
     /// Nothing was referenced yet.
@@ -109,7 +120,8 @@ impl Stacks {
         }
     }
 
-    /// A page is looked up; where that misses, a walk brings it in. `page` is the page's number in pages of this size.
+    /// A page is looked up; where that misses, a walk brings it in. `page` is the page's number in
+    /// pages of this size.
     #[inline]
     pub fn reference(&mut self, space: SpaceId, page: u64) {
         if self.pair.is_newest(space, page) || self.pair.turn(space, page) {
@@ -145,8 +157,9 @@ impl Stacks {
         let Some(name) = self.names.name(space, page) else {
             return;
         };
-        // A set of a coarser division holds no more of a set's pages than the finer set of as many ways does: what is not in the finest is in none.
-        // Only the fully associative ones are larger than that.
+        // A set of a coarser division holds no more of a set's pages than the finer set of as many
+        // ways does: what is not in the finest is in none. Only the fully associative ones are
+        // larger than that.
         for level in (0..LEVELS).rev() {
             if !self.sets[set_of(page, level)].remove(name) {
                 break;
@@ -193,8 +206,8 @@ impl Stacks {
         self.deep.remove_where(goes);
     }
 
-    /// What each geometry has missed: for every power of two of sets up to 4096, 1 to 16 ways; and for one set every power of two of
-    /// ways from 32 to 4096. In the order of sets, then ways.
+    /// What each geometry has missed: for every power of two of sets up to 4096, 1 to 16 ways; and
+    /// for one set every power of two of ways from 32 to 4096. In the order of sets, then ways.
     pub fn misses(&self) -> impl Iterator<Item = GeometryMisses> + '_ {
         (0..LEVELS).flat_map(move |level| {
             let of = move |ways: usize| GeometryMisses {
@@ -222,7 +235,8 @@ impl Stacks {
         self.names.add(space, page)
     }
 
-    /// Gives the names of pages that no list holds any more to others, so that memory does not grow with all that was ever referenced.
+    /// Gives the names of pages that no list holds any more to others, so that memory does not grow
+    /// with all that was ever referenced.
     fn forget_unused(&mut self) {
         let mut used = self.names.none_used();
         let in_sets = self.sets.iter().flat_map(Set::entries).flatten();

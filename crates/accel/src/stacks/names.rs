@@ -24,7 +24,8 @@ impl Name {
     }
 }
 
-/// A region is that many pages as a power of two: programs use neighbours, so regions are few and those in use are soon found.
+/// A region is that many pages as a power of two: programs use neighbours, so regions are few and
+/// those in use are soon found.
 const OFFSET_BITS: u32 = 9;
 const OFFSETS: u64 = 1 << OFFSET_BITS;
 
@@ -70,7 +71,8 @@ impl Names {
     /// The slot that holds a region's number, or the empty one where it would stand.
     #[inline]
     fn slot(&self, space: SpaceId, region: u64) -> usize {
-        // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4): neighbours lie far apart.
+        // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4):
+        // neighbours lie far apart.
         let key = region << 15 ^ u64::from(space.0);
         let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mask = self.table.len() - 1;
@@ -127,7 +129,8 @@ impl Names {
         Used(vec![false; self.regions.len()])
     }
 
-    /// Forgets the regions that are not in use, and numbers the others anew. There is room for as many again afterwards, at least.
+    /// Forgets the regions that are not in use, and numbers the others anew. There is room for as
+    /// many again afterwards, at least.
     pub(super) fn keep(&mut self, used: &Used) -> Renaming {
         let mut kept = vec![NOTHING];
         let mut numbers = vec![0; self.regions.len()];

@@ -1,8 +1,11 @@
-//! The two pages that were referenced last. Programs go to and fro between two pages more than anything else, and that is counted without touching a list.
+//! The two pages that were referenced last. Programs go to and fro between two pages more than
+//! anything else, and that is counted without touching a list.
 //!
-//! Where the page before the newest is referenced, it is found at depth 1 in each set that it shares with the newest, and changes places with it; in finer divisions, where
-//! each is the newest of its own set, nothing changes. So such references are counted by how finely the sets have to be divided to part the two, and the lists are put right when
-//! a third page comes, or anything is removed.
+//! Where the page before the newest is referenced, it is found at depth 1 in each set that it
+//! shares with the newest, and changes places with it; in finer divisions, where each is the newest
+//! of its own set, nothing changes. So such references are counted by how finely the sets have to
+//! be divided to part the two, and the lists are put right when a third page comes, or anything is
+//! removed.
 
 use super::set::Set;
 use super::{LEVELS, first_set};

@@ -25,10 +25,13 @@ impl Set {
         self.0.swap(0, 1);
     }
 
-    /// Makes an entry the newest. Says at which depth it was, [`WAYS`] where it was not there, and which one was pushed out.
+    /// Makes an entry the newest. Says at which depth it was, [`WAYS`] where it was not there, and
+    /// which one was pushed out.
     ///
-    /// One by one from the top: most are found near there. Comparing all at once and moving what has to move without branches takes more
-    /// time on recordings of programs, since the next reference to the set would wait for all of it. In line, since it is done for several numbers of sets each time.
+    /// One by one from the top: most are found near there. Comparing all at once and moving what
+    /// has to move without branches takes more time on recordings of programs, since the next
+    /// reference to the set would wait for all of it. In line, since it is done for several numbers
+    /// of sets each time.
     #[inline(always)]
     pub(super) fn reference(&mut self, name: Name) -> (usize, Option<Name>) {
         let wanted = name.bits();
@@ -87,7 +90,8 @@ mod tests {
         Name::from_bits(number).unwrap()
     }
 
-    /// Whatever the depth of what is found and of the topmost hole, as the proof in `mod.rs` has it.
+    /// Whatever the depth of what is found and of the topmost hole, as the proof in `mod.rs` has
+    /// it.
     #[test]
     fn holes_stop_what_moves_down() {
         for depth in 0..=WAYS {

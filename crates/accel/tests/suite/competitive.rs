@@ -1,7 +1,9 @@
-//! How much dearer a promotion that waits can be than the best choice in hindsight (Romer 1995, section 6.1 and appendix B): one candidate of two pages, a TLB of one entry.
+//! How much dearer a promotion that waits can be than the best choice in hindsight (Romer 1995,
+//! section 6.1 and appendix B): one candidate of two pages, a TLB of one entry.
 //!
-//! With a miss of b cycles, bookkeeping of o, a promotion of C = R b and a threshold of t charges, never by more than a factor of
-//! `max(1 + o/b + R/t, t/R + o t/C + 1)`; and who stops at the worst moment comes close to it.
+//! With a miss of b cycles, bookkeeping of o, a promotion of C = R b and a threshold of t charges,
+//! never by more than a factor of `max(1 + o/b + R/t, t/R + o t/C + 1)`; and who stops at the worst
+//! moment comes close to it.
 
 use std::ops::ControlFlow;
 
@@ -86,7 +88,8 @@ fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) ->
     std::array::from_fn(of)
 }
 
-/// How much dearer than the better of promoting at time 0 and never, and whether anything was promoted.
+/// How much dearer than the better of promoting at time 0 and never, and whether anything was
+/// promoted.
 fn factor(stream: &[u64], policy: &str, prices: Prices) -> (f64, bool) {
     let policies = [policy, "fixed-4k", "fixed-8k"];
     let [(online, promotions), (never, _), (large, _)] = costs(stream, policies, prices);
@@ -128,7 +131,8 @@ fn no_stream_is_dearer_than_the_bound() {
         let thousandths = rng.pick(&[125, 300, 625, 1000, 1500, 3000]);
         let (policy, threshold) = waiting(&mut rng, prices, thousandths);
         let bound = prices.bound(threshold);
-        // Pages 8 and 12 belong to pieces of which nothing else is used; the more of them, the fewer misses can be prevented.
+        // Pages 8 and 12 belong to pieces of which nothing else is used; the more of them, the
+        // fewer misses can be prevented.
         let (others, length) = (rng.below(6), rng.below(4 * threshold + 8));
         let mut stream: Vec<u64> = Vec::new();
         for _ in 0..1 + length {

@@ -1,8 +1,8 @@
-//! The engine against the oracle, on random traces: every count and every refusal of every policy has to be equal,
-//! on each of the machines that are built in.
+//! The engine against the oracle, on random traces: every count and every refusal of every policy
+//! has to be equal, on each of the machines that are built in.
 //!
-//! `BROADLEAF_CASES` sets how many traces are tried (1,000 unless told). A difference is cut down to the steps and the
-//! visits that it needs, and printed with the seed that it came from.
+//! `BROADLEAF_CASES` sets how many traces are tried (1,000 unless told). A difference is cut down
+//! to the steps and the visits that it needs, and printed with the seed that it came from.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,7 +22,8 @@ use broadleaf_trace::{
 };
 use broadleaf_units::{FileId, PageSize, SpaceId};
 
-/// The names of counts, and of refusals with `refused:` before them, with their numbers; zeroes left out.
+/// The names of counts, and of refusals with `refused:` before them, with their numbers; zeroes
+/// left out.
 type Figures = BTreeMap<String, i64>;
 
 fn cases(of_thousand: u64) -> u64 {
@@ -398,8 +399,8 @@ fn every_count_equals_the_oracles() {
     });
 }
 
-/// The figures of the model alone: memory down to the frame that never runs short, and walks through
-/// page tables.
+/// The figures of the model alone: memory down to the frame that never runs short, and walks
+/// through page tables.
 fn in_ample_memory(
     recording: &Recording,
     policies: &[PolicySpec],
@@ -572,8 +573,9 @@ fn curves_do_not_depend_on_where_visits_are_cut() {
     });
 }
 
-/// What the sieve leaves out depends on the machine, and what curves count does not: on machines where no lookup is made up for, nor left out but of the newest
-/// page, they are shown every visit that does not repeat it. Reservations fall due at all times, those of visits among them.
+/// What the sieve leaves out depends on the machine, and what curves count does not: on machines
+/// where no lookup is made up for, nor left out but of the newest page, they are shown every visit
+/// that does not repeat it. Reservations fall due at all times, those of visits among them.
 #[test]
 fn curves_do_not_depend_on_the_machine() {
     for_each_seed(cases(400), |seed| {
@@ -615,7 +617,8 @@ fn a_curve_changes_no_other_count() {
     });
 }
 
-/// Visits with much locality: two places that share sets of the larger page's structure, and now and then another.
+/// Visits with much locality: two places that share sets of the larger page's structure, and now
+/// and then another.
 fn near(count: usize) -> Vec<Visit> {
     use broadleaf_trace::synth::SplitMix64;
     let mut random = SplitMix64::new(7);
@@ -711,7 +714,8 @@ fn curves_do_not_depend_on_how_much_is_kept_at_a_time() {
     }
 }
 
-/// What the engine counts of a trace that was written and recoded, so that its parts name what repeats.
+/// What the engine counts of a trace that was written and recoded, so that its parts name what
+/// repeats.
 fn of_recoded(
     recording: &Recording,
     policies: &[PolicySpec],

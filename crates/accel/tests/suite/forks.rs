@@ -1,4 +1,5 @@
-//! What a fork changes where the child's process number was another's before: one that never began, or one that ended.
+//! What a fork changes where the child's process number was another's before: one that never began,
+//! or one that ended.
 
 use crate::common::*;
 use broadleaf_accel::run;

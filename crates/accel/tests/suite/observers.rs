@@ -19,7 +19,8 @@ const MACHINES: [&str; 6] = [
     "skylake-1g",
     "romer1995",
 ];
-/// Policies that promote at faults, with a daemon, from reservations, at misses, and with foresight.
+/// Policies that promote at faults, with a daemon, from reservations, at misses, and with
+/// foresight.
 const POLICIES: [&str; 7] = [
     "4k",
     "greedy",

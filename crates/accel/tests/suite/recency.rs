@@ -1,4 +1,5 @@
-//! Lookups that need not be made, on machines that nobody built: a TLB that is asked only for those that are left misses what one does that is asked for all.
+//! Lookups that need not be made, on machines that nobody built: a TLB that is asked only for those
+//! that are left misses what one does that is asked for all.
 
 use broadleaf_filter::Recency;
 use broadleaf_machine::Machine;
@@ -89,7 +90,8 @@ fn structure(level: u32, rng: &mut Rng, width: u32, pages: &[(&str, u32)]) -> St
     )
 }
 
-/// 1 to 6 ways, 1 to 256 sets, one structure for both sizes or one for each, with and without a second level.
+/// 1 to 6 ways, 1 to 256 sets, one structure for both sizes or one for each, with and without a
+/// second level.
 fn design(rng: &mut Rng) -> Design {
     let mut text = String::from("name = \"x\"\nsummary = \"x\"\nsource = \"x\"\n");
     let width = [0, 1, 2, 3, 4, 6, 7, 8][rng.below(8) as usize];
@@ -139,7 +141,8 @@ fn what_is_left_out_is_missed_by_no_design() {
                 promoted[any as usize] = true;
             }
             if rng.below(150) == 0 {
-                // A store that may break a superpage: the page is looked up before, after or both, as visits with loads before the store are.
+                // A store that may break a superpage: the page is looked up before, after or both,
+                // as visits with loads before the store are.
                 recency.make(page, &mut |page| some.look_up(page, &promoted));
                 let before = rng.below(2) == 0;
                 let breaks = promoted[block as usize] && rng.below(3) > 0;

@@ -1,4 +1,5 @@
-//! What of promotions counts as copying (spec charges 19), under any policy; and what all of it is for each instruction.
+//! What of promotions counts as copying (spec charges 19), under any policy; and what all of it is
+//! for each instruction.
 
 use crate::common::{load, map};
 use broadleaf_accel::run;

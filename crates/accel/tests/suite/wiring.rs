@@ -141,8 +141,8 @@ fn mappings_told_late_count_from_the_start() {
     })
     .unwrap();
     assert_eq!(passes, 2);
-    // The first access was outside every mapping, so it made no reservation; the mapping took its page away, and the second
-    // access found an empty block.
+    // The first access was outside every mapping, so it made no reservation; the mapping took its
+    // page away, and the second access found an empty block.
     let result = &outcome.results[0];
     assert_eq!(
         (
@@ -160,7 +160,8 @@ fn rights_split_the_mapping_that_is_assumed() {
     let mut items = Items::new(Grain::Page);
     items.visits((0..64).map(store));
     let protect = |pages: u64, rights| Event::Protect(range(0, pages), rights);
-    // The same rights again do nothing; others of a part break the superpage, and the second time do nothing either.
+    // The same rights again do nothing; others of a part break the superpage, and the second time
+    // do nothing either.
     items.event(protect(8, READ_WRITE)).visits([load(64)]);
     assert_eq!(result(&items, "pop-64").demotions, 0);
     items.event(protect(8, READ)).visits([load(8)]);
@@ -336,7 +337,8 @@ enum Then {
     End,
 }
 
-/// A source of parts that load one page each or fail, which cannot be read twice, and ends with its `ends_with`th part.
+/// A source of parts that load one page each or fail, which cannot be read twice, and ends with its
+/// `ends_with`th part.
 struct Failing {
     parts: Vec<Then>,
     at: usize,
@@ -409,7 +411,8 @@ fn plan_of(policy: &str, threads: usize) -> Plan {
     plan.unwrap().on_threads(threads)
 }
 
-/// Other threads replay a turn while the next is prepared, which meets new blocks, spaces and children of which that turn knows nothing.
+/// Other threads replay a turn while the next is prepared, which meets new blocks, spaces and
+/// children of which that turn knows nothing.
 #[test]
 fn what_is_prepared_while_teams_are_away_changes_nothing() {
     let mut items = Items::new(Grain::Page).in_parts_of(3);
@@ -480,7 +483,8 @@ fn errors_of_the_source_come_through() {
     }
 }
 
-/// Where `freebsd` promotes nothing, nothing is foreseen, and what was counted as if that were so stands.
+/// Where `freebsd` promotes nothing, nothing is foreseen, and what was counted as if that were so
+/// stands.
 #[test]
 fn a_second_pass_is_made_only_where_something_is_foreseen() {
     for (pages, promoted) in [(BLOCK - 1, 0), (BLOCK, 1)] {

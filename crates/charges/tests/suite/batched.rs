@@ -126,8 +126,9 @@ proptest! {
         }
     }
 
-    /// A candidate is promoted where it is shown with its threshold or more. With charges put off, that happens to those that would be promoted without, and before as many
-    /// charges of its region as may be put off have gone by.
+    /// A candidate is promoted where it is shown with its threshold or more. With charges put off,
+    /// that happens to those that would be promoted without, and before as many charges of its
+    /// region as may be put off have gone by.
     #[test]
     fn promotions_differ_by_no_more_than_what_may_be_put_off(
         (ladder, steps) in cases(400),
@@ -138,7 +139,8 @@ proptest! {
     ) {
         let mut both = Both::new(ladder, entries, Batching { eager, deferral });
         let region = |candidate: Candidate| (candidate.tag, ladder.first_of(ladder.largest(), candidate.first));
-        // Charges of each region that may have been put off; and how many it had when a candidate was first shown with its threshold.
+        // Charges of each region that may have been put off; and how many it had when a candidate
+        // was first shown with its threshold.
         let mut charges: BTreeMap<(SpaceTag, u64), u64> = BTreeMap::new();
         let mut promoted = [BTreeMap::new(), BTreeMap::new()];
         for step in &steps {
@@ -167,7 +169,8 @@ proptest! {
     }
 }
 
-/// Romer's ladder, 32 pages in a circle, two for each of 16 entries, and a superpage of 128 KiB at 1600 charges.
+/// Romer's ladder, 32 pages in a circle, two for each of 16 entries, and a superpage of 128 KiB at
+/// 1600 charges.
 #[test]
 fn a_superpage_of_128_kib_is_promoted_when_its_charges_fall_due() {
     let ladder = Ladder::new(&Ladder::ROMER).unwrap();
@@ -185,7 +188,8 @@ fn a_superpage_of_128_kib_is_promoted_when_its_charges_fall_due() {
                 }
             }
         }
-        // Every reference misses, and is charged but for the first, before which nothing was in the TLB.
+        // Every reference misses, and is charged but for the first, before which nothing was in the
+        // TLB.
         assert_eq!(promoted, [Some(1600), Some(expected)]);
     }
 }

@@ -1,4 +1,5 @@
-//! Capacity charges against their rule, counted over a list of all translations in the order of their last use.
+//! Capacity charges against their rule, counted over a list of all translations in the order of
+//! their last use.
 
 use super::slow::{Entry, Mapped, Step, around, cases, lies_in, meets, overlap};
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder};

@@ -1,4 +1,5 @@
-//! Charges against what they stand for: would the reference have hit, had the candidate been a superpage from the start?
+//! Charges against what they stand for: would the reference have hit, had the candidate been a
+//! superpage from the start?
 
 use super::slow::{SlowTlb, around};
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 pub(crate) enum Step {
     /// A page is referenced.
     Refer(SpaceTag, u64),
-    /// The candidate of that level that holds a page becomes a superpage, and those that hold it are relieved of that much.
+    /// The candidate of that level that holds a page becomes a superpage, and those that hold it
+    /// are relieved of that much.
     Promote(SpaceTag, u64, usize, u64),
     /// It becomes one, and the TLB keeps what it has.
     Map(SpaceTag, u64, usize),

@@ -4,7 +4,8 @@ use super::{PLACES, Place};
 
 /// At most `MOST` places to be put in order, each once.
 pub(super) struct InOrder<const MOST: usize> {
-    /// The time of each, and behind it the place: numbers are compared the fastest. Behind the last nothing is earlier than any.
+    /// The time of each, and behind it the place: numbers are compared the fastest. Behind the last
+    /// nothing is earlier than any.
     times: [u64; MOST],
     count: usize,
 }

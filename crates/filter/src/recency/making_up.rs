@@ -13,8 +13,9 @@ impl Recency {
         self.make_up(self.left_out, look_up);
     }
 
-    /// Makes up for what was left out in one set of base pages and one of larger ones, and for all that came before any of that in a set that both use:
-    /// where that were made up for later, it would seem the newer.
+    /// Makes up for what was left out in one set of base pages and one of larger ones, and for all
+    /// that came before any of that in a set that both use: where that were made up for later, it
+    /// would seem the newer.
     #[inline]
     pub(super) fn make_up_for(
         &mut self,
@@ -96,7 +97,8 @@ impl Recency {
         Place::from_index(self.larger_place[place.index()].into())
     }
 
-    /// Adds to some places of pages that were left out those that were left out before one of these in the same set of either size.
+    /// Adds to some places of pages that were left out those that were left out before one of these
+    /// in the same set of either size.
     #[inline]
     fn with_what_goes_before(&self, some: Places) -> Places {
         let mut all = some;
@@ -109,7 +111,8 @@ impl Recency {
                 let other = Place::of(place.set(), at);
                 before.insert_if(self.when[other.index()] < when, other);
             }
-            // Whichever page renews the entry of a larger page, and however often, where that stands among others is the same.
+            // Whichever page renews the entry of a larger page, and however often, where that
+            // stands among others is the same.
             let others = self.using_larger(larger.set());
             let others = others.without(self.with_larger[larger.index()]);
             for other in others.and(self.left_out).without(all) {

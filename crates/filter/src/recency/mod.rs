@@ -1,4 +1,5 @@
-//! Which pages were used last in each set of the first level: what tells lookups that need not be made, whatever sizes the pages have.
+//! Which pages were used last in each set of the first level: what tells lookups that need not be
+//! made, whatever sizes the pages have.
 
 mod in_order;
 mod making_up;
@@ -11,8 +12,8 @@ use places::PLACES;
 pub use places::{Place, Places};
 use strict::Strict;
 
-/// How many sets of a structure are told apart. Where it has more, several are taken for one: what is known of all of them together holds for
-/// each.
+/// How many sets of a structure are told apart. Where it has more, several are taken for one: what
+/// is known of all of them together holds for each.
 const SETS: usize = 16;
 
 /// How many pages of a set are kept in order at most.
@@ -39,9 +40,11 @@ struct LargerPages {
     number: [u64; DEPTH],
     /// Each time that one comes it has another.
     stay: [u64; DEPTH],
-    /// When one of its pages was looked up last, but for lookups that were left out by place and not made up for.
+    /// When one of its pages was looked up last, but for lookups that were left out by place and
+    /// not made up for.
     when: [u64; DEPTH],
-    /// When the last lookup of one of its pages was made, or made up for: in this order the entries stand.
+    /// When the last lookup of one of its pages was made, or made up for: in this order the entries
+    /// stand.
     made: [u64; DEPTH],
     /// The last of these times.
     made_last: u64,
@@ -90,7 +93,8 @@ fn oldest(when: &[u64; DEPTH], depth: usize) -> usize {
 pub struct Made {
     /// Where the page is kept now, in place of another perhaps. What is kept nowhere has none.
     pub place: Option<Place>,
-    /// Pages at these places [stand](Recency::stands) no longer; that was not so of all of them before.
+    /// Pages at these places [stand](Recency::stands) no longer; that was not so of all of them
+    /// before.
     pub fallen: Places,
 }
 
@@ -119,46 +123,61 @@ impl Drop for LeavingOut<'_> {
     }
 }
 
-/// Tells lookups that need not be made in any TLB of some designs, without knowing which size each page has.
+/// Tells lookups that need not be made in any TLB of some designs, without knowing which size each
+/// page has.
 ///
-/// A lookup of a base page uses, in each first-level structure, at most the set of the base page or that of the larger page around it: what the page
-/// table holds, and which entries are left from before, decides which. Here each lookup is noted in all of them.
+/// A lookup of a base page uses, in each first-level structure, at most the set of the base page or
+/// that of the larger page around it: what the page table holds, and which entries are left from
+/// before, decides which. Here each lookup is noted in all of them.
 ///
-/// *Which lookups hit.* The lookup of a page hits the first level, in every TLB, where since the last one of the same page
+/// *Which lookups hit.* The lookup of a page hits the first level, in every TLB, where since the
+/// last one of the same page
 ///
-/// - fewer other pages were noted in the base page's set than that has ways, so that an entry of the base page that the last lookup found or brought
-///   is still there, and
-/// - fewer other larger pages were noted in the larger page's set at any time than that has ways, so that an entry of the larger page, whether the last lookup found
-///   or brought it or one since, is still there: the larger page's *stay* in the order of its set is the same.
+/// - fewer other pages were noted in the base page's set than that has ways, so that an entry of
+///   the base page that the last lookup found or brought is still there, and
+/// - fewer other larger pages were noted in the larger page's set at any time than that has ways,
+///   so that an entry of the larger page, whether the last lookup found or brought it or one since,
+///   is still there: the larger page's *stay* in the order of its set is the same.
 ///
-/// Larger pages are looked up first, so one of the two is found, and the place of its entry in its set's order changes, which nobody sees before something is put into
-/// that set.
+/// Larger pages are looked up first, so one of the two is found, and the place of its entry in its
+/// set's order changes, which nobody sees before something is put into that set.
 ///
-/// *Making up.* So such a lookup can be left out, if it is made up for in time. What was left out in a set and is made up for with one lookup of each page, in the order in
-/// which each was looked up last, leaves the order that the program's own lookups left, provided that each page is found where the program found it: by an entry
-/// of its own, or by that of its larger page. Which of these it is can only change where entries come or go, in the base page's set or the larger page's. So before
-/// the lookup of a page is made, all is made up for that was left out in its own set, and all whose larger page's set is that of its larger page. A lookup that is made up
-/// for also renews another entry than the one that it is made up for on account of: so what was left out before it in the same set of either
-/// size, which would seem the newer if it were made up for later, goes first.
+/// *Making up.* So such a lookup can be left out, if it is made up for in time. What was left out
+/// in a set and is made up for with one lookup of each page, in the order in which each was looked
+/// up last, leaves the order that the program's own lookups left, provided that each page is found
+/// where the program found it: by an entry of its own, or by that of its larger page. Which of
+/// these it is can only change where entries come or go, in the base page's set or the larger
+/// page's. So before the lookup of a page is made, all is made up for that was left out in its own
+/// set, and all whose larger page's set is that of its larger page. A lookup that is made up for
+/// also renews another entry than the one that it is made up for on account of: so what was left
+/// out before it in the same set of either size, which would seem the newer if it were made up for
+/// later, goes first.
 ///
-/// Of what was left out before it in its larger page's set, lookups of other pages of the same larger page may stay left out: whichever of them renews that entry, and
-/// however often, it stands where it stood among others.
+/// Of what was left out before it in its larger page's set, lookups of other pages of the same
+/// larger page may stay left out: whichever of them renews that entry, and however often, it stands
+/// where it stood among others.
 ///
-/// *Letting be.* It need not be made up for where it would renew what is the newest anyway: where of what is there of its set nothing was made after it, and
-/// of its larger page's set nothing after that. (That something was looked up later which its larger page's entry answered does not say that its own entry stands above.)
+/// *Letting be.* It need not be made up for where it would renew what is the newest anyway: where
+/// of what is there of its set nothing was made after it, and of its larger page's set nothing
+/// after that. (That something was looked up later which its larger page's entry answered does not
+/// say that its own entry stands above.)
 ///
-/// Where a structure holds both sizes, or there are several for one size, only lookups are left out that change no order: of the page that was the last one
-/// noted in all its sets, while its larger page was.
+/// Where a structure holds both sizes, or there are several for one size, only lookups are left out
+/// that change no order: of the page that was the last one noted in all its sets, while its larger
+/// page was.
 ///
-/// *Places.* Who looks the same pages up again and again need not ask each time: as long as a page [stands](Recency::stands) at its [`Place`], its lookups need not be made, and
-/// [`LeavingOut`] notes each with a single store. That changes with what [`Recency::note_made`] and [`Recency::remove_larger`] do alone.
+/// *Places.* Who looks the same pages up again and again need not ask each time: as long as a page
+/// [stands](Recency::stands) at its [`Place`], its lookups need not be made, and [`LeavingOut`]
+/// notes each with a single store. That changes with what [`Recency::note_made`] and
+/// [`Recency::remove_larger`] do alone.
 ///
-/// All that holds until entries are removed: those of one larger page are to be told with [`Recency::remove_larger`], and after any other everything has
-/// to be forgotten with [`Recency::forget`], after [`Recency::catch_up`]. It holds in one address space.
+/// All that holds until entries are removed: those of one larger page are to be told with
+/// [`Recency::remove_larger`], and after any other everything has to be forgotten with
+/// [`Recency::forget`], after [`Recency::catch_up`]. It holds in one address space.
 #[derive(Clone, Debug)]
 pub struct Recency {
-    /// One structure of base pages and one of larger ones, which most designs have and no others; where a design has none, sets as fine as these
-    /// are taken.
+    /// One structure of base pages and one of larger ones, which most designs have and no others;
+    /// where a design has none, sets as fine as these are taken.
     index: Compiled,
     pages: [Pages; SETS],
     larger_index: Compiled,
@@ -167,17 +186,21 @@ pub struct Recency {
     larger: [LargerPages; SETS],
     strict: Box<Strict>,
     has_strict: bool,
-    /// How many pages of a set are surely there. With 1, no lookup is left out that changes anything.
+    /// How many pages of a set are surely there. With 1, no lookup is left out that changes
+    /// anything.
     depth: usize,
     /// Whether only the newest of each set are looked at.
     shallow: bool,
-    /// By place, when each page was looked up last, but for lookups of what was the newest in both its sets.
+    /// By place, when each page was looked up last, but for lookups of what was the newest in both
+    /// its sets.
     when: [u64; PLACES],
-    /// By place, when the last lookup of each page was made, or made up for: in this order the entries of a set stand.
+    /// By place, when the last lookup of each page was made, or made up for: in this order the
+    /// entries of a set stand.
     made: [u64; PLACES],
     /// By set, the last of these times.
     made_last: [u64; SETS],
-    /// By place, where in which set the larger page around each stands: the same for two pages of one.
+    /// By place, where in which set the larger page around each stands: the same for two pages of
+    /// one.
     larger_place: [u8; PLACES],
     /// By that, which places have such pages.
     with_larger: [Places; PLACES],
@@ -231,8 +254,8 @@ impl Recency {
             recency.depth = ways;
             recency.shallow = ways == 1;
         }
-        // If no structure holds base pages alone, or none larger ones alone, sets as fine as those of
-        // another structure are made up: the others decide.
+        // If no structure holds base pages alone, or none larger ones alone, sets as fine as those
+        // of another structure are made up: the others decide.
         let mixed = known.iter().find(|structure| structure.pages.len() > 1);
         let finest = |mixed: &&Structure| mixed.pages.first().map(|(_, index)| index.clone());
         let largest = |mixed: &&Structure| {
@@ -250,7 +273,8 @@ impl Recency {
         recency
     }
 
-    /// Nothing noted yet, for TLBs of any design: only a lookup of the page that was looked up last is sure to change nothing in all of them.
+    /// Nothing noted yet, for TLBs of any design: only a lookup of the page that was looked up last
+    /// is sure to change nothing in all of them.
     fn for_any_design() -> Self {
         Self {
             index: Compiled::default(),
@@ -272,7 +296,8 @@ impl Recency {
         }
     }
 
-    /// Notes the lookup of a base page, and says whether it has to be made. Pages that have to be looked up before it are handed to `look_up`.
+    /// Notes the lookup of a base page, and says whether it has to be made. Pages that have to be
+    /// looked up before it are handed to `look_up`.
     #[inline]
     pub fn has_to_be_made(
         &mut self,
@@ -322,7 +347,8 @@ impl Recency {
         true
     }
 
-    /// Where most lookups have to be made, finding the others costs more than it saves: with `shallow`, none is left out but of the newest in both sets. To be told after
+    /// Where most lookups have to be made, finding the others costs more than it saves: with
+    /// `shallow`, none is left out but of the newest in both sets. To be told after
     /// [`Recency::catch_up`]. Where that is another than before, everything is forgotten.
     pub fn be_shallow(&mut self, shallow: bool) {
         if self.depth > 1 && shallow != self.shallow {
@@ -342,7 +368,8 @@ impl Recency {
         (pages.newest, pages.newest_stamp) = (page, larger.newest_stay);
     }
 
-    /// Notes the lookup of a base page that is made in any case. Pages that have to be looked up before it are handed to `look_up`.
+    /// Notes the lookup of a base page that is made in any case. Pages that have to be looked up
+    /// before it are handed to `look_up`.
     pub fn make(&mut self, page: PageNumber, look_up: &mut impl FnMut(PageNumber)) {
         self.note_made(page, look_up);
     }
@@ -408,7 +435,8 @@ impl Recency {
     /// How many places there are.
     pub const PLACES: usize = PLACES;
 
-    /// Whether pages are kept at places where they stand. For some designs, and while it [is shallow](Self::be_shallow), none is.
+    /// Whether pages are kept at places where they stand. For some designs, and while it [is
+    /// shallow](Self::be_shallow), none is.
     pub const fn keeps_places(&self) -> bool {
         !self.shallow && !self.has_strict
     }
@@ -431,7 +459,8 @@ impl Recency {
         }
     }
 
-    /// Which pages are the newest of their sets is no longer known: to be told between leaving out by place and asking with [`Recency::has_to_be_made`].
+    /// Which pages are the newest of their sets is no longer known: to be told between leaving out
+    /// by place and asking with [`Recency::has_to_be_made`].
     pub fn lose_newest(&mut self) {
         for pages in &mut self.pages {
             pages.newest = NOTHING;
@@ -441,8 +470,9 @@ impl Recency {
         }
     }
 
-    /// The entries of the larger pages around a base page were removed, and no others. That page was just looked up. Pages at the places that are answered [stand](Recency::stands)
-    /// no longer.
+    /// The entries of the larger pages around a base page were removed, and no others. That page
+    /// was just looked up. Pages at the places that are answered [stand](Recency::stands) no
+    /// longer.
     pub fn remove_larger(&mut self, page: PageNumber) -> Places {
         let number = page.0 >> self.shift;
         let set = self.larger_index.set_of(page) % SETS;

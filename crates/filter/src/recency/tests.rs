@@ -69,8 +69,9 @@ impl Counting {
     }
 }
 
-/// Random pages of a few blocks, of which some are superpages, become such, or are broken: a TLB that is asked for nothing but what has to be made
-/// misses what one does that is asked for all, and holds the same once it has caught up.
+/// Random pages of a few blocks, of which some are superpages, become such, or are broken: a TLB
+/// that is asked for nothing but what has to be made misses what one does that is asked for all,
+/// and holds the same once it has caught up.
 #[test]
 fn what_is_left_out_changes_nothing() {
     let alone = testing::TWO_SIZES.map(|name| vec![name]).into_iter();
@@ -144,8 +145,9 @@ fn what_is_left_out_changes_nothing() {
     }
 }
 
-/// The same where few pages of few sets are looked up, so that orders are all that matters, and asked in both ways in turn: by page, and by the place where
-/// it stood. Blocks become superpages while entries of their base pages are left.
+/// The same where few pages of few sets are looked up, so that orders are all that matters, and
+/// asked in both ways in turn: by page, and by the place where it stood. Blocks become superpages
+/// while entries of their base pages are left.
 #[test]
 fn what_is_let_be_changes_no_order() {
     let design = crate::testing::skylake();
@@ -260,7 +262,8 @@ fn what_is_let_be_changes_no_order() {
     assert!(let_be > 10_000 && made_up > 10_000, "{let_be} {made_up}");
 }
 
-/// What was left out of another superpage of the same set goes before, though its base page's set is not concerned: made up for later, it would put that superpage on top.
+/// What was left out of another superpage of the same set goes before, though its base page's set
+/// is not concerned: made up for later, it would put that superpage on top.
 #[test]
 fn superpages_of_a_set_stay_in_order() {
     let design = crate::testing::skylake();
@@ -274,7 +277,8 @@ fn superpages_of_a_set_stay_in_order() {
     (promoted[0], promoted[16]) = (true, true);
     let page = |block: u64, offset: u64| PageNumber(block << 9 | offset);
     let (one, other) = (page(0, 0), page(16, 3));
-    // Lookups of the two are left out, the first's last; then those that use their base pages' sets, one after the other, come from elsewhere.
+    // Lookups of the two are left out, the first's last; then those that use their base pages'
+    // sets, one after the other, come from elsewhere.
     let lookups = [one, other, one, other, one, page(2, 16), page(2, 3)];
     for page in lookups {
         let mut look_up = |page: PageNumber| some.look_up(page, &promoted);

@@ -1,4 +1,5 @@
-//! Descriptions of machines: what the built-in ones say, and what is refused with which line and key.
+//! Descriptions of machines: what the built-in ones say, and what is refused with which line and
+//! key.
 
 use broadleaf_machine::{Machine, NoMachine, machine, machine_names, machine_text, parts};
 use broadleaf_tlb::{Lookup, Tlb};
@@ -61,7 +62,8 @@ fn structures_have_the_sets_of_the_thesis() {
 
 #[test]
 fn neighbouring_superpages_share_a_set_only_in_skylake() {
-    // Zhu's index leaves bit 21 out, so blocks 0 and 1 are in one set of the first level: with three more it overflows.
+    // Zhu's index leaves bit 21 out, so blocks 0 and 1 are in one set of the first level: with
+    // three more it overflows.
     for (name, found) in [("skylake", Lookup::Second), ("skylake-va23", Lookup::First)] {
         let mut tlb = Tlb::new(&machine(name).unwrap().design);
         for block in [0, 1, 16, 32, 48] {

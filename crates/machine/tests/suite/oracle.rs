@@ -1,5 +1,6 @@
-//! Every built-in machine's TLBs against slow ones, on random lookups and removals: those with 4 KiB and 2 MiB pages against the oracle's,
-//! which keep an age on every entry; others against lists in the order of last use.
+//! Every built-in machine's TLBs against slow ones, on random lookups and removals: those with 4
+//! KiB and 2 MiB pages against the oracle's, which keep an age on every entry; others against lists
+//! in the order of last use.
 
 use broadleaf_machine::{machine, machine_names};
 use broadleaf_oracle::random::Rng;
@@ -8,7 +9,8 @@ use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_units::SpaceTag;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
-/// Pages that fall into few sets: `number` picks one of many, in strides that one structure or another cannot tell apart.
+/// Pages that fall into few sets: `number` picks one of many, in strides that one structure or
+/// another cannot tell apart.
 fn page(rng: &mut Rng) -> u64 {
     let stride = rng.pick(&[1, 16, 129, 512, 1024, 16 * 512, 128 * 512, 1 << 14]);
     0x20_0000 + rng.below(18) * stride + rng.pick(&[0, 0, 0, 1, 511])
@@ -37,7 +39,8 @@ fn has_oracle_sizes(name: &str) -> bool {
         == sizes
 }
 
-/// One structure, told a second time: its level, its ways, and the set of an address in a page of `1 << shift` bytes, where it holds such.
+/// One structure, told a second time: its level, its ways, and the set of an address in a page of
+/// `1 << shift` bytes, where it holds such.
 type Told = (usize, usize, fn(u8, u64) -> Option<u64>);
 
 /// The structures of a machine that has other page sizes than the oracle.
@@ -143,8 +146,9 @@ fn compare_with_lists(name: &str) {
         for step in 0..6000 {
             let number = rng.pick(&[0, 0, 0, 1]);
             let tag = SpaceTag::new(number).expect("a small tag");
-            // Each part of the address space has pages of one size. Some hundred are in use, side by side or in few sets.
-            // No more than four sizes at a time, so that some pages come again while they are there.
+            // Each part of the address space has pages of one size. Some hundred are in use, side
+            // by side or in few sets. No more than four sizes at a time, so that some pages come
+            // again while they are there.
             let sizes = design.sizes();
             let size = sizes[(seed as usize + rng.below(4) as usize) % sizes.len()];
             let pages = size.bytes() >> 12;

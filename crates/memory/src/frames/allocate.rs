@@ -8,7 +8,8 @@ use std::ops::Range;
 
 /// Which of the free extents of the smallest order that suffices is given out, and where it is cut.
 ///
-/// Where an extent is larger than what was asked for, it is halved until it is not, and the same choice is made between the halves.
+/// Where an extent is larger than what was asked for, it is halved until it is not, and the same
+/// choice is made between the halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// The lowest address.
@@ -54,8 +55,8 @@ pub struct Given {
 }
 
 impl Buddy {
-    /// Gives out an extent of that order: of the free extents of the smallest order that suffices the lowest, and its lowest part. `None`
-    /// where no free extent is large enough.
+    /// Gives out an extent of that order: of the free extents of the smallest order that suffices
+    /// the lowest, and its lowest part. `None` where no free extent is large enough.
     pub fn allocate(&mut self, order: u8) -> Option<Frame> {
         self.allocate_by(order, Choice::Lowest)
             .map(|given| given.first)
@@ -89,7 +90,8 @@ impl Buddy {
         })
     }
 
-    /// Gives out exactly that extent, if all of it is free; otherwise nothing changes. [`Buddy::zeroed_in`] says before what it holds.
+    /// Gives out exactly that extent, if all of it is free; otherwise nothing changes.
+    /// [`Buddy::zeroed_in`] says before what it holds.
     pub fn take(&mut self, first: Frame, order: u8) -> bool {
         let Some(frames) = self.extent(first, order) else {
             return false;
@@ -105,7 +107,8 @@ impl Buddy {
         true
     }
 
-    /// Gives out whatever is free of an extent, so that nothing else gets it: first frames and orders, by address.
+    /// Gives out whatever is free of an extent, so that nothing else gets it: first frames and
+    /// orders, by address.
     pub fn isolate(&mut self, first: Frame, order: u8) -> Vec<(Frame, u8)> {
         let parts: Vec<(Frame, u8)> = self.free_in(first, order).collect();
         for (first, order) in &parts {
@@ -206,7 +209,8 @@ impl Buddy {
             })
     }
 
-    /// Halves an extent that is on no list until it is of that order. The other halves go on the lists.
+    /// Halves an extent that is on no list until it is of that order. The other halves go on the
+    /// lists.
     fn narrow(&mut self, found: Free, order: u8, half: impl Fn(&[Free; 2]) -> usize) -> Free {
         let mut free = found;
         while free.order > order {
@@ -234,7 +238,8 @@ impl Buddy {
         })
     }
 
-    /// Counts an extent that is on no list as given out. Returns how many of its frames held zeroes.
+    /// Counts an extent that is on no list as given out. Returns how many of its frames held
+    /// zeroes.
     fn leave(&mut self, free: Free) -> u64 {
         self.free_frames -= 1 << free.order;
         let zeroed = match free.zeroed {

@@ -1,4 +1,5 @@
-//! The buddy allocator: free extents, merged wherever they can be (Knuth, The Art of Computer Programming, volume 1, section 2.5).
+//! The buddy allocator: free extents, merged wherever they can be (Knuth, The Art of Computer
+//! Programming, volume 1, section 2.5).
 
 use super::lists::{Free, Lists, Zeroed};
 use super::mobility::{Mobility, Pageblocks};
@@ -8,8 +9,9 @@ use std::ops::Range;
 
 /// The free extents of a pool of frames.
 ///
-/// Two buddies of one order are never both free, unless the order is the greatest: they are one extent of the next order. What is kept is in
-/// proportion to how much the free memory is split, not to how much of it there is.
+/// Two buddies of one order are never both free, unless the order is the greatest: they are one
+/// extent of the next order. What is kept is in proportion to how much the free memory is split,
+/// not to how much of it there is.
 #[derive(Clone, Debug)]
 pub struct Buddy {
     pub(super) frames: u64,
@@ -27,7 +29,8 @@ pub struct Buddy {
 /// Why frames were not taken back. Nothing has changed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FreeError {
-    /// The order is above the greatest, the frame is not aligned to it, or the extent reaches beyond the pool.
+    /// The order is above the greatest, the frame is not aligned to it, or the extent reaches
+    /// beyond the pool.
     #[error("frame {} does not begin an extent of order {order}", first.0)]
     NoExtent {
         /// What should have been its first frame.
@@ -46,8 +49,8 @@ pub enum FreeError {
 }
 
 impl Buddy {
-    /// A pool of that many frames, all free and none known to hold zeroes, in extents of at most that order. More than [`MOST_FRAMES`] or
-    /// [`MOST_ORDER`] counts as that.
+    /// A pool of that many frames, all free and none known to hold zeroes, in extents of at most
+    /// that order. More than [`MOST_FRAMES`] or [`MOST_ORDER`] counts as that.
     pub fn new(frames: u64, most_order: u8) -> Self {
         let mut buddy = Self::occupied(frames, most_order);
         let whole = buddy.frames >> buddy.most_order;
@@ -138,8 +141,8 @@ impl Buddy {
             .count() as u64
     }
 
-    /// How many extents of that order could be given out now: those that the free ones of that order and above can be cut into. None above
-    /// the greatest order.
+    /// How many extents of that order could be given out now: those that the free ones of that
+    /// order and above can be cut into. None above the greatest order.
     pub fn possible(&self, order: u8) -> u64 {
         let orders = order..=self.most_order;
         orders
@@ -165,7 +168,8 @@ impl Buddy {
         self.lists.holding(frame.0).is_some()
     }
 
-    /// What is free of an extent: first frames and orders, by address. Nothing where there can be no such extent.
+    /// What is free of an extent: first frames and orders, by address. Nothing where there can be
+    /// no such extent.
     pub fn free_in(&self, first: Frame, order: u8) -> impl Iterator<Item = (Frame, u8)> {
         let frames = self.extent(first, order).unwrap_or(0..0);
         let whole = self.whole(&frames, order).map(|_| (first, order));
@@ -200,10 +204,12 @@ impl Buddy {
         found.min().map(Frame)
     }
 
-    /// Takes back an extent that was given out, whether in one piece or not, and merges it with its buddies. Nothing is known of what it holds.
+    /// Takes back an extent that was given out, whether in one piece or not, and merges it with its
+    /// buddies. Nothing is known of what it holds.
     ///
     /// # Errors
-    /// Where there is no such extent in the pool, or any frame of it is free. Nothing has changed then.
+    /// Where there is no such extent in the pool, or any frame of it is free. Nothing has changed
+    /// then.
     pub fn free(&mut self, first: Frame, order: u8) -> Result<(), FreeError> {
         self.put_back(first, order, Zeroed::None)
     }
@@ -264,7 +270,8 @@ impl Buddy {
         (end <= self.frames).then_some(first.0..end)
     }
 
-    /// The free extent that the whole of an extent lies in. One that is wholly free lies in one, because what can be merged is.
+    /// The free extent that the whole of an extent lies in. One that is wholly free lies in one,
+    /// because what can be merged is.
     pub(super) fn whole(&self, frames: &Range<u64>, order: u8) -> Option<Free> {
         let found = self.lists.holding(frames.start)?;
         (found.order >= order && !frames.is_empty()).then_some(found)

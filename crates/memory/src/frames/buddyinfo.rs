@@ -2,8 +2,9 @@
 
 use super::MOST_ORDER;
 
-/// The text of `/proc/buddyinfo`: a line for each zone of each node, `Node 0, zone   Normal   216   55 ...`, with the number of free extents
-/// of each order from 0 on (the manual page proc_buddyinfo(5)).
+/// The text of `/proc/buddyinfo`: a line for each zone of each node, `Node 0, zone   Normal   216
+/// 55 ...`, with the number of free extents of each order from 0 on (the manual page
+/// proc_buddyinfo(5)).
 ///
 /// ```
 /// use broadleaf_memory::frames::{Buddyinfo, Start};
@@ -32,7 +33,8 @@ pub struct Zone {
     pub free: Vec<u64>,
 }
 
-/// What is wrong with a text of `/proc/buddyinfo`, or with what was asked of it. Lines count from 1.
+/// What is wrong with a text of `/proc/buddyinfo`, or with what was asked of it. Lines count from
+/// 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuddyinfoError {
     /// There is no line.
@@ -85,7 +87,8 @@ impl Buddyinfo {
         Ok(Self { zones })
     }
 
-    /// How many extents of each order are free, from order 0 on, in all zones of that node (any, if none is said) and name (likewise).
+    /// How many extents of each order are free, from order 0 on, in all zones of that node (any, if
+    /// none is said) and name (likewise).
     ///
     /// # Errors
     /// Where there is no such zone.

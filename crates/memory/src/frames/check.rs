@@ -4,8 +4,9 @@ use super::buddy::Buddy;
 use super::lists::{Free, Zeroed};
 
 impl Buddy {
-    /// Asserts everything that its parts say about each other: extents are aligned, in the pool, apart and merged; they are listed once; the counts
-    /// are theirs; and what is known to hold zeroes is free. Takes time in proportion to what is split.
+    /// Asserts everything that its parts say about each other: extents are aligned, in the pool,
+    /// apart and merged; they are listed once; the counts are theirs; and what is known to hold
+    /// zeroes is free. Takes time in proportion to what is split.
     ///
     /// # Panics
     /// Where they disagree.
@@ -70,7 +71,8 @@ impl Buddy {
         );
     }
 
-    /// How many frames there are in extents of the greatest order, and how many of them hold zeroes.
+    /// How many frames there are in extents of the greatest order, and how many of them hold
+    /// zeroes.
     fn check_top(&self) -> (u64, u64) {
         let order = self.most_order;
         let (mut count, mut zeroes) = (0, 0);

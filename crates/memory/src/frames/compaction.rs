@@ -5,7 +5,8 @@ use super::{Buddy, Choice, Frame};
 /// What stands in the way of using a frame for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing: it holds no page, and whoever keeps it gives it up. A frame that is free in the buddy allocator is always so.
+    /// Nothing: it holds no page, and whoever keeps it gives it up. A frame that is free in the
+    /// buddy allocator is always so.
     Free,
     /// A page that can be moved to another frame.
     Movable,
@@ -15,7 +16,8 @@ pub enum State {
 
 /// Who knows what is in the frames.
 pub trait Occupancy {
-    /// What a frame is in the way of being used otherwise. Asked only of frames that are not free in the buddy allocator.
+    /// What a frame is in the way of being used otherwise. Asked only of frames that are not free
+    /// in the buddy allocator.
     fn state(&self, frame: Frame) -> State;
 }
 
@@ -47,16 +49,18 @@ pub struct Scan {
     pub next: Frame,
 }
 
-/// Finds the extent of that order that compaction frees with the fewest moves: one without an unmovable frame, for whose movable ones
-/// there are enough free frames elsewhere.
+/// Finds the extent of that order that compaction frees with the fewest moves: one without an
+/// unmovable frame, for whose movable ones there are enough free frames elsewhere.
 ///
-/// Looks at no more than `most_scanned` extents of the pool, from the one that holds `from` on and from the pool's start after its end,
-/// as the migrate scanner of Linux goes on where it stopped (`mm/compaction.c`; which takes the first that it can, and meets a second
-/// scanner instead of a number). Of several with equally few moves it is the first that was met, and an extent that needs none ends the
-/// search. No more than `pool frames >> order` are ever looked at, so `u64::MAX` looks at all. An order above the buddy allocator's
-/// greatest finds nothing.
+/// Looks at no more than `most_scanned` extents of the pool, from the one that holds `from` on and
+/// from the pool's start after its end, as the migrate scanner of Linux goes on where it stopped
+/// (`mm/compaction.c`; which takes the first that it can, and meets a second scanner instead of a
+/// number). Of several with equally few moves it is the first that was met, and an extent that
+/// needs none ends the search. No more than `pool frames >> order` are ever looked at, so
+/// `u64::MAX` looks at all. An order above the buddy allocator's greatest finds nothing.
 ///
-/// A move costs the copying of one page, the change of its mappings and a shootdown: what that is in cycles is the host's to say.
+/// A move costs the copying of one page, the change of its mappings and a shootdown: what that is
+/// in cycles is the host's to say.
 pub fn plan(
     buddy: &Buddy,
     host: &impl Occupancy,
@@ -133,9 +137,11 @@ impl Plan {
         self.moves.len() as u64
     }
 
-    /// Carries the plan out in the buddy allocator: what is free of the extent is given out, and a target for each move, outside of the extent, as
-    /// chosen. Returns the targets in the order of the moves. From then on the whole extent is the caller's, who moves the pages, and so are
-    /// the targets. `None` where memory has changed since the plan was made so that it cannot be carried out; nothing has changed then.
+    /// Carries the plan out in the buddy allocator: what is free of the extent is given out, and a
+    /// target for each move, outside of the extent, as chosen. Returns the targets in the order of
+    /// the moves. From then on the whole extent is the caller's, who moves the pages, and so are
+    /// the targets. `None` where memory has changed since the plan was made so that it cannot be
+    /// carried out; nothing has changed then.
     pub fn carry_out(&self, buddy: &mut Buddy, choice: Choice) -> Option<Vec<Frame>> {
         buddy.extent(self.first, self.order)?;
         let targets = buddy.free_frames() - buddy.free_frames_in(self.first, self.order);

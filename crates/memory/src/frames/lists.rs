@@ -46,8 +46,9 @@ const fn list(zeroed: Zeroed, mobility: Mobility) -> usize {
     zeroed as usize + Zeroed::EACH.len() * mobility as usize
 }
 
-/// The free extents. Those of the greatest order never merge, and there may be very many of them side by side: they are kept as runs of
-/// extents, so that memory which nobody has split costs nothing.
+/// The free extents. Those of the greatest order never merge, and there may be very many of them
+/// side by side: they are kept as runs of extents, so that memory which nobody has split costs
+/// nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
     most_order: u8,
@@ -55,7 +56,8 @@ pub(super) struct Lists {
     below: Vec<[BTreeSet<u64>; LISTS]>,
     /// The same extents by their first frame.
     by_first: BTreeMap<u64, (u8, Zeroed, Mobility)>,
-    /// Numbers of the extents of the greatest order (first frames in units of its size), by content.
+    /// Numbers of the extents of the greatest order (first frames in units of its size), by
+    /// content.
     top: [Runs; 3],
 }
 
@@ -214,7 +216,8 @@ impl Lists {
         })
     }
 
-    /// The first frame of the lowest extent of that order that begins at that frame or above, which is aligned to the order.
+    /// The first frame of the lowest extent of that order that begins at that frame or above, which
+    /// is aligned to the order.
     pub(super) fn next(&self, order: u8, from: u64) -> Option<u64> {
         if let Some(lists) = self.below.get(usize::from(order)) {
             let next = lists.iter().filter_map(|list| list.range(from..).next());
@@ -256,7 +259,8 @@ impl Lists {
         below.chain(numbers.map(move |number| (number << order, order)))
     }
 
-    /// Every extent below the greatest order, by content, as the lists have it and not as the addresses do.
+    /// Every extent below the greatest order, by content, as the lists have it and not as the
+    /// addresses do.
     pub(super) fn listed(&self) -> impl Iterator<Item = Free> {
         let orders = self.below.iter().zip(0..);
         orders.flat_map(|(lists, order)| {

@@ -18,10 +18,11 @@ pub(super) struct Scattered {
 
 /// Finds places for so many free extents of each order.
 ///
-/// The largest come first. What they leave lies in whole regions of the order above the next: each of them can have one of its halves
-/// free and must keep something of the other, or the two would merge. So one half for each region is all that the order has room for, and
-/// any choice of regions is as good as another for the orders below, which find the same number of halves left. Only a half whose other
-/// half lies beyond the end of the pool has nothing to merge with.
+/// The largest come first. What they leave lies in whole regions of the order above the next: each
+/// of them can have one of its halves free and must keep something of the other, or the two would
+/// merge. So one half for each region is all that the order has room for, and any choice of regions
+/// is as good as another for the orders below, which find the same number of halves left. Only a
+/// half whose other half lies beyond the end of the pool has nothing to merge with.
 pub(super) fn scatter(
     within: Runs,
     most_order: u8,
@@ -67,7 +68,8 @@ impl Step {
         self.order + self.merges as u8
     }
 
-    /// How many extents a run of frames has room for. Only at the end of the pool is there more than whole regions.
+    /// How many extents a run of frames has room for. Only at the end of the pool is there more
+    /// than whole regions.
     const fn places(&self, run: &Range<u64>) -> u64 {
         let length = run.end - run.start;
         let alone = self.merges && length & (1 << self.order) != 0;
@@ -196,7 +198,8 @@ pub fn room_for(free: &[u64], most_order: u8) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// So many different numbers below `bound`, each set of them as likely as any other (Bentley and Floyd 1987, "A sample of brilliance").
+/// So many different numbers below `bound`, each set of them as likely as any other (Bentley and
+/// Floyd 1987, "A sample of brilliance").
 pub(super) fn sample(count: u64, bound: u64, random: &mut SplitMix64) -> BTreeSet<u64> {
     let mut drawn = BTreeSet::new();
     for last in bound - count..bound {

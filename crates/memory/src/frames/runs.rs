@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A set of numbers, kept as runs in order that neither overlap nor touch: each run's end by its start, so that a change costs no
-/// more than the runs that it meets, however long they are.
+/// A set of numbers, kept as runs in order that neither overlap nor touch: each run's end by its
+/// start, so that a change costs no more than the runs that it meets, however long they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs {
     ends: BTreeMap<u64, u64>,

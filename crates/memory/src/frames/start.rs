@@ -28,13 +28,14 @@ pub enum Start {
         /// The seed of the random places.
         seed: u64,
     },
-    /// As many free extents of each order as were counted on a real machine ([`Buddyinfo::free`](super::Buddyinfo::free)), at places
-    /// drawn from a seed. All else is occupied.
+    /// As many free extents of each order as were counted on a real machine
+    /// ([`Buddyinfo::free`](super::Buddyinfo::free)), at places drawn from a seed. All else is
+    /// occupied.
     Recorded {
         /// The number of free extents of each order, from order 0 on.
         free: Vec<u64>,
-        /// How much of what is occupied can be moved, from 0 to 1. Met to within one piece; a piece is the largest aligned extent that is
-        /// occupied throughout.
+        /// How much of what is occupied can be moved, from 0 to 1. Met to within one piece; a piece
+        /// is the largest aligned extent that is occupied throughout.
         movable: f64,
         /// The seed of the random places.
         seed: u64,
@@ -112,7 +113,8 @@ pub enum StartError {
         /// The greatest of the pool.
         greatest: u8,
     },
-    /// So many free extents of an order cannot be in the pool without merging, next to those of larger orders.
+    /// So many free extents of an order cannot be in the pool without merging, next to those of
+    /// larger orders.
     #[error(
         "{free} free extents of order {order} in a pool of {frames} frames: beside the larger ones, no more than {room} of them stay apart"
     )]
@@ -245,8 +247,8 @@ impl Share {
     }
 }
 
-/// Draws which pieces can be moved: each with the probability that makes the rest come out (Knuth, The Art of Computer Programming, volume 2,
-/// section 3.4.2, algorithm S).
+/// Draws which pieces can be moved: each with the probability that makes the rest come out (Knuth,
+/// The Art of Computer Programming, volume 2, section 3.4.2, algorithm S).
 fn draw_movable(pieces: &[(u64, u8)], share: Share, random: &mut SplitMix64) -> Vec<Occupied> {
     let mut left: u64 = pieces.iter().map(|(_, order)| 1 << order).sum();
     let mut wanted = share.of_frames(left);

@@ -6,17 +6,20 @@ use std::collections::BTreeMap;
 
 /// Gives out single frames for pages that cannot be evicted or moved.
 ///
-/// Wherever such a frame lies, no superpage can be made around it. *Clustered*, they come from extents of one order that hold nothing else, so that
-/// they spoil few large extents; one whose frames have all come back goes back to the buddy allocator (Navarro 2002, slide 44,
-/// "Wired Page Clustering"). Unclustered, each is whatever single frame the buddy allocator gives.
+/// Wherever such a frame lies, no superpage can be made around it. *Clustered*, they come from
+/// extents of one order that hold nothing else, so that they spoil few large extents; one whose
+/// frames have all come back goes back to the buddy allocator (Navarro 2002, slide 44, "Wired Page
+/// Clustering"). Unclustered, each is whatever single frame the buddy allocator gives.
 ///
-/// The slides leave open which cluster is used first; here it is the lowest frame of any cluster, so that the highest ones empty. Where no
-/// extent of the order is left, a cluster is one of the next smaller order that there is.
+/// The slides leave open which cluster is used first; here it is the lowest frame of any cluster,
+/// so that the highest ones empty. Where no extent of the order is left, a cluster is one of the
+/// next smaller order that there is.
 #[derive(Clone, Debug)]
 pub struct Wired {
     /// The order of a cluster; none where frames are not clustered.
     order: Option<u8>,
-    /// Orders of the extents that are held, and how many of their frames were given out, by first frame.
+    /// Orders of the extents that are held, and how many of their frames were given out, by first
+    /// frame.
     clusters: BTreeMap<u64, Cluster>,
     /// Frames of clusters that were not given out.
     unused: Runs,
@@ -97,10 +100,12 @@ impl Wired {
         Some(Frame(frame))
     }
 
-    /// Takes back a frame. A cluster of which nothing is given out any more goes back to the buddy allocator.
+    /// Takes back a frame. A cluster of which nothing is given out any more goes back to the buddy
+    /// allocator.
     ///
     /// # Errors
-    /// Where it was not given out. Nothing has changed then. (Unclustered, only what the buddy allocator can tell is noticed.)
+    /// Where it was not given out. Nothing has changed then. (Unclustered, only what the buddy
+    /// allocator can tell is noticed.)
     pub fn free(&mut self, buddy: &mut Buddy, frame: Frame) -> Result<(), FreeError> {
         if self.order.is_none() {
             buddy.free(frame, 0)?;
@@ -130,7 +135,8 @@ impl Wired {
         Ok(())
     }
 
-    /// Asserts that the clusters are what was given out and what was not, and that nothing of them is free.
+    /// Asserts that the clusters are what was given out and what was not, and that nothing of them
+    /// is free.
     ///
     /// # Panics
     /// Where they are not.

@@ -17,8 +17,9 @@ impl Buddy {
         self.zeroed.count_within(frames)
     }
 
-    /// Zeroes free frames that are not known to hold zeroes, at most that many: those of the largest extents first, and of these the lowest first.
-    /// Returns how many, which is fewer only where no more were left. What a background thread does while there is nothing else to do.
+    /// Zeroes free frames that are not known to hold zeroes, at most that many: those of the
+    /// largest extents first, and of these the lowest first. Returns how many, which is fewer only
+    /// where no more were left. What a background thread does while there is nothing else to do.
     pub fn zero_some(&mut self, frames: u64) -> u64 {
         let mut left = frames;
         for order in (0..=self.most_order).rev() {
@@ -49,7 +50,8 @@ impl Buddy {
         }
     }
 
-    /// The extents of the greatest order, by their numbers, that can be zeroed together from this one on within that many frames.
+    /// The extents of the greatest order, by their numbers, that can be zeroed together from this
+    /// one on within that many frames.
     fn whole_run(&self, free: Free, left: u64) -> Option<Range<u64>> {
         let most = left >> self.most_order;
         if free.order < self.most_order || free.zeroed != Zeroed::None || most == 0 {

@@ -1,8 +1,9 @@
 //! Which base pages of a piece of memory are populated, for every page size at a time.
 //!
-//! A radix tree, one level for each page size, as Navarro 2002 has it and as FreeBSD once had: each node counts the children in which
-//! something is populated (`somepop`) and those that are full (`fullpop`). The two answer, on the way from the root to a page, which
-//! is the largest piece around it that is empty, and which is the largest that is full.
+//! A radix tree, one level for each page size, as Navarro 2002 has it and as FreeBSD once had: each
+//! node counts the children in which something is populated (`somepop`) and those that are full
+//! (`fullpop`). The two answer, on the way from the root to a page, which is the largest piece
+//! around it that is empty, and which is the largest that is full.
 
 mod node;
 mod pieces;
@@ -15,15 +16,18 @@ pub use sizes::{LARGEST_ORDER, MOST_LEVELS, Sizes, SizesError};
 
 use node::{Child, Node, Slot};
 
-/// The population of one piece of memory: which of its base pages are populated. Pages are counted from the piece's first.
+/// The population of one piece of memory: which of its base pages are populated. Pages are counted
+/// from the piece's first.
 ///
-/// Setting, clearing and every question about one page take as many steps as there are page sizes. Nothing is kept of pieces in which nothing
-/// is populated; of the others, a bit for each base page or a pointer for each piece of the next smaller size.
+/// Setting, clearing and every question about one page take as many steps as there are page sizes.
+/// Nothing is kept of pieces in which nothing is populated; of the others, a bit for each base page
+/// or a pointer for each piece of the next smaller size.
 #[derive(Clone, Debug)]
 pub struct Population {
     sizes: Sizes,
     top: u8,
-    /// By level, the aligned pieces in which nothing is populated and that lie in no larger one of this kind.
+    /// By level, the aligned pieces in which nothing is populated and that lie in no larger one of
+    /// this kind.
     empty: [u32; MOST_LEVELS],
     root: Slot,
 }
@@ -81,7 +85,8 @@ impl Population {
         let Some(level) = self.largest_empty(page) else {
             return false;
         };
-        // The empty piece around the page falls apart: of each smaller size all pieces beside the page are now the largest.
+        // The empty piece around the page falls apart: of each smaller size all pieces beside the
+        // page are now the largest.
         self.empty[level] -= 1;
         for below in 0..level {
             self.empty[below] += self.sizes.children(below + 1) as u32 - 1;
@@ -127,7 +132,8 @@ impl Population {
         root.is_some_and(|node| node.is_full(&self.sizes, top))
     }
 
-    /// How many pages are populated of the aligned piece of that level around a page; of the whole, where it is no larger.
+    /// How many pages are populated of the aligned piece of that level around a page; of the whole,
+    /// where it is no larger.
     pub fn count_in(&self, level: usize, page: u64) -> u64 {
         self.assert_inside(page);
         let (mut at, mut slot) = (self.top_level(), &self.root);
@@ -143,21 +149,24 @@ impl Population {
         0
     }
 
-    /// The level of the largest aligned piece that contains a page and in which nothing is populated; none where the page itself is.
-    /// On the way from the root it is the first piece whose `somepop` is 0. A reservation of that size overlaps nothing.
+    /// The level of the largest aligned piece that contains a page and in which nothing is
+    /// populated; none where the page itself is. On the way from the root it is the first piece
+    /// whose `somepop` is 0. A reservation of that size overlaps nothing.
     pub fn largest_empty(&self, page: u64) -> Option<usize> {
         let (level, populated) = self.uniform(page);
         (!populated).then_some(level)
     }
 
-    /// The level of the largest aligned piece that contains a page and is full; none where the page itself is not populated. On the way
-    /// from the root it is the first piece whose children are all full. After a fault, it is what can be promoted.
+    /// The level of the largest aligned piece that contains a page and is full; none where the page
+    /// itself is not populated. On the way from the root it is the first piece whose children are
+    /// all full. After a fault, it is what can be promoted.
     pub fn largest_full(&self, page: u64) -> Option<usize> {
         let (level, populated) = self.uniform(page);
         populated.then_some(level)
     }
 
-    /// The largest aligned piece that contains a page and is either empty or full: its level, and whether it is full.
+    /// The largest aligned piece that contains a page and is either empty or full: its level, and
+    /// whether it is full.
     fn uniform(&self, page: u64) -> (usize, bool) {
         self.assert_inside(page);
         let (mut level, mut slot) = (self.top_level(), &self.root);
@@ -178,13 +187,14 @@ impl Population {
         page & (self.sizes.pages(level) - 1)
     }
 
-    /// The level of the largest aligned piece, wherever it lies, in which nothing is populated; none where all pages are populated.
+    /// The level of the largest aligned piece, wherever it lies, in which nothing is populated;
+    /// none where all pages are populated.
     pub fn largest_free_level(&self) -> Option<usize> {
         self.empty.iter().rposition(|pieces| *pieces > 0)
     }
 
-    /// Takes the piece apart: its pieces of the next smaller size, each with its first page. A base page has no smaller ones and stays
-    /// whole.
+    /// Takes the piece apart: its pieces of the next smaller size, each with its first page. A base
+    /// page has no smaller ones and stays whole.
     pub fn split(self) -> Vec<(u64, Self)> {
         let Some(level) = self.top_level().checked_sub(1) else {
             return vec![(0, self)];

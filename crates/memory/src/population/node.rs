@@ -4,7 +4,8 @@ use super::Sizes;
 
 const WORD_BITS: u64 = u64::BITS as u64;
 
-/// Where a node may hang. Pieces in which nothing is populated have none, so that a tree takes memory for what is populated alone.
+/// Where a node may hang. Pieces in which nothing is populated have none, so that a tree takes
+/// memory for what is populated alone.
 pub(super) type Slot = Option<Box<Node>>;
 
 /// One aligned piece in which something is populated.
@@ -70,7 +71,8 @@ impl Node {
         turned
     }
 
-    /// Populates a page of a piece of that level, counted from the piece's first, and says whether it was not populated.
+    /// Populates a page of a piece of that level, counted from the piece's first, and says whether
+    /// it was not populated.
     pub(super) fn set(slot: &mut Slot, sizes: &Sizes, level: usize, page: u64) -> bool {
         let node = slot.get_or_insert_with(|| Box::new(Self::new(sizes, level)));
         let (new, some, full) = match &mut node.below {
@@ -152,7 +154,8 @@ impl Node {
         }
     }
 
-    /// Adds to `found`, by level, the largest unpopulated pieces that lie in this one, of that level.
+    /// Adds to `found`, by level, the largest unpopulated pieces that lie in this one, of that
+    /// level.
     pub(super) fn count_empty(&self, sizes: &Sizes, level: usize, found: &mut [u32]) {
         if level > 0 {
             found[level - 1] += sizes.children(level) as u32 - self.somepop;
@@ -164,7 +167,8 @@ impl Node {
         }
     }
 
-    /// Asserts that the numbers of a piece of that level and of all below are those of its children.
+    /// Asserts that the numbers of a piece of that level and of all below are those of its
+    /// children.
     pub(super) fn check(&self, sizes: &Sizes, level: usize) {
         let (mut count, mut some, mut full) = (0, 0, 0);
         match &self.below {

@@ -14,7 +14,8 @@ pub struct Piece {
 }
 
 impl Population {
-    /// The largest aligned pieces that are either full or empty, in order. Together they are the whole.
+    /// The largest aligned pieces that are either full or empty, in order. Together they are the
+    /// whole.
     pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
         let mut next = 0;
         std::iter::from_fn(move || {
@@ -29,7 +30,8 @@ impl Population {
         })
     }
 
-    /// The largest aligned pieces in which nothing is populated, in order: the first page and the level of each.
+    /// The largest aligned pieces in which nothing is populated, in order: the first page and the
+    /// level of each.
     pub fn free_pieces(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
         self.pieces()
             .filter(|piece| !piece.populated)

@@ -1,16 +1,18 @@
 //! The page sizes that a machine has.
 
-/// The most sizes that a set of them may hold. Processors have two to five, and Romer (1995) simulated twelve.
+/// The most sizes that a set of them may hold. Processors have two to five, and Romer (1995)
+/// simulated twelve.
 pub const MOST_LEVELS: usize = 16;
 
 /// The largest order that a size may have: 64 GiB of 4 KiB pages.
 pub const LARGEST_ORDER: u8 = 24;
 
-/// The page sizes of a machine, each as an *order*: the base-two logarithm of its number of base pages. They are in ascending order and
-/// the first is the base page. A size is named by its *level*, its place in the set: level 0 is the base page.
+/// The page sizes of a machine, each as an *order*: the base-two logarithm of its number of base
+/// pages. They are in ascending order and the first is the base page. A size is named by its
+/// *level*, its place in the set: level 0 is the base page.
 ///
-/// x86-64 has `[0, 9, 18]`, the Alpha `[0, 3, 6, 9]` (8, 64 and 512 KiB and 4 MiB: Navarro 2002), Arm with base pages of 4 KiB
-/// `[0, 4, 9]` and more, with those of 16 KiB `[0, 7, 11]`.
+/// x86-64 has `[0, 9, 18]`, the Alpha `[0, 3, 6, 9]` (8, 64 and 512 KiB and 4 MiB: Navarro 2002),
+/// Arm with base pages of 4 KiB `[0, 4, 9]` and more, with those of 16 KiB `[0, 7, 11]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     orders: [u8; MOST_LEVELS],

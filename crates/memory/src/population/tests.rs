@@ -26,7 +26,8 @@ impl Flags {
         piece.iter().filter(|populated| **populated).count() as u64
     }
 
-    /// The largest level around a page of which so many pages are populated as `wanted` says of its size.
+    /// The largest level around a page of which so many pages are populated as `wanted` says of its
+    /// size.
     fn largest(&self, page: u64, wanted: impl Fn(u64) -> u64) -> Option<usize> {
         (0..=self.top)
             .rev()
@@ -140,8 +141,8 @@ proptest! {
     }
 }
 
-/// Pages of a piece of 8 pages are populated in order, with sizes of 2, 4 and 8 pages: 2, 4, 4 + 2 and 8 pages are promoted (Navarro
-/// 2002, on incremental promotion).
+/// Pages of a piece of 8 pages are populated in order, with sizes of 2, 4 and 8 pages: 2, 4, 4 + 2
+/// and 8 pages are promoted (Navarro 2002, on incremental promotion).
 #[test]
 fn promotion_a_size_at_a_time() {
     let sizes = Sizes::new(&[0, 1, 2, 3]).unwrap();

@@ -28,24 +28,30 @@ impl<K: Key> Part<K> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "free extents have to go back to where they came from"]
 pub struct Broken<K> {
-    /// Extents that nobody keeps any more, in ascending order: the first frame and the order of each. They are the allocator's.
+    /// Extents that nobody keeps any more, in ascending order: the first frame and the order of
+    /// each. They are the allocator's.
     pub free: Vec<(u64, u8)>,
     /// Parts that are reservations again, in ascending order of their frames.
     pub reserved: Vec<ReservationId>,
-    /// Parts of which every page is populated, in ascending order. The pages keep their frames, and nobody keeps books of them any more.
+    /// Parts of which every page is populated, in ascending order. The pages keep their frames, and
+    /// nobody keeps books of them any more.
     pub left: Vec<Part<K>>,
 }
 
 impl<K: Key> Reservations<K> {
-    /// Preempts a reservation, for a piece of `wanted_level`: every free piece of that level or larger is given up.
+    /// Preempts a reservation, for a piece of `wanted_level`: every free piece of that level or
+    /// larger is given up.
     ///
-    /// The reservation, and each part of it again, is split into pieces of the next smaller size as long as it holds a free piece of the wanted
-    /// level without being one. Of the pieces, free ones are given up, full ones leave, and the others, in which no free piece is as large as
-    /// the wanted one, become reservations of their own (Navarro 2002, on preemption). With the level of the list on which the reservation
-    /// stands, it is split no further than its largest free pieces need; with 0 it is dissolved.
+    /// The reservation, and each part of it again, is split into pieces of the next smaller size as
+    /// long as it holds a free piece of the wanted level without being one. Of the pieces, free
+    /// ones are given up, full ones leave, and the others, in which no free piece is as large as
+    /// the wanted one, become reservations of their own (Navarro 2002, on preemption). With the
+    /// level of the list on which the reservation stands, it is split no further than its largest
+    /// free pieces need; with 0 it is dissolved.
     ///
-    /// No time is kept for each page, so the parts have the last allocation of the whole, which may be later than their own but not earlier.
-    /// A reservation that holds no free piece of the wanted level stays what it is, unless it is full: then all of it leaves.
+    /// No time is kept for each page, so the parts have the last allocation of the whole, which may
+    /// be later than their own but not earlier. A reservation that holds no free piece of the
+    /// wanted level stays what it is, unless it is full: then all of it leaves.
     pub fn break_up(&mut self, id: ReservationId, wanted_level: usize) -> Broken<K> {
         let mut broken = Broken {
             free: Vec::new(),
@@ -78,7 +84,8 @@ impl<K: Key> Reservations<K> {
         breaking.broken
     }
 
-    /// Breaks a reservation so that no part of it stays reserved: all that is free is given up, in the largest aligned extents.
+    /// Breaks a reservation so that no part of it stays reserved: all that is free is given up, in
+    /// the largest aligned extents.
     pub fn dissolve(&mut self, id: ReservationId) -> Broken<K> {
         self.break_up(id, 0)
     }
@@ -98,7 +105,8 @@ impl<K: Key> Breaking<'_, K> {
             None => self.broken.left.push(part),
             Some(level) if level == part.level => self.give_up(part),
             Some(level) if level < self.wanted_level => self.reserve(part, population),
-            // Down to base pages, no part stays: those that are the largest of their kind are found without splitting.
+            // Down to base pages, no part stays: those that are the largest of their kind are found
+            // without splitting.
             Some(_) if self.wanted_level == 0 => {
                 for piece in population.pieces() {
                     let part = part.at(piece.page, piece.level);

@@ -4,7 +4,8 @@ use super::{Key, Reservations};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<K: Key> Reservations<K> {
-    /// Asserts all that has to hold inside, and that reservations are aligned and overlap nowhere. Takes time in proportion to what is populated.
+    /// Asserts all that has to hold inside, and that reservations are aligned and overlap nowhere.
+    /// Takes time in proportion to what is populated.
     ///
     /// # Panics
     /// Where something does not hold.

@@ -1,9 +1,10 @@
 //! Reservations of extents of frames, in the order in which they would be preempted.
 //!
-//! The books of Navarro 2002, and nothing but books: who asks takes extents from an allocator and gives them back to it, and maps what is
-//! populated. How large a reservation should be is its host's to say, which knows what is mapped. Each reservation has a [`Population`], and stands on the
-//! list of the largest aligned piece that preempting it would yield, in the order of latest frame allocation: the head is the one to preempt.
-//! [`Reservations::break_up`] preempts.
+//! The books of Navarro 2002, and nothing but books: who asks takes extents from an allocator and
+//! gives them back to it, and maps what is populated. How large a reservation should be is its
+//! host's to say, which knows what is mapped. Each reservation has a [`Population`], and stands on
+//! the list of the largest aligned piece that preempting it would yield, in the order of latest
+//! frame allocation: the head is the one to preempt. [`Reservations::break_up`] preempts.
 
 mod broken;
 mod check;
@@ -20,15 +21,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// All reservations of a machine's memory.
 ///
-/// Every verb takes time in proportion to the number of page sizes and the logarithm of the number of reservations, but [`Self::break_up`], which
-/// takes what the pieces need that it makes.
+/// Every verb takes time in proportion to the number of page sizes and the logarithm of the number
+/// of reservations, but [`Self::break_up`], which takes what the pieces need that it makes.
 #[derive(Clone, Debug)]
 pub struct Reservations<K> {
     sizes: Sizes,
     slots: Vec<Option<Reservation<K>>>,
     vacant: Vec<ReservationId>,
     by_key: BTreeMap<K, ReservationId>,
-    /// By the level of the largest free piece. Sets and not linked lists: a page that is given back moves its reservation to the middle of another.
+    /// By the level of the largest free piece. Sets and not linked lists: a page that is given back
+    /// moves its reservation to the middle of another.
     lists: Vec<BTreeSet<Turn>>,
     allocations: u64,
     unpopulated: u64,
@@ -64,8 +66,9 @@ impl<K: Key> Reservations<K> {
         &self.sizes
     }
 
-    /// Keeps the extent of a level's size that begins with `first_frame` for the piece that begins at `key`. No page of it is populated. Extent
-    /// and piece are aligned to their size, and neither may overlap those of another reservation.
+    /// Keeps the extent of a level's size that begins with `first_frame` for the piece that begins
+    /// at `key`. No page of it is populated. Extent and piece are aligned to their size, and
+    /// neither may overlap those of another reservation.
     ///
     /// # Panics
     /// Where there is no such level, or a reservation has that key.
@@ -153,8 +156,8 @@ impl<K: Key> Reservations<K> {
         before.is_some_and(|(_, id)| key < self.get(*id).end())
     }
 
-    /// Gives a page, counted from the reservation's first, its frame, and says whether it had not been given it. If so, the reservation is now
-    /// the last on its list.
+    /// Gives a page, counted from the reservation's first, its frame, and says whether it had not
+    /// been given it. If so, the reservation is now the last on its list.
     pub fn populate(&mut self, id: ReservationId, page: u64) -> bool {
         if self.get(id).population.get(page) {
             return false;
@@ -170,8 +173,9 @@ impl<K: Key> Reservations<K> {
         true
     }
 
-    /// Takes a page's frame back into the reservation, and says whether the page had it. The reservation keeps its time of last allocation, and
-    /// its place by it where it changes to another list. One in which nothing is populated any more stays, on the list of its own size.
+    /// Takes a page's frame back into the reservation, and says whether the page had it. The
+    /// reservation keeps its time of last allocation, and its place by it where it changes to
+    /// another list. One in which nothing is populated any more stays, on the list of its own size.
     pub fn depopulate(&mut self, id: ReservationId, page: u64) -> bool {
         if !self.get(id).population.get(page) {
             return false;
@@ -205,13 +209,14 @@ impl<K: Key> Reservations<K> {
         }
     }
 
-    /// Of the reservations whose largest free piece is of that level, the one whose latest frame allocation is the oldest.
+    /// Of the reservations whose largest free piece is of that level, the one whose latest frame
+    /// allocation is the oldest.
     pub fn victim(&self, level: usize) -> Option<ReservationId> {
         self.on(level).next()
     }
 
-    /// What to preempt when a piece of that level is wanted: the head of that level's list, or of the first list above that has one (Navarro
-    /// 2002, on reservation lists).
+    /// What to preempt when a piece of that level is wanted: the head of that level's list, or of
+    /// the first list above that has one (Navarro 2002, on reservation lists).
     pub fn victim_at_least(&self, level: usize) -> Option<ReservationId> {
         (level..self.sizes.levels()).find_map(|level| self.victim(level))
     }

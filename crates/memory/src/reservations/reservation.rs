@@ -4,7 +4,8 @@ use crate::population::Population;
 
 /// Where a reservation lies, in its host's terms.
 pub trait Key: Copy + Ord {
-    /// The place that lies so many base pages behind this one. It is greater, unless `pages` is 0, and the places between are the pages between.
+    /// The place that lies so many base pages behind this one. It is greater, unless `pages` is 0,
+    /// and the places between are the pages between.
     fn plus(self, pages: u64) -> Self;
 }
 
@@ -54,8 +55,9 @@ impl<K: Key> Reservation<K> {
         &self.population
     }
 
-    /// When a frame was last given to one of its pages, or when it was made: a number that grows with each such event of all reservations. A
-    /// part of one that was broken has that of the whole.
+    /// When a frame was last given to one of its pages, or when it was made: a number that grows
+    /// with each such event of all reservations. A part of one that was broken has that of the
+    /// whole.
     pub fn last_allocation(&self) -> u64 {
         self.last_allocation
     }
@@ -65,7 +67,8 @@ impl<K: Key> Reservation<K> {
         self.key.plus(self.population.len())
     }
 
-    /// Its place on the lists: among those of one last allocation, which are parts of one reservation, the lower frame is first.
+    /// Its place on the lists: among those of one last allocation, which are parts of one
+    /// reservation, the lower frame is first.
     pub(super) fn turn(&self, id: ReservationId) -> Turn {
         (self.last_allocation, self.first_frame, id)
     }

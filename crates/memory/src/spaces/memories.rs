@@ -4,8 +4,9 @@ use crate::{Backing, Mapping, Pages};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeMap;
 
-/// Memory that processes share and no file stands behind, numbered in the order in which a trace makes it. A trace does not name it:
-/// two mappings show the same where one was there at a `fork` and the other is the child's copy of it.
+/// Memory that processes share and no file stands behind, numbered in the order in which a trace
+/// makes it. A trace does not name it: two mappings show the same where one was there at a `fork`
+/// and the other is the child's copy of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryId(pub u32);
 
@@ -15,7 +16,8 @@ pub(crate) struct Memories {
     made: u32,
     /// What children that have not begun have of it, by process id, each with its parent.
     forked: BTreeMap<u32, (SpaceId, Vec<Mapping>)>,
-    /// Processes that began or were forked, and whether the first that was told of them was not the fork.
+    /// Processes that began or were forked, and whether the first that was told of them was not the
+    /// fork.
     heard: BTreeMap<u32, bool>,
     /// How many pages of mappings show each, those included that are still to be told of.
     shown: BTreeMap<MemoryId, u64>,
@@ -50,8 +52,9 @@ impl Memories {
         gone
     }
 
-    /// A process was forked off a space that has these mappings of shared memory, in order. Answers what another process of that number would have had, which will not
-    /// begin any more. One that was heard of before began with nothing.
+    /// A process was forked off a space that has these mappings of shared memory, in order. Answers
+    /// what another process of that number would have had, which will not begin any more. One that
+    /// was heard of before began with nothing.
     pub(crate) fn fork(
         &mut self,
         parent: SpaceId,
@@ -95,7 +98,8 @@ impl Memories {
         had
     }
 
-    /// What stands behind a mapping of shared memory that a space is told to have, which is to be shown next: what it began with, or some that is made here.
+    /// What stands behind a mapping of shared memory that a space is told to have, which is to be
+    /// shown next: what it began with, or some that is made here.
     pub(crate) fn behind(&mut self, space: SpaceId, pages: Pages) -> Backing {
         let begun = self.begun.get_mut(&space);
         let found = begun.and_then(|shared| {
@@ -121,7 +125,8 @@ impl Memories {
         })
     }
 
-    /// Asserts that as much is shown as is by these mappings and those that are still to be told of.
+    /// Asserts that as much is shown as is by these mappings and those that are still to be told
+    /// of.
     pub(crate) fn check(&self, told: impl Iterator<Item = Mapping>) {
         let mut shown: BTreeMap<MemoryId, u64> = BTreeMap::new();
         let forked = self.forked.values().flat_map(|(_, shared)| shared);
@@ -134,7 +139,8 @@ impl Memories {
     }
 }
 
-/// Mappings of shared memory in order, those joined that go on with the same: a child is told of them with its own rights, and in pieces of its own.
+/// Mappings of shared memory in order, those joined that go on with the same: a child is told of
+/// them with its own rights, and in pieces of its own.
 fn joined(shared: Vec<Mapping>) -> Vec<Mapping> {
     let mut all: Vec<Mapping> = Vec::new();
     for mapping in shared {

@@ -5,8 +5,8 @@ use crate::{Backing, Change, GEOMETRY, Mapping, Pages};
 use broadleaf_units::SpaceId;
 
 impl AddressSpaces {
-    /// A space forks: the child finds what the parent has mapped of shared memory, whenever it is first heard of. Where another child of that number never
-    /// began, it will not any more.
+    /// A space forks: the child finds what the parent has mapped of shared memory, whenever it is
+    /// first heard of. Where another child of that number never began, it will not any more.
     pub fn fork(&mut self, parent: SpaceId, child: u32) -> Vec<Change> {
         let shared = self.shared_in(parent, Pages::ALL);
         let abandoned = self.memories.fork(parent, child, shared);
@@ -18,13 +18,14 @@ impl AddressSpaces {
         self.memories.begin(space, process);
     }
 
-    /// What stands behind a mapping of shared memory that a space is told to have: what its parent had there where that was not told of yet,
-    /// else memory that is new.
+    /// What stands behind a mapping of shared memory that a space is told to have: what its parent
+    /// had there where that was not told of yet, else memory that is new.
     pub fn shared_memory(&mut self, space: SpaceId, pages: Pages) -> Backing {
         self.memories.behind(space, pages)
     }
 
-    /// The pages of a range go, and where they are of shared memory, nobody finds them any more (`MADV_REMOVE`).
+    /// The pages of a range go, and where they are of shared memory, nobody finds them any more
+    /// (`MADV_REMOVE`).
     pub fn remove(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
         let mut changes = self.discard(space, pages);
         for shared in self.shared_in(space, pages) {

@@ -1,4 +1,5 @@
-//! What is easily forgotten of limited memory: what each thing costs and whom, and what must not be left behind.
+//! What is easily forgotten of limited memory: what each thing costs and whom, and what must not be
+//! left behind.
 
 use crate::common::scripted::Scripted;
 use crate::common::*;

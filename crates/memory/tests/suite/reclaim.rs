@@ -8,7 +8,8 @@ use broadleaf_units::FileId;
 /// Pages of a file that are used all the time.
 const HOT: u64 = 8;
 
-/// So many frames and no swap: how many pages of anonymous memory fit, while pages of a file are used between any two of them.
+/// So many frames and no swap: how many pages of anonymous memory fit, while pages of a file are
+/// used between any two of them.
 fn anonymous_pages_that_fit(frames: u64) -> (u64, u64) {
     let policy = policy("4k");
     let spec = Spec {

@@ -1,4 +1,5 @@
-//! Memory that processes share for good, counted by hand: who finds it, that it stands in memory and in the swap once, and when it is no more.
+//! Memory that processes share for good, counted by hand: who finds it, that it stands in memory
+//! and in the swap once, and when it is no more.
 
 use crate::common::*;
 use broadleaf_memory::Rights;

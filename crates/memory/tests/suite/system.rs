@@ -1,4 +1,5 @@
-//! Whatever happens, in whatever order, every frame has one use and all books agree: [`System::check`] after every operation.
+//! Whatever happens, in whatever order, every frame has one use and all books agree:
+//! [`System::check`] after every operation.
 
 use crate::common::scripted::Scripted;
 use crate::common::*;
@@ -48,7 +49,8 @@ fn any_switches(random: &mut Random) -> Without {
     }
 }
 
-/// A policy that promotes from a part of a piece on, and does anything that a host can be asked for.
+/// A policy that promotes from a part of a piece on, and does anything that a host can be asked
+/// for.
 fn any_policy(random: &mut Random) -> Scripted {
     let orders = [Order::AsTheyStand, Order::ByRank, Order::Fair];
     let scan = random.chance(50).then(|| Scan {

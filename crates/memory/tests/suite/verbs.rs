@@ -296,7 +296,8 @@ fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
     assert_eq!(world.spaces.facts(target, 0).coverage, Coverage::Covered);
     assert_eq!(world.spaces.facts(source, 0).coverage, Coverage::NotCovered);
 
-    // One page off: the superpage is broken, and its pages come to stand in two blocks without a reservation.
+    // One page off: the superpage is broken, and its pages come to stand in two blocks without a
+    // reservation.
     let changes = world
         .spaces
         .remap(SPACE, pages(8 * BLOCK, BLOCK), pages(1, BLOCK));

@@ -46,7 +46,8 @@ impl Offer {
     }
 }
 
-/// How far below the best an offer may be to be accepted with it, where only what pieces spare themselves is known, and where all is.
+/// How far below the best an offer may be to be accepted with it, where only what pieces spare
+/// themselves is known, and where all is.
 const NEAR_OWN: (i128, i128) = (1, 4);
 const NEAR: (i128, i128) = (3, 4);
 

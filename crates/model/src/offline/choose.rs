@@ -17,7 +17,8 @@ use std::ops::ControlFlow;
 /// What was chosen for a course, and what it was chosen by.
 #[derive(Debug)]
 pub(crate) struct Decision {
-    /// The best choice; then those that pay when all pieces are looked at for the first time, and none, where these are others.
+    /// The best choice; then those that pay when all pieces are looked at for the first time, and
+    /// none, where these are others.
     pub(crate) choices: Vec<Chosen>,
     /// What each is expected to cost, and what none costs.
     pub(super) cycles: Vec<u64>,
@@ -229,7 +230,8 @@ mod tests {
         }
     }
 
-    /// What is chosen where pages are used in that order, each number with what is covered at a fault of it, if it faults.
+    /// What is chosen where pages are used in that order, each number with what is covered at a
+    /// fault of it, if it faults.
     fn chosen(items: &[Item], setting: Setting) -> Decision {
         let mut numbers = Numbers::new();
         (0..4).for_each(|page| assert_eq!(u64::from(numbers.of(at(page))), page));

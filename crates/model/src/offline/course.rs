@@ -1,4 +1,5 @@
-//! What of a trace matters to someone who chooses superpages that are there from the beginning, kept in few bytes.
+//! What of a trace matters to someone who chooses superpages that are there from the beginning,
+//! kept in few bytes.
 
 use super::numbers::Numbers;
 use super::regions::Regions;
@@ -40,7 +41,8 @@ pub(crate) struct Course {
     last: u32,
 }
 
-/// How an item is written: what it is in the lowest bits, and how far its page's number is from the one before, alternately up and down, above them.
+/// How an item is written: what it is in the lowest bits, and how far its page's number is from the
+/// one before, alternately up and down, above them.
 const USED: u64 = 0;
 const MISSED: u64 = 1;
 const EVENT: u64 = 2;

@@ -1,4 +1,5 @@
-//! What was used last, of a TLB's entries: fully associative, exactly the least recently used gives way.
+//! What was used last, of a TLB's entries: fully associative, exactly the least recently used gives
+//! way.
 
 /// No entry.
 const NONE: u32 = u32::MAX;

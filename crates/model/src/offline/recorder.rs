@@ -2,17 +2,26 @@
 //!
 //! # What may be left out
 //!
-//! Let superpages be there from the beginning, or from some time on, any of them. A TLB of so many entries that is fully associative and in which exactly the least recently used gives way holds a
-//! page's translation as long as fewer others were used since. Where pages are one superpage, fewer translations are used in any stretch of the trace, so a reference that hits where all
-//! pages are base pages hits under any superpages. What it does beside that is to become the newest. That need not be told at once: what gives way is the oldest, so only the order
-//! of old ones matters.
+//! Let superpages be there from the beginning, or from some time on, any of them. A TLB of so many
+//! entries that is fully associative and in which exactly the least recently used gives way holds a
+//! page's translation as long as fewer others were used since. Where pages are one superpage, fewer
+//! translations are used in any stretch of the trace, so a reference that hits where all pages are
+//! base pages hits under any superpages. What it does beside that is to become the newest. That
+//! need not be told at once: what gives way is the oldest, so only the order of old ones matters.
 //!
-//! So misses are told as they come, and a hit is put off while fewer than half as many items as there are entries were told since its page was told of last. Before that many were, all that is put off is told, with what missed among it, in
-//! the order of last use; the order is then the true one. In between, a page whose use was put off is among the newest half in the order that was told, and truly newer than any page that is not; so whichever gives way
-//! by the one order gives way by the other, whatever is one superpage. What was used since a page that missed are the same pages by both orders, too.
+//! So misses are told as they come, and a hit is put off while fewer than half as many items as
+//! there are entries were told since its page was told of last. Before that many were, all that is
+//! put off is told, with what missed among it, in the order of last use; the order is then the true
+//! one. In between, a page whose use was put off is among the newest half in the order that was
+//! told, and truly newer than any page that is not; so whichever gives way by the one order gives
+//! way by the other, whatever is one superpage. What was used since a page that missed are the same
+//! pages by both orders, too.
 //!
-//! A translation that is taken out is told of in its place in that order. If pages were one superpage with it, by whatever choice, theirs went too, and so they did where they become one superpage with a page
-//! that is fetched from and not loaded: what hits where all pages are base pages may miss then. So each page that could have been part of the same superpage is told of as soon as it is used again.
+//! A translation that is taken out is told of in its place in that order. If pages were one
+//! superpage with it, by whatever choice, theirs went too, and so they did where they become one
+//! superpage with a page that is fetched from and not loaded: what hits where all pages are base
+//! pages may miss then. So each page that could have been part of the same superpage is told of as
+//! soon as it is used again.
 
 use super::broken::Breaks;
 use super::course::{Course, Event, Item, Kept};
@@ -27,7 +36,8 @@ use broadleaf_memory::system::{Appraisal, Place, System};
 struct Page {
     /// In which stretch it was used last.
     used: u64,
-    /// How many uses had been told when it was told of last; 0 where its next use has to be told at once.
+    /// How many uses had been told when it was told of last; 0 where its next use has to be told at
+    /// once.
     told: u64,
 }
 
@@ -45,7 +55,8 @@ pub(crate) struct Recorder {
     pages: Vec<Page>,
     /// Stretches so far: one ends where all that was put off is told.
     stretch: u64,
-    /// Uses told so far, and as many more as a use may be put off for; and at how many all that was put off has to have been told.
+    /// Uses told so far, and as many more as a use may be put off for; and at how many all that was
+    /// put off has to have been told.
     told: u64,
     deadline: u64,
     /// For how many a use may be put off.
@@ -175,7 +186,8 @@ impl Recorder {
         }
     }
 
-    /// Instructions were fetched from a page, which data TLBs do not hear of. If it faulted, it may be part of a superpage now that is not loaded.
+    /// Instructions were fetched from a page, which data TLBs do not hear of. If it faulted, it may
+    /// be part of a superpage now that is not loaded.
     pub(crate) fn fetch(&mut self, at: Place) {
         if std::mem::take(&mut self.unused) {
             self.lost(at, 1);
@@ -237,7 +249,8 @@ impl Recorder {
         self.add(Item::Event(self.now, event));
     }
 
-    /// Tells of all uses that were put off, and of the misses among them once more, in the order of last use.
+    /// Tells of all uses that were put off, and of the misses among them once more, in the order of
+    /// last use.
     fn tell(&mut self) {
         let (pages, stretch) = (&self.pages, self.stretch);
         let since = (self.recency.newest_first())

@@ -5,8 +5,8 @@ use broadleaf_memory::{Backing, Mapping, Pages};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeMap;
 
-/// Where each page of 4 KiB stood when it could last become part of a superpage: runs of pages by their first, with the page behind the last and the mapping, which may
-/// have been larger.
+/// Where each page of 4 KiB stood when it could last become part of a superpage: runs of pages by
+/// their first, with the page behind the last and the mapping, which may have been larger.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Regions(BTreeMap<(SpaceId, u64), (u64, (Pages, Backing))>);
 

@@ -27,7 +27,8 @@ pub struct Choice {
     pub cycles: u64,
     /// The chosen pieces, by address space and address.
     pub pieces: Vec<ChosenPiece>,
-    /// The same by range: pieces of one size that stand one behind the other in one mapping. Empty unless it was asked for ([`crate::Plan::telling_ranges`]).
+    /// The same by range: pieces of one size that stand one behind the other in one mapping. Empty
+    /// unless it was asked for ([`crate::Plan::telling_ranges`]).
     pub ranges: Vec<ChosenRange>,
     /// The charges of the pieces that are no superpages under the best choice. Empty for another
     /// choice.
@@ -68,7 +69,8 @@ pub struct ChosenPiece {
     pub address: u64,
     /// Its size.
     pub size: PageSize,
-    /// How many bytes of it lie in base pages that were referenced: the others are filled for nothing.
+    /// How many bytes of it lie in base pages that were referenced: the others are filled for
+    /// nothing.
     pub used_bytes: u64,
     /// How often its pages faulted in as base pages.
     pub faults: u64,
@@ -175,7 +177,8 @@ pub(super) fn by_piece(chosen: &Chosen) -> BTreeMap<Piece, Vec<LifeId>> {
     pieces
 }
 
-/// Runs of chosen pieces of one size that stand one behind the other in one mapping, by the pieces' numbers.
+/// Runs of chosen pieces of one size that stand one behind the other in one mapping, by the pieces'
+/// numbers.
 pub(super) fn runs(
     pieces: &BTreeMap<Piece, Vec<LifeId>>,
     setting: &Setting,

@@ -1,4 +1,5 @@
-//! What a TLB says it lost, against what it then holds; and counts of what is in set-associative TLBs of one level and of two.
+//! What a TLB says it lost, against what it then holds; and counts of what is in set-associative
+//! TLBs of one level and of two.
 
 use broadleaf_charges::{Candidate, Ladder, PrefetchCharges};
 use broadleaf_machine::machine;

@@ -13,8 +13,8 @@ impl Probe {
 }
 
 impl Packed {
-    /// Does what [`lookup`](Self::lookup) does. What is found in the second level alone is copied to the first; a translation that gives way there and is not in the second level is
-    /// told.
+    /// Does what [`lookup`](Self::lookup) does. What is found in the second level alone is copied
+    /// to the first; a translation that gives way there and is not in the second level is told.
     pub fn lookup_evicting(
         &mut self,
         tag: SpaceTag,

@@ -17,7 +17,8 @@ impl Finder {
         }
     }
 
-    /// Where the search for a name begins. Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+    /// Where the search for a name begins. Fibonacci hashing (Knuth, The Art of Computer
+    /// Programming, volume 3, section 6.4).
     #[inline]
     fn home(&self, name: Name) -> usize {
         let hash = name.bits().wrapping_mul(0x9e37_79b9);
@@ -59,8 +60,8 @@ impl Finder {
         let mut empty = self.slot(name);
         let (found, node) = self.slots[empty];
         found?;
-        // What stands behind and was searched for through this slot moves up, so that no search ends too early (Knuth, section 6.4,
-        // algorithm R).
+        // What stands behind and was searched for through this slot moves up, so that no search
+        // ends too early (Knuth, section 6.4, algorithm R).
         let mask = self.slots.len() - 1;
         let mut slot = self.next(empty);
         while let (Some(other), _) = self.slots[slot] {

@@ -1,6 +1,8 @@
-//! OFFLINE in the engine, against the oracle's greedy choice and the cheapest there is, and against what is replayed with the choice.
+//! OFFLINE in the engine, against the oracle's greedy choice and the cheapest there is, and against
+//! what is replayed with the choice.
 //!
-//! `BROADLEAF_CASES` sets how many random streams are tried (1,000 unless told, of which this suite takes a tenth or two).
+//! `BROADLEAF_CASES` sets how many random streams are tried (1,000 unless told, of which this suite
+//! takes a tenth or two).
 
 mod bound;
 mod prices;
@@ -203,7 +205,8 @@ fn it_is_near_the_cheapest() {
     assert!(excess < 0.02 * all as f64, "{excess} in {all}");
 }
 
-/// On traces that map, unmap, protect and move, where what is expected is an estimate: it is near, and nobody does worse with foresight than without superpages.
+/// On traces that map, unmap, protect and move, where what is expected is an estimate: it is near,
+/// and nobody does worse with foresight than without superpages.
 #[test]
 fn it_never_does_worse_than_none() {
     let (mut near_ones, mut all) = (0, 0);
@@ -248,7 +251,8 @@ fn it_never_does_worse_than_none() {
     assert!(near_ones * 10 >= all * 8, "{near_ones} of {all}");
 }
 
-/// Without superpages to choose from, what is expected is what base pages cost, and nobody stands in.
+/// Without superpages to choose from, what is expected is what base pages cost, and nobody stands
+/// in.
 #[test]
 fn with_one_size_there_is_nothing_to_choose() {
     for seed in 0..10 {
@@ -263,7 +267,8 @@ fn with_one_size_there_is_nothing_to_choose() {
     }
 }
 
-/// Each policy on each machine is told its own choice, and its own result, whoever stands in for whom.
+/// Each policy on each machine is told its own choice, and its own result, whoever stands in for
+/// whom.
 #[test]
 fn together_they_are_what_each_is_alone() {
     let mut differ = 0;
@@ -272,7 +277,8 @@ fn together_they_are_what_each_is_alone() {
         let (orders, kib) = some_prices(&mut rng);
         let recording = near(rng.next(), 120);
         let policies = ["offline", "approx-online", "offline(cycles=all)"];
-        // The larger TLB may need no superpages: the smaller one has a choice of its own all the same.
+        // The larger TLB may need no superpages: the smaller one has a choice of its own all the
+        // same.
         let sizes = if seed % 2 == 0 { [4, 9] } else { [64, 4] };
         let machines = sizes.map(|entries| {
             let mut machine = machine(entries, &orders);

@@ -1,4 +1,5 @@
-//! What chosen pieces spare by range, against the oracle's misses with the pieces of that range and no others.
+//! What chosen pieces spare by range, against the oracle's misses with the pieces of that range and
+//! no others.
 
 use super::{cases, machine, some_prices};
 use broadleaf_accel::run;

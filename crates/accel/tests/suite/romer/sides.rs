@@ -1,4 +1,5 @@
-//! The two sides of the comparison: one recording, one policy and one machine, in the engine and in the oracle.
+//! The two sides of the comparison: one recording, one policy and one machine, in the engine and in
+//! the oracle.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -1,4 +1,5 @@
-//! Reservations against a list of all of them, with a `bool` for each page, that is scanned for every answer.
+//! Reservations against a list of all of them, with a `bool` for each page, that is scanned for
+//! every answer.
 
 mod naive;
 mod world;
@@ -61,8 +62,8 @@ fn many_operations() {
     );
 }
 
-/// The Alpha's sizes in pages of 8 KiB: 64 KiB are 8 pages, 512 KiB 64, 4 MiB 512. Navarro 2002 wants 64 KiB: the list of that size is
-/// asked first, then that of 512 KiB.
+/// The Alpha's sizes in pages of 8 KiB: 64 KiB are 8 pages, 512 KiB 64, 4 MiB 512. Navarro 2002
+/// wants 64 KiB: the list of that size is asked first, then that of 512 KiB.
 #[test]
 fn shortage_of_one_size() {
     let mut all = Reservations::new(Sizes::new(&[0, 3, 6, 9]).unwrap());
@@ -96,9 +97,11 @@ fn shortage_of_one_size() {
         (("file", 64), 128)
     );
     assert!(broken.left.is_empty());
-    // It is on the list below now, by its own age: before that of the text, which was allocated from later.
+    // It is on the list below now, by its own age: before that of the text, which was allocated
+    // from later.
     assert!(all.on(0).eq([part, small]));
-    // No 64 KiB are left but in the list above, whose reservation falls into 512 KiB and, since 64 KiB are wanted, these.
+    // No 64 KiB are left but in the list above, whose reservation falls into 512 KiB and, since 64
+    // KiB are wanted, these.
     let broken = all.dissolve(old);
     let free: u64 = broken.free.iter().map(|(_, order)| 1u64 << order).sum();
     assert_eq!((free, broken.reserved.len(), broken.left.len()), (63, 0, 1));
@@ -116,7 +119,8 @@ fn shortage_of_one_size() {
     all.check();
 }
 
-/// Of a full reservation no books are kept once it is broken, and one without a piece as large as wanted is left alone.
+/// Of a full reservation no books are kept once it is broken, and one without a piece as large as
+/// wanted is left alone.
 #[test]
 fn nothing_to_give_up() {
     let mut all = Reservations::new(Sizes::new(&[0, 1, 2]).unwrap());

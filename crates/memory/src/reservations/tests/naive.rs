@@ -46,8 +46,8 @@ impl Naive {
         }
     }
 
-    /// What it falls into when it is broken for a level. Around each page it is the largest piece that is full, or free, or holds nothing free
-    /// of that level.
+    /// What it falls into when it is broken for a level. Around each page it is the largest piece
+    /// that is full, or free, or holds nothing free of that level.
     pub(super) fn parts(&self, sizes: &Sizes, wanted: usize) -> Vec<Self> {
         let (mut parts, mut page) = (Vec::new(), 0);
         while page < sizes.pages(self.level) {

@@ -100,7 +100,8 @@ impl World {
         }
     }
 
-    /// Populates or gives back all pages of an aligned piece, so that there are full and empty ones.
+    /// Populates or gives back all pages of an aligned piece, so that there are full and empty
+    /// ones.
     fn whole_piece(&mut self, at: usize, b: u64, populate: bool) {
         let level = (b >> 32) as usize % (self.naive[at].level + 1);
         let page = b % self.naive[at].populated.len() as u64;

@@ -1,4 +1,5 @@
-//! What the tests of limited memory share: a small world that is checked after all that happens in it, and a policy that does as it is told.
+//! What the tests of limited memory share: a small world that is checked after all that happens in
+//! it, and a policy that does as it is told.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub(crate) mod scripted;
@@ -45,8 +46,9 @@ pub(crate) fn policy(name: &str) -> Box<dyn Policy> {
     broadleaf_policy::parse(name).expect("a policy")
 }
 
-/// What most tests have: so many frames, all free and in extents of up to 1024 of them; base pages of 4 KiB, and pages of these orders of them; a swap of
-/// 2^20 pages; files on the disk; and costs as they are by default.
+/// What most tests have: so many frames, all free and in extents of up to 1024 of them; base pages
+/// of 4 KiB, and pages of these orders of them; a swap of 2^20 pages; files on the disk; and costs
+/// as they are by default.
 ///
 /// A test changes what it is about: `Spec { swap: 0, ..spec(&[0, 9], 64) }`.
 pub(crate) fn spec(orders: &[u8], frames: u64) -> Spec {
@@ -71,8 +73,8 @@ pub(crate) fn scan(period: u64) -> Scan {
     }
 }
 
-/// Address spaces, and the memory below them under one policy, wired as an engine would. All books are checked after each of its verbs, and
-/// after each page that a verb references.
+/// Address spaces, and the memory below them under one policy, wired as an engine would. All books
+/// are checked after each of its verbs, and after each page that a verb references.
 pub(crate) struct World<'a> {
     pub(crate) spaces: AddressSpaces,
     pub(crate) system: System<'a>,
@@ -109,7 +111,8 @@ impl<'a> World<'a> {
         self.map_as(space, mapping(backing, true, range));
     }
 
-    /// Shared memory that no file stands behind: what the parent had there, for a child that was not told of it yet, else a new one.
+    /// Shared memory that no file stands behind: what the parent had there, for a child that was
+    /// not told of it yet, else a new one.
     pub(crate) fn map_shared_memory(&mut self, space: SpaceId, range: Range<u64>) {
         let behind = self.spaces.shared_memory(space, pages(range.clone()));
         self.map_shared(space, behind, range);
@@ -169,7 +172,8 @@ impl<'a> World<'a> {
         self.begin(child, PID);
     }
 
-    /// A process forks a child that the trace has not told of yet. What TLBs have to forget is still to be asked for.
+    /// A process forks a child that the trace has not told of yet. What TLBs have to forget is
+    /// still to be asked for.
     pub(crate) fn fork_unheard(&mut self, parent: SpaceId, process: u32) {
         let changes = self.spaces.fork(parent, process);
         changes.iter().for_each(|change| self.system.apply(change));

@@ -1,4 +1,5 @@
-//! Pools as large as machines get: what is kept, and how long a verb takes, depends on what is split.
+//! Pools as large as machines get: what is kept, and how long a verb takes, depends on what is
+//! split.
 
 use broadleaf_memory::frames::{Buddy, Choice, Frame, MOST_FRAMES};
 

@@ -1,4 +1,5 @@
-//! A buddy allocator that is nothing but the set of its free frames: whatever it is asked, it looks at all of them.
+//! A buddy allocator that is nothing but the set of its free frames: whatever it is asked, it looks
+//! at all of them.
 
 use broadleaf_memory::frames::Choice;
 use std::collections::BTreeSet;

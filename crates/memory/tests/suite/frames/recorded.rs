@@ -82,7 +82,8 @@ fn wrong_texts_are_refused_with_their_lines() {
     assert!(error.to_string().ends_with("node 0 Normal, node 1 Normal"));
 }
 
-/// The numbers of free extents that a pool can have are those that some set of free frames has: all sets are tried.
+/// The numbers of free extents that a pool can have are those that some set of free frames has: all
+/// sets are tried.
 #[test]
 fn what_fits_is_laid_out_and_nothing_else() {
     for (frames, most_order) in [

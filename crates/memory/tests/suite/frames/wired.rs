@@ -43,7 +43,8 @@ proptest! {
     }
 }
 
-/// Wired frames come and go among others. Those in clusters spoil one extent, the others as many as there are of them.
+/// Wired frames come and go among others. Those in clusters spoil one extent, the others as many as
+/// there are of them.
 #[test]
 fn clusters_keep_large_extents_whole() {
     let left = |mut wired: Wired| {

@@ -1,4 +1,5 @@
-//! What is left out of a course changes nothing, whatever is a superpage; and trials miss as often as a list does.
+//! What is left out of a course changes nothing, whatever is a superpage; and trials miss as often
+//! as a list does.
 
 mod cases;
 mod script;
