@@ -4,7 +4,7 @@ mod ahead;
 mod lists;
 
 use crate::kept::{Keeper, Kept};
-use crate::slot::Slot;
+use crate::slot::TaskCell;
 use ahead::{Ahead, Output};
 use broadleaf_filter::Fed;
 use broadleaf_filter::Sieve;
@@ -25,7 +25,7 @@ const SHARED_STEP: usize = (1 << 19) + 1;
 type Ended<P> = (P, Result<(), <P as Part>::Error>);
 
 /// A part that is decoded ahead, wherever it is.
-type Shared<P> = Arc<Slot<Box<Ahead<P>>>>;
+type Shared<P> = Arc<TaskCell<Box<Ahead<P>>>>;
 
 /// The trace as a stream of pieces in order.
 pub(crate) struct Feed<'a, S: Source> {
@@ -96,7 +96,7 @@ impl<'a, S: Source> Feed<'a, S> {
         S::Part: 'scope,
         S::Error: 'scope,
     {
-        let most = if crew.is_nobody() { 1 } else { self.most };
+        let most = if crew.is_empty() { 1 } else { self.most };
         while self.end.is_none() && self.ahead.len() < most {
             match self.source.next_part() {
                 Ok(Some(part)) => {
@@ -107,7 +107,7 @@ impl<'a, S: Source> Feed<'a, S> {
                         }
                         None => self.sieve.clone(),
                     };
-                    let slot = Arc::new(Slot::new(Box::new(Ahead {
+                    let slot = Arc::new(TaskCell::new(Box::new(Ahead {
                         part,
                         sieve,
                         shift: u32::from(GEOMETRY.base().shift() - self.source.grain().shift()),
@@ -169,7 +169,7 @@ impl<'a, S: Source> Feed<'a, S> {
                 }
                 self.ahead.pop_front();
                 // Alone, the part's reader is used again for the next, when it was closed.
-                if !crew.is_nobody() {
+                if !crew.is_empty() {
                     self.open(crew);
                 }
             } else {
@@ -181,7 +181,7 @@ impl<'a, S: Source> Feed<'a, S> {
 
     /// Decodes a step of the first part that nobody decodes. Whether there is one.
     pub(crate) fn work(&self, crew: Crew<'_, '_>) -> bool {
-        let most = if crew.is_nobody() { STEP } else { SHARED_STEP };
+        let most = if crew.is_empty() { STEP } else { SHARED_STEP };
         self.ahead
             .iter()
             .any(|slot| slot.work(|ahead| ahead.step(most)))
@@ -216,7 +216,7 @@ where
     P::Error: Send + 'scope,
 {
     let slot = Arc::clone(slot);
-    crew.hand(move || {
+    crew.queue(move || {
         slot.work(|ahead| ahead.step(SHARED_STEP));
     });
 }

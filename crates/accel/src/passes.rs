@@ -11,7 +11,7 @@ use broadleaf_filter::Recency;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::{Fed, Sifted, stretches};
 use broadleaf_memory::Change;
-use broadleaf_model::events::{changes_spaces, tells_a_mapping};
+use broadleaf_model::events::{changes_spaces, lists_a_mapping};
 use broadleaf_model::pool::{Crew, Pool};
 use broadleaf_model::stream::{MOST_BLOCKS, Stream, TooLate};
 use broadleaf_model::{Error, Plan, Progress, Source, refused};
@@ -205,7 +205,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
         let touches = touches.map_err(|why| refused(why, self.policies))?;
         let Self { stream, teams, .. } = self;
         teams
-            .here()
+            .idle()
             .for_each(|team| team.populate(&touches, &stream.spaces));
         Ok(())
     }
@@ -234,7 +234,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
     /// The teams come as far as the trace was prepared. Nothing is prepared that they were not sent to.
     fn catch_up(&mut self, crew: Crew<'_, '_>) {
         self.call_back(crew);
-        self.teams.here().for_each(|team| team.pass(&self.stream));
+        self.teams.idle().for_each(|team| team.pass(&self.stream));
         #[cfg(test)]
         self.teams.check(&self.stream);
     }
@@ -244,7 +244,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
         let Self { stream, teams, .. } = self;
         for change in changes {
             stream.histories.make_room(stream.spaces.blocks());
-            for team in teams.here() {
+            for team in teams.idle() {
                 team.apply(change, stream);
             }
             stream.histories.apply(change);
@@ -289,7 +289,7 @@ fn learn<'scope, S: Source + 'scope>(
         while let Some(piece) = feed.next(crew).map_err(Error::Source)? {
             match piece {
                 Fed::Event(Event::SpaceSwitch(space)) => running = space,
-                Fed::Event(event) if tells_a_mapping(&event) => {
+                Fed::Event(event) if lists_a_mapping(&event) => {
                     told.insert(running);
                 }
                 Fed::Event(_) => {}

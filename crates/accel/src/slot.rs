@@ -1,100 +1,96 @@
-//! Something that goes to and fro between who uses it and who works at it: whoever comes first
-//! does.
+//! A task cell. The first thread to claim the task runs it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Where it is.
-enum Place<T> {
-    /// Here, to be worked at.
-    ToDo(T),
-    /// With somebody who does that.
-    Away,
-    /// Here, worked at.
+/// The progress of a task.
+enum TaskState<T> {
+    /// No thread has claimed the task.
+    Unclaimed(T),
+    /// A thread runs the task, or has taken the value.
+    Running,
+    /// The task has finished.
     Done(T),
-    /// Whoever had it panicked.
+    /// The task panicked.
     Lost,
 }
 
-/// Something to be worked at, wherever it is.
-pub(crate) struct Slot<T> {
-    place: Mutex<Place<T>>,
-    came_back: Condvar,
+/// A value with a task to run on the value.
+pub(crate) struct TaskCell<T> {
+    state: Mutex<TaskState<T>>,
+    finished: Condvar,
 }
 
-/// Says that it is lost, where who works at it panics.
-struct Returning<'a, T>(&'a Slot<T>);
+/// Marks the cell as lost if the task panics.
+struct PanicGuard<'a, T>(&'a TaskCell<T>);
 
-impl<T> Drop for Returning<'_, T> {
+impl<T> Drop for PanicGuard<'_, T> {
     fn drop(&mut self) {
-        *self.0.place() = Place::Lost;
-        self.0.came_back.notify_all();
+        *self.0.state() = TaskState::Lost;
+        self.0.finished.notify_all();
     }
 }
 
-impl<T> Slot<T> {
+impl<T> TaskCell<T> {
     pub(crate) const fn new(it: T) -> Self {
         Self {
-            place: Mutex::new(Place::ToDo(it)),
-            came_back: Condvar::new(),
+            state: Mutex::new(TaskState::Unclaimed(it)),
+            finished: Condvar::new(),
         }
     }
 
-    fn place(&self) -> MutexGuard<'_, Place<T>> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, TaskState<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works at it, if nobody does or did. Says whether that was so.
+    /// Runs the task if no thread has claimed it. Returns true if this call ran the task.
     pub(crate) fn work(&self, work: impl FnOnce(&mut T)) -> bool {
         let mut it = {
-            let mut place = self.place();
-            match std::mem::replace(&mut *place, Place::Away) {
-                Place::ToDo(it) => it,
+            let mut state = self.state();
+            match std::mem::replace(&mut *state, TaskState::Running) {
+                TaskState::Unclaimed(it) => it,
                 other => {
-                    *place = other;
+                    *state = other;
                     return false;
                 }
             }
         };
-        let returning = Returning(self);
+        let guard = PanicGuard(self);
         work(&mut it);
-        // Once it is done, somebody else may have it: who is away then is nobody's business here.
-        std::mem::forget(returning);
-        *self.place() = Place::Done(it);
-        self.came_back.notify_all();
+        // From here on another thread may take the value, so the guard must not mark the cell.
+        std::mem::forget(guard);
+        *self.state() = TaskState::Done(it);
+        self.finished.notify_all();
         true
     }
 
-    /// It, where it was worked at.
+    /// The value, if the task has finished.
     pub(crate) fn take(&self) -> Option<T> {
-        let mut place = self.place();
-        match std::mem::replace(&mut *place, Place::Away) {
-            Place::Done(it) => Some(it),
+        let mut state = self.state();
+        match std::mem::replace(&mut *state, TaskState::Running) {
+            TaskState::Done(it) => Some(it),
             other => {
-                *place = other;
+                *state = other;
                 None
             }
         }
     }
 
-    /// Waits until somebody who works at it is done.
+    /// Waits until the thread that runs the task has finished.
     ///
     /// # Panics
-    /// Where whoever had it panicked.
+    /// Panics if the task panicked.
     pub(crate) fn wait(&self) {
-        let mut place = self.place();
-        while matches!(*place, Place::Away) {
-            let waited = self.came_back.wait(place);
-            place = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
+        while matches!(*state, TaskState::Running) {
+            let waited = self.finished.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        assert!(
-            !matches!(*place, Place::Lost),
-            "whoever worked at it panicked"
-        );
+        assert!(!matches!(*state, TaskState::Lost), "the task panicked");
     }
 
-    /// Gives it back after it was taken, to be worked at once more.
+    /// Puts the value back after [`TaskCell::take`], as an unclaimed task.
     pub(crate) fn put(&self, it: T) {
-        *self.place() = Place::ToDo(it);
+        *self.state() = TaskState::Unclaimed(it);
     }
 }
 
@@ -104,27 +100,27 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]
-    fn whoever_comes_first_works() {
-        let slot = Slot::new(1);
-        assert_eq!(slot.take(), None, "nobody worked at it");
-        assert!(slot.work(|it| *it += 1));
-        assert!(!slot.work(|it| *it += 1), "somebody did");
-        slot.wait();
-        assert_eq!(slot.take(), Some(2));
-        assert!(!slot.work(|it| *it += 1), "it was taken");
-        slot.put(5);
-        assert!(slot.work(|it| *it += 1));
-        assert_eq!(slot.take(), Some(6));
+    fn the_first_thread_to_claim_a_task_runs_it() {
+        let cell = TaskCell::new(1);
+        assert_eq!(cell.take(), None, "the task has not run");
+        assert!(cell.work(|it| *it += 1));
+        assert!(!cell.work(|it| *it += 1), "the task ran already");
+        cell.wait();
+        assert_eq!(cell.take(), Some(2));
+        assert!(!cell.work(|it| *it += 1), "the value was taken");
+        cell.put(5);
+        assert!(cell.work(|it| *it += 1));
+        assert_eq!(cell.take(), Some(6));
     }
 
-    /// Nobody waits for what does not come back.
+    /// A waiting thread must not block for ever on a task that panicked.
     #[test]
-    fn who_waits_is_told_of_a_panic() {
-        let slot = Slot::new(1);
-        let failing = || slot.work(|_| panic!("on purpose"));
+    fn a_panic_reaches_the_waiting_thread() {
+        let cell = TaskCell::new(1);
+        let failing = || cell.work(|_| panic!("on purpose"));
         assert!(catch_unwind(AssertUnwindSafe(failing)).is_err());
-        assert_eq!(slot.take(), None);
-        assert!(!slot.work(|_| ()));
-        assert!(catch_unwind(AssertUnwindSafe(|| slot.wait())).is_err());
+        assert_eq!(cell.take(), None);
+        assert!(!cell.work(|_| ()));
+        assert!(catch_unwind(AssertUnwindSafe(|| cell.wait())).is_err());
     }
 }

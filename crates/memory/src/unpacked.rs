@@ -2,7 +2,7 @@
 //! take its time.
 
 use crate::{
-    Block, BlockId, Change, Counters, Extent, Move, PAGES_PER_BLOCK, PageMap, Shootdown, Span,
+    Block, BlockId, BlockSpan, Change, Counters, Extent, Move, PAGES_PER_BLOCK, PageMap, Shootdown,
 };
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Unpacked<'_> {
         }
     }
 
-    fn release_span(&mut self, span: Span) -> bool {
+    fn release_span(&mut self, span: BlockSpan) -> bool {
         let pages = PageMap::of(span.from..span.to);
         let block = self.block(span.block);
         let going = block.resident.and(&pages);

@@ -8,7 +8,7 @@ use super::earlier::Names;
 use super::filter::{SharedFilter, VisitSlice};
 use super::gathered::GatheredVisits;
 use super::result;
-use crate::events::tells_a_mapping;
+use crate::events::lists_a_mapping;
 use crate::outcome::refused;
 use crate::pool::Pool;
 use crate::populate::parts;
@@ -47,7 +47,7 @@ pub(super) fn spaces_told<S: Source>(
         while let Some(piece) = part.next().map_err(Error::Source)? {
             match piece {
                 Piece::Event(Event::SpaceSwitch(space)) => running = names.space(*space)?,
-                Piece::Event(event) if tells_a_mapping(event) => {
+                Piece::Event(event) if lists_a_mapping(event) => {
                     told.insert(running);
                 }
                 _ => {}
@@ -299,7 +299,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             if cell.ended.is_some() {
                 continue;
             }
-            if crate::events::takes_something_away(event) {
+            if crate::events::removes_or_moves_pages(event) {
                 cell.system.visited(running);
             }
             if let Event::Fork { child } = event {

@@ -29,7 +29,7 @@ pub(super) fn outcome(
         mut interim,
     } = replayed;
     let told = (plan.pairs().enumerate()).filter_map(|(pair, (policy, machine))| {
-        choices.told(policy, machine, cast.stands_in(pair, best[pair]))
+        choices.choice(policy, machine, cast.stands_in(pair, best[pair]))
     });
     let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
         best.iter().map(|number| all[*number].clone()).collect()

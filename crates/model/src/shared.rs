@@ -6,7 +6,7 @@ use broadleaf_memory::{Counters, Totals, Touches};
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::{Refusal, Refusals};
 
-/// What a memory counted, and what a policy was refused.
+/// The counts of a memory, and the promotions that a policy was refused.
 pub fn of_memory(
     counters: &Counters,
     totals: &Totals,
@@ -44,12 +44,12 @@ pub fn of_memory(
     }
 }
 
-/// What a reader of the numbers has to know about the trace.
+/// The notes that a reader of the numbers needs about the trace.
 pub fn notes(stream: &Stream) -> Vec<String> {
     let mut notes = Vec::new();
     let untold: Vec<String> = stream
         .spaces
-        .untold()
+        .unlisted()
         .filter(|space| !is_earlier(*space))
         .map(|space| space.0.to_string())
         .collect();

@@ -1,4 +1,4 @@
-//! Where a trace comes from, as far as the engine cares.
+//! Sources of traces, as the replay sees them.
 
 use broadleaf_trace::reduced::{Kept, ReducedItem, Sums};
 use broadleaf_trace::{Event, Grain, Item, PartItem, Phrased, Visit};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 ///
 /// A source that cannot be cut has one part.
 pub trait Source {
-    /// What can go wrong while reading.
+    /// The error of a failed read.
     type Error: Send;
     /// A part of the trace.
     type Part: Part<Error = Self::Error>;
@@ -18,44 +18,44 @@ pub trait Source {
     /// The unit in which visits name places.
     fn grain(&self) -> Grain;
 
-    /// Whether the trace holds the processes that others fork. Where it does not, a child is not
-    /// heard of again.
+    /// Returns true if the trace holds forked child processes. Otherwise a child has no events.
     fn holds_children(&self) -> bool {
         true
     }
 
-    /// Goes back to the start. Called before each pass but the first, when all parts were given
-    /// back or are gone; most plans need one pass only.
+    /// Goes back to the start. The replay calls this before each pass but the first, when all parts
+    /// were closed or dropped. Most plans need one pass only.
     ///
     /// # Errors
-    /// Where the source cannot be read again.
+    /// Returns an error if the source cannot be read again.
     fn rewind(&mut self) -> Result<(), Self::Error>;
 
     /// The next part of the trace, or `None` at its end.
     ///
     /// # Errors
-    /// Where the source is damaged or cannot be read. What stands before that was handed out.
+    /// Returns an error if the source is damaged or cannot be read. Earlier parts remain valid.
     fn next_part(&mut self) -> Result<Option<Self::Part>, Self::Error>;
 
-    /// Takes a part back that was read to its end, in the order in which parts were handed out. The
-    /// answer [`ControlFlow::Break`] says that the trace ends with it, whatever was handed out
-    /// after.
+    /// Closes a part that was read to its end. Parts close in the order of [`Source::next_part`].
+    /// [`ControlFlow::Break`] ends the trace with this part, even if later parts were returned.
     ///
     /// # Errors
-    /// Where that shows that the source is damaged.
+    /// Returns an error if the part shows that the source is damaged.
     fn close(&mut self, part: Self::Part) -> Result<ControlFlow<()>, Self::Error>;
 }
 
-/// What a part holds next.
+/// A piece of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// References, in order, with no event between them.
     Visits(&'a [Visit]),
-    /// The same by their words. All pieces of a part have one vocabulary.
+    /// References by their words, in order, with no event between them. All pieces of a part share
+    /// one vocabulary.
     Phrased(Phrased<'a>),
-    /// Those of them that may change something on the machines of the plan, and what all come to.
+    /// References that may change the state of the plan's machines, with the sums of all
+    /// references.
     Reduced(&'a [Kept], Sums),
-    /// Something that takes effect before the next visit.
+    /// An event that takes effect before the next visit.
     Event(&'a Event),
 }
 
@@ -87,16 +87,16 @@ impl<'a> From<ReducedItem<'a>> for Piece<'a> {
     }
 }
 
-/// A part of a trace. Nothing is known of the parts before it: each begins in the address space
-/// that its first event names, if that is another than that of the part before.
+/// A part of a trace, independent of earlier parts. If a part begins in another address space than
+/// the previous part ended in, its first event names the space.
 pub trait Part: Send {
-    /// What can go wrong while reading.
+    /// The error of a failed read.
     type Error;
 
     /// The next piece of the part, or `None` at its end.
     ///
     /// # Errors
-    /// Where the part is damaged or cannot be read.
+    /// Returns an error if the part is damaged or cannot be read.
     fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error>;
 }
 
@@ -112,7 +112,7 @@ enum Kind {
 pub struct Items {
     grain: Grain,
     pieces: Arc<Vec<Kind>>,
-    /// How many pieces a part has.
+    /// The number of pieces in a part.
     part: usize,
     at: usize,
     children: bool,
@@ -130,13 +130,13 @@ impl Items {
         }
     }
 
-    /// The trace follows no processes that others fork.
+    /// Makes the trace one that does not hold forked child processes.
     pub fn without_children(mut self) -> Self {
         self.children = false;
         self
     }
 
-    /// Hands the trace out in parts of so many pieces, of which a part has at least one.
+    /// Cuts the trace into parts of `pieces` pieces. Values below 1 count as 1.
     pub fn in_parts_of(mut self, pieces: usize) -> Self {
         self.part = pieces.max(1);
         self

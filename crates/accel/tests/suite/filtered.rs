@@ -2,11 +2,11 @@
 
 use crate::common::*;
 use broadleaf_accel::run;
+use broadleaf_machine::Machine;
 use broadleaf_model::{Limits, Outcome, Part, Piece, Plan, Source};
 use broadleaf_policy::{NOMINAL_RATE, Policy};
 use broadleaf_trace::synth::SplitMix64;
 use broadleaf_trace::{Advice, Backing, Event, Grain, Lead, Phrased, Visit};
-use broadleaf_machine::Machine;
 use broadleaf_units::SpaceId;
 use std::convert::Infallible;
 use std::ops::ControlFlow;

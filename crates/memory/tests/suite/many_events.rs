@@ -33,7 +33,7 @@ fn many_mappings_take_no_longer_each() {
         assert!(taken < SECONDS, "{what}: {taken} s for {MAPPINGS} mappings");
     };
     let mut spaces = AddressSpaces::new(BTreeSet::from([SPACE]));
-    assert!(spaces.tell(SPACE));
+    assert!(spaces.list_mappings(SPACE));
     for (number, pages) in places().enumerate() {
         spaces.map(
             SPACE,

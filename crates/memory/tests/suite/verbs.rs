@@ -58,7 +58,7 @@ impl World {
             touched: Touched::new(),
             now: 0,
         };
-        assert!(world.spaces.tell(SPACE));
+        assert!(world.spaces.list_mappings(SPACE));
         let changes = world.spaces.map(SPACE, anonymous(0, blocks * BLOCK));
         world.apply(&changes);
         world

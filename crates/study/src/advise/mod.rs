@@ -103,7 +103,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, Places), Failu
     let left_out = left_out(&policies[1..], &machines);
     let threads = request.threads.map_or_else(available_threads, NonZero::get);
     let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
-    let plan = within_machine(plan.on_threads(threads).telling_ranges());
+    let plan = within_machine(plan.on_threads(threads).with_ranges());
     let reading = Reading {
         passes: Passes::Several,
         keep_going: request.keep_going,

@@ -77,7 +77,7 @@ fn replay(items: &mut Items, policy: &str) -> Outcome {
     let parse = |name| broadleaf_policy::parse(name).expect("a policy");
     let policies = vec![parse("4k"), parse(policy)];
     let plan = Plan::within(policies, vec![machine(4, &[3])], limits).expect("a plan");
-    let told = run(items, &plan.telling_ranges(), &mut |_| {
+    let told = run(items, &plan.with_ranges(), &mut |_| {
         ControlFlow::Continue(())
     });
     told.expect("a replay")

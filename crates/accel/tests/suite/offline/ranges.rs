@@ -31,7 +31,7 @@ fn choice(recording: &Recording, on: Machine, kib: u64) -> Choice {
     };
     let policy = broadleaf_policy::parse("offline").expect("a policy");
     let plan = Plan::within(vec![policy], vec![on], limits).expect("a plan");
-    let told = run(&mut items, &plan.telling_ranges(), &mut |_| {
+    let told = run(&mut items, &plan.with_ranges(), &mut |_| {
         ControlFlow::Continue(())
     });
     told.expect("a replay").choices.remove(0)
