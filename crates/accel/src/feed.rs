@@ -11,7 +11,7 @@ use broadleaf_filter::Sieve;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_model::pool::Crew;
 use broadleaf_model::{Part, Source};
-pub(crate) use lists::Lists;
+pub(crate) use lists::ListPool;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) struct Feed<'a, S: Source> {
     /// The source has no more parts, or failed after those that it had.
     end: Option<Option<S::Error>>,
     /// Lists that are used again.
-    lists: Lists,
+    lists: ListPool,
     sieves: Vec<Sieve>,
     /// What was handed out, where it is to be kept and is not too much.
     kept: Option<Kept>,
@@ -52,7 +52,7 @@ pub(crate) struct Feed<'a, S: Source> {
 
 impl<'a, S: Source> Feed<'a, S> {
     /// The trace of a source, sifted; so many parts at a time at most, with a crew.
-    pub(crate) fn new(source: &'a mut S, sieve: Sieve, most: usize, lists: Lists) -> Self {
+    pub(crate) fn new(source: &'a mut S, sieve: Sieve, most: usize, lists: ListPool) -> Self {
         Self {
             source,
             sieve,
@@ -205,7 +205,7 @@ impl<'a, S: Source> Feed<'a, S> {
     }
 
     /// Where the lists of pieces go that are no longer needed.
-    pub(crate) const fn lists(&self) -> &Lists {
+    pub(crate) const fn lists(&self) -> &ListPool {
         &self.lists
     }
 }
@@ -247,7 +247,7 @@ mod tests {
         let sieve = Sieve::new(Recency::new([&machine.design]));
         for threads in [1, 2, 3, 4].into_iter().cycle().take(24) {
             let mut source = items.clone().in_parts_of(20_000);
-            let mut feed = Feed::new(&mut source, sieve.clone(), threads + 2, Lists::default());
+            let mut feed = Feed::new(&mut source, sieve.clone(), threads + 2, ListPool::default());
             let mut next = 0;
             Pool::new(threads).expect("threads").with(|crew| {
                 while !feed.is_at_end() {

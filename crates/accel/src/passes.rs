@@ -1,7 +1,7 @@
 //! A pass over a trace: what is decoded is prepared once, and all teams replay it.
 
 use crate::PageId;
-use crate::feed::{Feed, Lists};
+use crate::feed::{Feed, ListPool};
 use crate::kept::Kept;
 use crate::prepare;
 use crate::team::Team;
@@ -46,7 +46,7 @@ pub(crate) struct Passes<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) pool: Pool,
     /// Lists that are used again, from pass to pass.
-    pub(crate) lists: Lists,
+    pub(crate) lists: ListPool,
 }
 
 impl Passes<'_> {

@@ -1,6 +1,6 @@
-//! Reducing a trace: what a replay would be handed, handed out.
+//! The reducer: writes the visits that a replay would use.
 
-use crate::feed::{Feed, Lists};
+use crate::feed::{Feed, ListPool};
 use broadleaf_filter::Fed;
 use broadleaf_filter::Recency;
 use broadleaf_filter::Sieve;
@@ -10,12 +10,11 @@ use broadleaf_model::pool::Pool;
 use broadleaf_model::{Error, Piece, Progress, Source};
 use std::ops::ControlFlow;
 
-/// Hands out the reduced form of a trace: the visits that may change something on any of these
-/// machines, and what all come to. `each` takes one piece after the other, and stops the work with
-/// [`ControlFlow::Break`].
+/// Passes the reduced form of a trace to `each`, piece by piece: the visits that may change a
+/// machine's state, and the sums of all visits. [`ControlFlow::Break`] stops the work.
 ///
 /// # Errors
-/// Where the source fails, the threads cannot be had, or `each` or `progress` stops.
+/// Returns an error if the source fails, a thread cannot start, or `each` or `progress` stops.
 pub fn reduce<S: Source>(
     source: &mut S,
     machines: &[Machine],
@@ -26,7 +25,12 @@ pub fn reduce<S: Source>(
     let threads = threads.clamp(1, MOST_THREADS);
     let pool = Pool::new(threads).map_err(|reason| Error::NoThreads { threads, reason })?;
     let recency = Recency::new(machines.iter().map(|machine| &machine.design));
-    let mut feed = Feed::new(source, Sieve::new(recency), threads + 2, Lists::default());
+    let mut feed = Feed::new(
+        source,
+        Sieve::new(recency),
+        threads + 2,
+        ListPool::default(),
+    );
     let mut state = Progress {
         pass: 1,
         passes: 1,

@@ -1,4 +1,4 @@
-//! From what was counted to results and notes.
+//! Results and notes, from the counts of a replay.
 
 use crate::cell::Cell;
 use crate::curve::Curve;
@@ -11,7 +11,7 @@ use broadleaf_model::shared::{notes, of_memory};
 use broadleaf_model::stream::Stream;
 use broadleaf_units::PageSize;
 
-/// What a replay found, without results.
+/// The outcome of a replay, without results.
 pub(crate) fn outcome(stream: &Stream) -> Outcome {
     Outcome {
         trace: TraceSummary {

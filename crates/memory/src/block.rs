@@ -6,7 +6,7 @@ use crate::{PAGES_PER_BLOCK, PageMap};
 /// cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[repr(align(64))]
-pub struct Block {
+pub struct UnpackedBlock {
     /// Pages referenced since they became resident. A resident page that is not was filled by a
     /// promotion.
     pub(crate) used: PageMap,
@@ -26,7 +26,7 @@ pub struct Block {
     pub(crate) promoted: bool,
 }
 
-impl Block {
+impl UnpackedBlock {
     /// The number of resident base pages.
     pub const fn populated(&self) -> u32 {
         self.populated

@@ -31,12 +31,12 @@ pub mod system;
 mod touched;
 mod unpacked;
 
-pub use block::Block;
+pub use block::UnpackedBlock;
 pub use by_kind::ByKind;
 pub use change::{BlockSpan, Change, Extent, Move, Shootdown};
 pub use history::{Histories, History, PageHistory};
 pub use mapping::{Backing, Mapping, Rights};
-pub use memory::{Counters, Memory, Totals};
+pub use memory::{Counters, Memory, MemoryTotals};
 pub use notice::{Leaf, Notice};
 pub use page_map::PageMap;
 pub use pages::Pages;

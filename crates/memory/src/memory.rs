@@ -4,10 +4,11 @@
 //! The verbs carry out decisions and count them. The policy decides elsewhere. A verb on a block or
 //! page in an unsuitable state does nothing.
 
-use crate::state::{OddBlocks, State};
+use crate::state::{OddBlocks, PackedBlock};
 use crate::unpacked::Unpacked;
 use crate::{
-    Block, BlockId, ByKind, Change, GEOMETRY, Histories, PAGES_PER_BLOCK, PageMap, Shootdown,
+    BlockId, ByKind, Change, GEOMETRY, Histories, PAGES_PER_BLOCK, PageMap, Shootdown,
+    UnpackedBlock,
 };
 use broadleaf_policy::BackingKind;
 use broadleaf_units::{BlockNumber, SpaceId};
@@ -34,7 +35,7 @@ pub struct Counters {
 
 /// The totals of a memory, if the trace ends now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct MemoryTotals {
     /// Anonymous pages that a promotion filled and that were not referenced while they were
     /// resident.
     pub extra_zeroed_pages: u64,
@@ -47,7 +48,7 @@ pub struct Totals {
     pub clean_pages_in_superpages: ByKind,
 }
 
-impl Totals {
+impl MemoryTotals {
     /// Adds a superpage that exists at the end, with `pages` base pages, `dirty` of them dirty.
     pub(crate) fn add_superpage(&mut self, kind: BackingKind, pages: u64, dirty: u64) {
         self.clean_pages_in_superpages.add(kind, pages - dirty);
@@ -60,7 +61,7 @@ impl Totals {
 /// The memory of one policy.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    states: Vec<State>,
+    states: Vec<PackedBlock>,
     odd: OddBlocks,
     counters: Counters,
 }
@@ -75,11 +76,11 @@ impl Memory {
     #[inline]
     pub fn make_room(&mut self, count: usize) {
         if self.states.len() < count {
-            self.states.resize_with(count, State::default);
+            self.states.resize_with(count, PackedBlock::default);
         }
     }
 
-    fn state(&self, block: BlockId) -> &State {
+    fn state(&self, block: BlockId) -> &PackedBlock {
         &self.states[block.index()]
     }
 
@@ -108,7 +109,7 @@ impl Memory {
     }
 
     /// The whole state of a block.
-    pub fn block(&self, block: BlockId, histories: &Histories) -> Block {
+    pub fn block(&self, block: BlockId, histories: &Histories) -> UnpackedBlock {
         self.state(block).unpack(histories.block(block), &self.odd)
     }
 
@@ -207,11 +208,11 @@ impl Memory {
         &self,
         histories: &Histories,
         kind_of: impl Fn(BlockId) -> BackingKind,
-    ) -> Totals {
-        let mut totals = Totals {
+    ) -> MemoryTotals {
+        let mut totals = MemoryTotals {
             extra_zeroed_pages: self.counters.zeroed_and_gone,
             extra_disk_read_pages: self.counters.read_and_gone,
-            ..Totals::default()
+            ..MemoryTotals::default()
         };
         for number in 0..self.states.len() {
             let id = BlockId(number as u32);

@@ -2,14 +2,14 @@
 
 use crate::earlier::is_earlier;
 use crate::stream::Stream;
-use broadleaf_memory::{Counters, Totals, Touches};
+use broadleaf_memory::{Counters, MemoryTotals, Touches};
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::{Refusal, Refusals};
 
 /// The counts of a memory, and the promotions that a policy was refused.
 pub fn of_memory(
     counters: &Counters,
-    totals: &Totals,
+    totals: &MemoryTotals,
     refusals: &Refusals,
     stream: &Stream,
     base_faults: u64,

@@ -1,6 +1,6 @@
 //! A part of the trace that is decoded and sieved ahead of its use.
 
-use super::Lists;
+use super::ListPool;
 use crate::kept::Keeper;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::{Fed, Sifted};
@@ -34,7 +34,7 @@ pub(super) struct Output {
     pub(super) pieces: VecDeque<Fed>,
     /// Keeps all of it, where somebody wants it once more.
     pub(super) keeper: Option<Keeper>,
-    pub(super) lists: Lists,
+    pub(super) lists: ListPool,
 }
 
 impl Output {

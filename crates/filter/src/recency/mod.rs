@@ -9,7 +9,7 @@ mod strict;
 use broadleaf_tlb::{Compiled, Design, IndexFunction, Structure};
 use broadleaf_units::{PageNumber, PageSize};
 use places::PLACES;
-pub use places::{Place, Places};
+pub use places::{RecencyPlace, RecencyPlaces};
 use strict::Strict;
 
 /// How many sets of a structure are told apart. Where it has more, several are taken for one: what
@@ -92,24 +92,24 @@ fn oldest(when: &[u64; DEPTH], depth: usize) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
     /// Where the page is kept now, in place of another perhaps. What is kept nowhere has none.
-    pub place: Option<Place>,
+    pub place: Option<RecencyPlace>,
     /// Pages at these places [stand](Recency::stands) no longer; that was not so of all of them
     /// before.
-    pub fallen: Places,
+    pub fallen: RecencyPlaces,
 }
 
 /// Leaves lookups out, one after the other.
 #[derive(Debug)]
 pub struct LeavingOut<'a> {
     clock: u64,
-    left_out: Places,
+    left_out: RecencyPlaces,
     recency: &'a mut Recency,
 }
 
 impl LeavingOut<'_> {
     /// Leaves out a lookup of the page at a place, which has to [stand](Recency::stands).
     #[inline]
-    pub const fn leave_out(&mut self, place: Place) {
+    pub const fn leave_out(&mut self, place: RecencyPlace) {
         self.clock += 1;
         self.recency.when[place.index()] = self.clock;
         self.left_out.insert(place);
@@ -166,8 +166,8 @@ impl Drop for LeavingOut<'_> {
 /// that change no order: of the page that was the last one noted in all its sets, while its larger
 /// page was.
 ///
-/// *Places.* Who looks the same pages up again and again need not ask each time: as long as a page
-/// [stands](Recency::stands) at its [`Place`], its lookups need not be made, and [`LeavingOut`]
+/// *RecencyPlaces.* Who looks the same pages up again and again need not ask each time: as long as a page
+/// [stands](Recency::stands) at its [`RecencyPlace`], its lookups need not be made, and [`LeavingOut`]
 /// notes each with a single store. That changes with what [`Recency::note_made`] and
 /// [`Recency::remove_larger`] do alone.
 ///
@@ -203,9 +203,9 @@ pub struct Recency {
     /// one.
     larger_place: [u8; PLACES],
     /// By that, which places have such pages.
-    with_larger: [Places; PLACES],
+    with_larger: [RecencyPlaces; PLACES],
     /// The places of pages whose last lookups were left out and not made up for.
-    left_out: Places,
+    left_out: RecencyPlaces,
     /// Counts lookups that were left out, and stays.
     clock: u64,
 }
@@ -290,8 +290,8 @@ impl Recency {
             made: [0; PLACES],
             made_last: [0; SETS],
             larger_place: [0; PLACES],
-            with_larger: [Places::NONE; PLACES],
-            left_out: Places::NONE,
+            with_larger: [RecencyPlaces::NONE; PLACES],
+            left_out: RecencyPlaces::NONE,
             clock: 0,
         }
     }
@@ -334,7 +334,7 @@ impl Recency {
             let stay = larger.stay[at_larger];
             if pages.stamp[at] == stay {
                 self.clock += 1;
-                let place = Place::of(set, at);
+                let place = RecencyPlace::of(set, at);
                 self.when[place.index()] = self.clock;
                 self.left_out.insert(place);
                 (pages.newest, pages.newest_stamp) = (page.0, stay);
@@ -384,18 +384,18 @@ impl Recency {
             self.note_newest(page.0, number, set);
             return Made {
                 place: None,
-                fallen: Places::NONE,
+                fallen: RecencyPlaces::NONE,
             };
         }
         self.clock += 1;
         let larger = &mut self.larger[larger_set];
         let mut at_larger = find(&larger.number, number);
-        let mut fallen = Places::NONE;
+        let mut fallen = RecencyPlaces::NONE;
         if at_larger >= DEPTH {
             at_larger = oldest(&larger.when, self.depth);
             larger.number[at_larger] = number;
             larger.stay[at_larger] = self.clock;
-            fallen = self.with_larger[Place::of(larger_set, at_larger).index()];
+            fallen = self.with_larger[RecencyPlace::of(larger_set, at_larger).index()];
         }
         let stay = larger.stay[at_larger];
         larger.when[at_larger] = self.clock;
@@ -409,19 +409,19 @@ impl Recency {
         };
         let pages = &mut self.pages[set];
         let found = find(&pages.number, page.0);
-        let first = Place::of(set, 0).index();
+        let first = RecencyPlace::of(set, 0).index();
         let when = std::array::from_fn(|at| self.when[first + at]);
         let oldest = oldest(&when, self.depth);
         let at = if found < DEPTH { found } else { oldest };
         pages.number[at] = page.0;
         pages.stamp[at] = stamp;
         (pages.newest, pages.newest_stamp) = (page.0, stamp);
-        let place = Place::of(set, at);
+        let place = RecencyPlace::of(set, at);
         self.when[place.index()] = self.clock;
         self.made[place.index()] = self.clock;
         self.made_last[set] = self.clock;
         self.left_out.remove(place);
-        let larger_place = Place::of(larger_set, at_larger).index() as u8;
+        let larger_place = RecencyPlace::of(larger_set, at_larger).index() as u8;
         let before = std::mem::replace(&mut self.larger_place[place.index()], larger_place);
         self.with_larger[usize::from(before)].remove(place);
         self.with_larger[usize::from(larger_place)].insert(place);
@@ -442,7 +442,7 @@ impl Recency {
     }
 
     /// Whether the page that is kept at a place stands there: its lookups need not be made.
-    pub fn stands(&self, place: Place) -> bool {
+    pub fn stands(&self, place: RecencyPlace) -> bool {
         let pages = &self.pages[place.set()];
         let page = PageNumber(pages.number[place.at()]);
         let larger = &self.larger[self.larger_index.set_of(page) % SETS];
@@ -473,16 +473,16 @@ impl Recency {
     /// The entries of the larger pages around a base page were removed, and no others. That page
     /// was just looked up. Pages at the places that are answered [stand](Recency::stands) no
     /// longer.
-    pub fn remove_larger(&mut self, page: PageNumber) -> Places {
+    pub fn remove_larger(&mut self, page: PageNumber) -> RecencyPlaces {
         let number = page.0 >> self.shift;
         let set = self.larger_index.set_of(page) % SETS;
         let larger = &mut self.larger[set];
         self.clock += 1;
         let at = find(&larger.number, number);
-        let mut fallen = Places::NONE;
+        let mut fallen = RecencyPlaces::NONE;
         if at < DEPTH {
             larger.stay[at] = self.clock;
-            fallen = self.with_larger[Place::of(set, at).index()];
+            fallen = self.with_larger[RecencyPlace::of(set, at).index()];
         }
         if larger.newest == number {
             larger.newest_stay = self.clock;
@@ -502,7 +502,7 @@ impl Recency {
         self.when.fill(0);
         self.made.fill(0);
         self.made_last.fill(0);
-        self.with_larger.fill(Places::NONE);
+        self.with_larger.fill(RecencyPlaces::NONE);
         self.strict.forget();
     }
 }

@@ -4,7 +4,7 @@ use super::{Buddy, Choice, Frame};
 
 /// The obstacle to reusing a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum FrameState {
     /// No obstacle: the frame holds no page, and its owner gives it up. A frame that is free in the
     /// buddy allocator is always in this state.
     Free,
@@ -18,18 +18,18 @@ pub enum State {
 pub trait Occupancy {
     /// The obstacle to reusing a frame. Compaction asks only for frames that are not free in the
     /// buddy allocator.
-    fn state(&self, frame: Frame) -> State;
+    fn state(&self, frame: Frame) -> FrameState;
 }
 
-impl<F: Fn(Frame) -> State> Occupancy for F {
-    fn state(&self, frame: Frame) -> State {
+impl<F: Fn(Frame) -> FrameState> Occupancy for F {
+    fn state(&self, frame: Frame) -> FrameState {
         self(frame)
     }
 }
 
 /// The moves that free an extent. A plan changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct CompactionPlan {
     /// The extent's first frame.
     pub first: Frame,
     /// The extent's order.
@@ -42,7 +42,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan {
     /// The plan, if any scanned extent can be freed.
-    pub plan: Option<Plan>,
+    pub plan: Option<CompactionPlan>,
     /// The number of scanned extents.
     pub scanned: u64,
     /// The start of the next search: the frame after the last scanned extent.
@@ -84,9 +84,9 @@ pub fn plan(
     let mut number = (from.0 >> order) % extents;
     for _ in 0..extents.min(most_scanned) {
         let first = Frame(number << order);
-        let fewest = scan.plan.as_ref().map(Plan::cost);
+        let fewest = scan.plan.as_ref().map(CompactionPlan::cost);
         if let Some(moves) = moves(buddy, host, first, order, fewest) {
-            scan.plan = Some(Plan {
+            scan.plan = Some(CompactionPlan {
                 first,
                 order,
                 moves,
@@ -121,9 +121,9 @@ fn moves(
     for (start, length) in free.chain([(end, 0)]) {
         for frame in (at..start).map(Frame) {
             match host.state(frame) {
-                State::Free => {}
-                State::Movable if (moves.len() as u64) < most => moves.push(frame),
-                State::Movable | State::Unmovable => return None,
+                FrameState::Free => {}
+                FrameState::Movable if (moves.len() as u64) < most => moves.push(frame),
+                FrameState::Movable | FrameState::Unmovable => return None,
             }
         }
         at = start + length;
@@ -131,7 +131,7 @@ fn moves(
     Some(moves)
 }
 
-impl Plan {
+impl CompactionPlan {
     /// The number of pages to move.
     pub const fn cost(&self) -> u64 {
         self.moves.len() as u64

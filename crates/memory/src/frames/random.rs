@@ -1,4 +1,4 @@
-//! Pseudo-random numbers for where things lie before a run.
+//! Pseudo-random numbers for the layout of memory before a run.
 
 /// Pseudo-random numbers by SplitMix64 (Steele, Lea, Flood 2014, section 4). The generator of
 /// `trace::synth`, which this crate may not import.

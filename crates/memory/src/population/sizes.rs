@@ -19,10 +19,10 @@ pub struct Sizes {
     levels: u8,
 }
 
-/// Why some orders are not a set of page sizes.
+/// The reason why some orders are no set of page sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizesError {
-    /// There are none, or the first is not 0.
+    /// The set is empty, or its first order is not 0.
     #[error("the first page size has to be the base page, whose order is 0")]
     NoBasePage,
     /// An order that does not exceed the one before it.
@@ -40,7 +40,8 @@ impl Sizes {
     /// The sizes of these orders.
     ///
     /// # Errors
-    /// Where they are too many, one is too large, they do not ascend, or the first is not 0.
+    /// Returns an error if there are too many orders, one is too large, they do not ascend, or the
+    /// first is not 0.
     pub fn new(orders: &[u8]) -> Result<Self, SizesError> {
         if orders.first() != Some(&0) {
             return Err(SizesError::NoBasePage);
@@ -69,7 +70,7 @@ impl Sizes {
         &self.orders[..usize::from(self.levels)]
     }
 
-    /// How many sizes there are.
+    /// The number of sizes.
     pub const fn levels(&self) -> usize {
         self.levels as usize
     }
@@ -82,12 +83,12 @@ impl Sizes {
     /// The order of the size of that level.
     ///
     /// # Panics
-    /// Where there is no such level, as for every other method that takes one.
+    /// Panics if there is no such level, as do all methods with a level.
     pub fn order(&self, level: usize) -> u8 {
         self.orders()[level]
     }
 
-    /// How many base pages a piece of that level has.
+    /// The number of base pages in a piece of `level`.
     pub fn pages(&self, level: usize) -> u64 {
         1 << self.order(level)
     }
@@ -97,7 +98,7 @@ impl Sizes {
         page & !(self.pages(level) - 1)
     }
 
-    /// How many pieces of the next smaller size a piece of that level has; of a base page, one.
+    /// The number of pieces of the next smaller size in a piece of `level`: one for a base page.
     pub(crate) fn children(&self, level: usize) -> usize {
         1 << (self.order(level) - self.order(level.saturating_sub(1)))
     }

@@ -1,4 +1,4 @@
-//! Events cost what they change, not what there is: a space with very many mappings is replayed as
+//! Events take time in proportion to their changes: a space with very many mappings is replayed as
 //! quickly as many small ones.
 
 use broadleaf_memory::{AddressSpaces, Backing, Mapping, Pages, Rights};
@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 const SPACE: SpaceId = SpaceId(0);
 /// Far more than processes have by default (65,530 by Linux's `vm.max_map_count`).
 const MAPPINGS: u64 = 200_000;
-/// What it may take: many times what it does in a build for tests, and a fraction of what work in
-/// proportion to the mappings there are would take.
+/// The time limit in seconds: many times the usual time of a test build, and a fraction of the time
+/// of a quadratic algorithm.
 const SECONDS: u64 = 20;
 
 /// Single pages with a page between them, the highest first, so that each goes in before all

@@ -28,8 +28,8 @@ fn small(frames: u64) -> Spec {
 }
 
 /// With a file that is larger than memory.
-fn world<'a>(policy: &'a dyn Policy, spec: &Spec) -> World<'a> {
-    let mut world = World::new(policy, spec);
+fn world<'a>(policy: &'a dyn Policy, spec: &Spec) -> TestMemory<'a> {
+    let mut world = TestMemory::new(policy, spec);
     world.spaces.file(FileId(0), 1 << 30);
     world
 }
@@ -184,8 +184,7 @@ fn the_daemon_clears_an_extent_that_was_asked_for_in_vain() {
         };
         let policy = full_at(&[Point::Fault], needs);
         let mut world = world(&policy, &small(128));
-        // A file of which nobody uses anything any more fills memory, but for some frames of a
-        // program all over the place.
+        // An unused file fills memory, except for scattered frames of a program.
         world.map(SPACE, FILE, 0..100);
         world.touch(SPACE, 0..100, false);
         world.unmap(SPACE, 0..100);
@@ -247,7 +246,7 @@ fn a_fair_daemon_serves_the_space_first_that_has_least() {
     world.pass(100);
     // Four promotions, in turns: two for each.
     assert_eq!(world.counters().promotions, 4);
-    let levels = |world: &mut World<'_>, space| {
+    let levels = |world: &mut TestMemory<'_>, space| {
         let promoted = (0..64)
             .step_by(8)
             .filter(|page| world.reference(space, *page, true) == Ok(1));

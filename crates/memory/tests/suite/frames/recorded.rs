@@ -1,7 +1,7 @@
 //! Free extents in the numbers of `/proc/buddyinfo`.
 
 use crate::frames::grouped::check;
-use crate::frames::naive::Naive;
+use crate::frames::naive::NaiveBuddy;
 use broadleaf_memory::frames::{Buddy, Buddyinfo, BuddyinfoError, Frame, Start, StartError};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -97,13 +97,13 @@ fn what_fits_is_laid_out_and_nothing_else() {
         (5, 2),
         (0, 2),
     ] {
-        let numbers = |naive: &Naive| -> Vec<u64> {
+        let numbers = |naive: &NaiveBuddy| -> Vec<u64> {
             let extents = naive.extents();
             let of = |order| extents.iter().filter(|it| it.1 == order).count() as u64;
             (0..=most_order).map(of).collect()
         };
         let sets = (0..1u64 << frames).map(|set| {
-            let mut naive = Naive::new(frames, most_order);
+            let mut naive = NaiveBuddy::new(frames, most_order);
             naive.free.retain(|frame| set >> frame & 1 == 1);
             numbers(&naive)
         });
