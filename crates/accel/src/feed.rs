@@ -10,7 +10,7 @@ use broadleaf_filter::Fed;
 use broadleaf_filter::Sieve;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_model::pool::Crew;
-use broadleaf_model::{Part, Source};
+use broadleaf_model::{Source, SourcePart};
 pub(crate) use lists::ListPool;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ const STEP: usize = 1 << 16;
 const SHARED_STEP: usize = (1 << 19) + 1;
 
 /// A part, and how it ended.
-type Ended<P> = (P, Result<(), <P as Part>::Error>);
+type Ended<P> = (P, Result<(), <P as SourcePart>::Error>);
 
 /// A part that is decoded ahead, wherever it is.
 type Shared<P> = Arc<TaskCell<Box<Ahead<P>>>>;
@@ -211,7 +211,7 @@ impl<'a, S: Source> Feed<'a, S> {
 }
 
 /// Has the crew decode a part a step further, if nobody else does before.
-fn hand<'scope, P: Part + 'scope>(slot: &Shared<P>, crew: Crew<'_, 'scope>)
+fn hand<'scope, P: SourcePart + 'scope>(slot: &Shared<P>, crew: Crew<'_, 'scope>)
 where
     P::Error: Send + 'scope,
 {

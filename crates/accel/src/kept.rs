@@ -1,7 +1,7 @@
 //! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need not be decoded again.
 
 use broadleaf_filter::Fed;
-use broadleaf_model::{Part, Piece, Source};
+use broadleaf_model::{Source, SourcePart, SourcePiece};
 use broadleaf_trace::reduced::{ReducedHeader, ReducedPartReader, ReducedReader, ReducedWriter};
 use broadleaf_trace::{Grain, TraceError, WriteError};
 use std::io::{self, Write};
@@ -182,11 +182,11 @@ impl Source for KeptSource<'_> {
 /// A part of a kept trace.
 pub(crate) struct KeptPart(ReducedPartReader);
 
-impl Part for KeptPart {
+impl SourcePart for KeptPart {
     type Error = TraceError;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
-        Ok(self.0.next_item()?.map(Piece::from))
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, TraceError> {
+        Ok(self.0.next_item()?.map(SourcePiece::from))
     }
 }
 
@@ -230,10 +230,10 @@ mod tests {
         while let Some(mut part) = source.next_part().expect("no damage") {
             while let Some(piece) = part.next().expect("no damage") {
                 match piece {
-                    Piece::Reduced(visits, _) => {
+                    SourcePiece::Reduced(visits, _) => {
                         pages.extend(visits.iter().map(|visit| visit.page))
                     }
-                    piece => assert!(matches!(piece, Piece::Event(Event::SpaceSwitch(_)))),
+                    piece => assert!(matches!(piece, SourcePiece::Event(Event::SpaceSwitch(_)))),
                 }
             }
             let end = source.close(part).expect("no damage");

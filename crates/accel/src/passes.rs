@@ -14,7 +14,7 @@ use broadleaf_memory::Change;
 use broadleaf_model::events::{changes_spaces, lists_a_mapping};
 use broadleaf_model::pool::{Crew, Pool};
 use broadleaf_model::stream::{MOST_BLOCKS, Stream, TooLate};
-use broadleaf_model::{Error, Plan, Progress, Source, refused};
+use broadleaf_model::{Error, Plan, ReplayProgress, Source, refused};
 use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Event, KernelTouch, Range};
 
@@ -39,8 +39,8 @@ pub(crate) struct Replayed<'t> {
 
 /// What the passes over a trace share.
 pub(crate) struct Passes<'a> {
-    pub(crate) progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
-    pub(crate) state: Progress,
+    pub(crate) progress: &'a mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
+    pub(crate) state: ReplayProgress,
     /// Address spaces that are known to have their mappings told.
     pub(crate) told: BTreeSet<SpaceId>,
     pub(crate) plan: &'a Plan,

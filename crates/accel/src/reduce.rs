@@ -7,7 +7,7 @@ use broadleaf_filter::Sieve;
 use broadleaf_machine::Machine;
 use broadleaf_model::MOST_THREADS;
 use broadleaf_model::pool::Pool;
-use broadleaf_model::{Error, Piece, Progress, Source};
+use broadleaf_model::{Error, ReplayProgress, Source, SourcePiece};
 use std::ops::ControlFlow;
 
 /// Passes the reduced form of a trace to `each`, piece by piece: the visits that may change a
@@ -19,8 +19,8 @@ pub fn reduce<S: Source>(
     source: &mut S,
     machines: &[Machine],
     threads: usize,
-    each: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    each: &mut dyn FnMut(SourcePiece<'_>) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<(), Error<S::Error>> {
     let threads = threads.clamp(1, MOST_THREADS);
     let pool = Pool::new(threads).map_err(|reason| Error::NoThreads { threads, reason })?;
@@ -31,7 +31,7 @@ pub fn reduce<S: Source>(
         threads + 2,
         ListPool::default(),
     );
-    let mut state = Progress {
+    let mut state = ReplayProgress {
         pass: 1,
         passes: 1,
         earlier: None,
@@ -44,9 +44,9 @@ pub fn reduce<S: Source>(
                 let stops = match &fed {
                     Fed::Visits(sifted, sums) => {
                         state.accesses += sums.accesses();
-                        each(Piece::Reduced(&sifted.kept, *sums))
+                        each(SourcePiece::Reduced(&sifted.kept, *sums))
                     }
-                    Fed::Event(event) => each(Piece::Event(event)),
+                    Fed::Event(event) => each(SourcePiece::Event(event)),
                 };
                 feed.lists().give_back(fed);
                 if stops.is_break() {

@@ -7,7 +7,7 @@ use crate::quick;
 use broadleaf_model::foresight::Foresight;
 use broadleaf_model::pool::Pool;
 use broadleaf_model::{
-    Error, Limits, MOST_EARLIER, Outcome, Plan, Progress, Source, Sources, named,
+    Error, MOST_EARLIER, MemoryLimits, Outcome, Plan, ReplayProgress, Source, Sources, named,
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 pub fn run<S: Source>(
     source: &mut S,
     plan: &Plan,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
     run_after(&mut [], source, plan, progress)
 }
@@ -41,10 +41,10 @@ pub fn run_after<S: Source>(
     earlier: &mut [S],
     source: &mut S,
     plan: &Plan,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
     let quick = covers(plan);
-    let unlimited = Limits::none();
+    let unlimited = MemoryLimits::none();
     let limits = match (plan.limits(), &quick) {
         (Some(limits), _) => Some(limits),
         (None, Ok(())) => None,
@@ -68,7 +68,7 @@ pub fn run_after<S: Source>(
     };
     let mut passes = Passes {
         progress,
-        state: Progress {
+        state: ReplayProgress {
             pass: 0,
             passes,
             earlier: None,

@@ -1,4 +1,4 @@
-//! The sizes that candidates have, and where a candidate stands among those of its region.
+//! Ladders: the sizes of candidates, and the places of candidates in their region.
 
 /// The most sizes that a ladder may have: Romer's has 12.
 const MOST_LEVELS: usize = 16;
@@ -16,19 +16,18 @@ const LARGEST_ORDER: u8 = 18;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ladder {
     orders: [u8; MOST_LEVELS],
-    /// Where the candidates of a level begin among those of a region: the largest first, as in a
-    /// heap.
+    /// The first place of each level's candidates in a region: the largest first, as in a heap.
     offsets: [u32; MOST_LEVELS],
     largest: u8,
 }
 
-/// Why some orders are no ladder.
+/// The reason why some orders are no ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LadderError {
-    /// There are none, or the first is not 0.
+    /// The list is empty, or its first order is not 0.
     #[error("the first size has to be the base page, whose order is 0")]
     NoBasePage,
-    /// There is nothing that could become a superpage.
+    /// There is no order above that of the base page.
     #[error("there is no size above that of the base page")]
     NoCandidates,
     /// An order that does not exceed the one before it.
@@ -50,8 +49,8 @@ impl Ladder {
     /// The base page and candidates of these orders; the base page's, 0, is the first.
     ///
     /// # Errors
-    /// Where they are too few or too many, one is too large, they do not ascend, or the first is
-    /// not 0.
+    /// Returns an error if there are too few or too many orders, one is too large, they do not
+    /// ascend, or the first is not 0.
     pub fn new(orders: &[u8]) -> Result<Self, LadderError> {
         match orders {
             [0] => return Err(LadderError::NoCandidates),
@@ -87,14 +86,13 @@ impl Ladder {
         self.largest as usize
     }
 
-    /// The order of the size of that level. There is none above the largest, whose order is given
-    /// instead.
+    /// The order of the size of a level. Levels above the largest return the largest order.
     #[inline]
     pub fn order(&self, level: usize) -> u8 {
         self.orders[level.min(self.largest())]
     }
 
-    /// How many base pages a candidate of that level has.
+    /// The number of base pages in a candidate of a level.
     #[inline]
     pub fn pages(&self, level: usize) -> u64 {
         1 << self.order(level)
@@ -106,7 +104,7 @@ impl Ladder {
         page & !(self.pages(level) - 1)
     }
 
-    /// The number of the largest candidate that a page lies in. What it holds is called a region.
+    /// The number of a page's region: the largest candidate around the page.
     #[inline]
     pub(super) fn region(&self, page: u64) -> u64 {
         page >> self.order(self.largest())
@@ -126,19 +124,19 @@ impl Ladder {
         self.offsets[level] as usize + (within >> self.orders[level]) as usize
     }
 
-    /// Where the candidates of a level stand among those of a region.
+    /// The places of a level's candidates in their region.
     pub(super) fn candidates(&self, level: usize) -> std::ops::Range<usize> {
         let start = self.offsets[level] as usize;
         start..start + (1 << (self.order(self.largest()) - self.order(level)))
     }
 
-    /// The first page in its region of the candidate of that level that stands there.
+    /// The first page in the region of the candidate of a level at a place.
     #[inline]
     pub(super) fn first_within(&self, level: usize, candidate: usize) -> u64 {
         ((candidate - self.offsets[level] as usize) as u64) << self.orders[level]
     }
 
-    /// How many candidates of that level and larger ones a region has.
+    /// The number of candidates of a region of this level and above.
     pub(super) fn candidates_from(&self, level: usize) -> usize {
         if level > self.largest() {
             return 0;

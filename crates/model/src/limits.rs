@@ -14,7 +14,7 @@ const MOST_FRAMES: u64 = 1 << 31;
 
 /// The memory of a replay: its size, its costs and its initial state.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
+pub struct MemoryLimits {
     /// The size of memory, in bytes. A rest that does not fill a base page is ignored.
     pub memory: u64,
     /// The contents of memory before the trace begins.
@@ -32,7 +32,7 @@ pub struct Limits {
     pub rate: u64,
 }
 
-impl Limits {
+impl MemoryLimits {
     /// Empty memory of `memory` bytes, with a swap that is never full.
     pub fn new(memory: u64) -> Self {
         Self {

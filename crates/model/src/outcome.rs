@@ -81,7 +81,7 @@ pub enum Error<E> {
 
 /// The progress of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct ReplayProgress {
     /// The number of the current pass over the trace, from 1.
     pub pass: u32,
     /// The expected number of passes.

@@ -1,6 +1,6 @@
 //! The plan of a replay: policies, machines, memory and limits.
 
-use crate::Limits;
+use crate::MemoryLimits;
 use crate::limits::Layouts;
 use broadleaf_machine::Machine;
 use broadleaf_policy::{ParseError, Policy};
@@ -36,7 +36,7 @@ pub struct Plan {
     threads: usize,
     curves: bool,
     ranges: bool,
-    limits: Option<Box<Limits>>,
+    limits: Option<Box<MemoryLimits>>,
     /// The layouts of memory at the start, under these limits.
     layouts: Layouts,
     most_bytes: Option<u64>,
@@ -103,7 +103,7 @@ impl Plan {
     pub fn within(
         policies: Vec<Box<dyn Policy>>,
         machines: Vec<Machine>,
-        limits: Limits,
+        limits: MemoryLimits,
     ) -> Result<Self, PlanError> {
         Self::of(policies, machines)?.limited_to(limits)
     }
@@ -112,7 +112,7 @@ impl Plan {
     ///
     /// # Errors
     /// Returns an error if a machine cannot have the memory that the limits describe.
-    pub fn limited_to(mut self, limits: Limits) -> Result<Self, PlanError> {
+    pub fn limited_to(mut self, limits: MemoryLimits) -> Result<Self, PlanError> {
         self.layouts = Layouts::default();
         for machine in &self.machines {
             for policy in &self.policies {
@@ -256,7 +256,7 @@ impl Plan {
     }
 
     /// The size and the state of memory. `None` if memory never runs short and has no frames.
-    pub fn limits(&self) -> Option<&Limits> {
+    pub fn limits(&self) -> Option<&MemoryLimits> {
         self.limits.as_deref()
     }
 

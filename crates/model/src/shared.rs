@@ -69,11 +69,11 @@ pub fn notes(stream: &Stream) -> Vec<String> {
     match stream.misplaced {
         0 => {}
         1 => notes.push(
-            "1 mapping stands elsewhere modulo 2 MiB than the kernel would have put it".to_string(),
+            "1 mapping lies elsewhere modulo 2 MiB than the kernel would have put it".to_string(),
         ),
         count => {
             notes.push(format!(
-                "{count} mappings stand elsewhere modulo 2 MiB than the kernel would have put them"
+                "{count} mappings lie elsewhere modulo 2 MiB than the kernel would have put them"
             ));
         }
     }

@@ -13,7 +13,7 @@ pub trait Source {
     /// The error of a failed read.
     type Error: Send;
     /// A part of the trace.
-    type Part: Part<Error = Self::Error>;
+    type Part: SourcePart<Error = Self::Error>;
 
     /// The unit in which visits name places.
     fn grain(&self) -> Grain;
@@ -46,7 +46,7 @@ pub trait Source {
 
 /// A piece of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum SourcePiece<'a> {
     /// References, in order, with no event between them.
     Visits(&'a [Visit]),
     /// References by their words, in order, with no event between them. All pieces of a part share
@@ -59,7 +59,7 @@ pub enum Piece<'a> {
     Event(&'a Event),
 }
 
-impl<'a> From<Item<'a>> for Piece<'a> {
+impl<'a> From<Item<'a>> for SourcePiece<'a> {
     fn from(item: Item<'a>) -> Self {
         match item {
             Item::Visits(visits) => Self::Visits(visits),
@@ -68,7 +68,7 @@ impl<'a> From<Item<'a>> for Piece<'a> {
     }
 }
 
-impl<'a> From<PartItem<'a>> for Piece<'a> {
+impl<'a> From<PartItem<'a>> for SourcePiece<'a> {
     fn from(item: PartItem<'a>) -> Self {
         match item {
             PartItem::Visits(visits) => Self::Visits(visits),
@@ -78,7 +78,7 @@ impl<'a> From<PartItem<'a>> for Piece<'a> {
     }
 }
 
-impl<'a> From<ReducedItem<'a>> for Piece<'a> {
+impl<'a> From<ReducedItem<'a>> for SourcePiece<'a> {
     fn from(item: ReducedItem<'a>) -> Self {
         match item {
             ReducedItem::Visits(visits, sums) => Self::Reduced(visits, sums),
@@ -89,7 +89,7 @@ impl<'a> From<ReducedItem<'a>> for Piece<'a> {
 
 /// A part of a trace, independent of earlier parts. If a part begins in another address space than
 /// the previous part ended in, its first event names the space.
-pub trait Part: Send {
+pub trait SourcePart: Send {
     /// The error of a failed read.
     type Error;
 
@@ -97,12 +97,12 @@ pub trait Part: Send {
     ///
     /// # Errors
     /// Returns an error if the part is damaged or cannot be read.
-    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error>;
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Self::Error>;
 }
 
 /// One piece of a trace that is kept in memory.
 #[derive(Clone, Debug)]
-enum Kind {
+enum ItemKind {
     Visits(Vec<Visit>),
     Event(Event),
 }
@@ -111,7 +111,7 @@ enum Kind {
 #[derive(Clone, Debug)]
 pub struct Items {
     grain: Grain,
-    pieces: Arc<Vec<Kind>>,
+    pieces: Arc<Vec<ItemKind>>,
     /// The number of pieces in a part.
     part: usize,
     at: usize,
@@ -144,15 +144,15 @@ impl Items {
 
     /// Adds visits at the end.
     pub fn visits(&mut self, visits: impl IntoIterator<Item = Visit>) -> &mut Self {
-        self.add(Kind::Visits(visits.into_iter().collect()))
+        self.add(ItemKind::Visits(visits.into_iter().collect()))
     }
 
     /// Adds an event at the end.
     pub fn event(&mut self, event: Event) -> &mut Self {
-        self.add(Kind::Event(event))
+        self.add(ItemKind::Event(event))
     }
 
-    fn add(&mut self, piece: Kind) -> &mut Self {
+    fn add(&mut self, piece: ItemKind) -> &mut Self {
         Arc::make_mut(&mut self.pieces).push(piece);
         self
     }
@@ -196,22 +196,22 @@ impl Source for Items {
 /// A part of [`Items`].
 #[derive(Clone, Debug)]
 pub struct SomeItems {
-    pieces: Arc<Vec<Kind>>,
+    pieces: Arc<Vec<ItemKind>>,
     at: usize,
     to: usize,
 }
 
-impl Part for SomeItems {
+impl SourcePart for SomeItems {
     type Error = std::convert::Infallible;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Self::Error> {
         if self.at == self.to {
             return Ok(None);
         }
         self.at += 1;
         Ok(Some(match &self.pieces[self.at - 1] {
-            Kind::Visits(visits) => Piece::Visits(visits),
-            Kind::Event(event) => Piece::Event(event),
+            ItemKind::Visits(visits) => SourcePiece::Visits(visits),
+            ItemKind::Event(event) => SourcePiece::Event(event),
         }))
     }
 }

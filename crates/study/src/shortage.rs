@@ -5,7 +5,7 @@ use std::path::Path;
 
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, MemoryAsked};
-use broadleaf_model::{Limits, Plan};
+use broadleaf_model::{MemoryLimits, Plan};
 use broadleaf_policy::{Kind, Policy, Sizes};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, is_mostly_disk};
@@ -27,7 +27,7 @@ pub(crate) struct Done<'a> {
     pub(crate) asked: MemoryAsked,
     /// Whether other traces were replayed before in the same memory: what of theirs lives on takes room too.
     pub(crate) after_others: bool,
-    pub(crate) limits: Limits,
+    pub(crate) limits: MemoryLimits,
     pub(crate) machines: Vec<Machine>,
     /// What policies name and machines lack.
     pub(crate) left_out: Vec<String>,
@@ -84,7 +84,7 @@ impl Done<'_> {
 
     /// What to do for a policy that wants that many bytes at its peak, where that is known.
     fn advised(&self, wanted: Option<u64>) -> String {
-        let swap = if self.limits.swap < Limits::none().swap {
+        let swap = if self.limits.swap < MemoryLimits::none().swap {
             ", or more swap"
         } else {
             ""
@@ -114,10 +114,10 @@ impl Done<'_> {
         if !self.is_file() || self.after_others {
             return Ok(Wanted::new());
         }
-        let limits = Limits {
+        let limits = MemoryLimits {
             files: self.limits.files,
             code: self.limits.code,
-            ..Limits::none()
+            ..MemoryLimits::none()
         };
         let plan =
             Plan::within(policies, self.machines.clone(), limits).map_err(Failure::failed)?;

@@ -1,4 +1,4 @@
-//! Index functions: from an address to a set, as values.
+//! Index functions: values that map an address to a set.
 
 use broadleaf_units::{PageNumber, PageSize};
 
@@ -113,7 +113,7 @@ impl IndexFunction {
         }
     }
 
-    /// The lowest address bit that it looks at; `None` where it looks at none.
+    /// The lowest address bit that the function uses. `None` if it uses none.
     pub fn lowest_bit(&self) -> Option<u32> {
         self.fields.iter().map(|field| field.low).min()
     }

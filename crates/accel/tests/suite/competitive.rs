@@ -1,5 +1,6 @@
-//! How much dearer a promotion that waits can be than the best choice in hindsight (Romer 1995,
-//! section 6.1 and appendix B): one candidate of two pages, a TLB of one entry.
+//! The competitive ratio: the cost of a promotion that waits, relative to the best choice in
+//! hindsight (Romer 1995, section 6.1 and appendix B), for one candidate of two pages and a TLB of
+//! one entry.
 //!
 //! With a miss of b cycles, bookkeeping of o, a promotion of C = R b and a threshold of t charges,
 //! never by more than a factor of `max(1 + o/b + R/t, t/R + o t/C + 1)`; and who stops at the worst
@@ -9,14 +10,14 @@ use std::ops::ControlFlow;
 
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
-use broadleaf_model::{Costs, Items, Limits, Plan};
+use broadleaf_model::{Costs, Items, MemoryLimits, Plan};
 use broadleaf_oracle::random::Rng;
 use broadleaf_trace::{Grain, Visit};
 
 /// Cycles of a miss.
 const MISS: u64 = 30;
 
-/// What misses, charges and promotions cost.
+/// The costs of misses, charges and promotions.
 #[derive(Clone, Copy, Debug)]
 struct Prices {
     bookkeeping: u64,
@@ -35,7 +36,7 @@ impl Prices {
         self.promotion() as f64 / MISS as f64
     }
 
-    /// The factor for a threshold of so many charges.
+    /// The bound on the ratio for a threshold of `charges` charges.
     fn bound(self, threshold: u64) -> f64 {
         let (t, o, b) = (threshold as f64, self.bookkeeping as f64, MISS as f64);
         let at_least = 1.0 + o / b + self.ratio() / t;
@@ -53,7 +54,7 @@ fn machine() -> Machine {
     Machine::from_toml(&text).expect("a machine")
 }
 
-/// What each policy costs in all, in cycles, and how many promotions it makes.
+/// The total cost of each policy, in cycles, and its number of promotions.
 fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) -> [(u64, u64); N] {
     let mut items = Items::new(Grain::Page);
     items.visits(stream.iter().map(|&page| Visit {
@@ -62,7 +63,7 @@ fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) ->
         loads_before_store: 1,
         ..Visit::default()
     }));
-    let limits = Limits {
+    let limits = MemoryLimits {
         costs: Costs {
             copy_kib: prices.copy,
             zero_kib: prices.copy,
@@ -71,7 +72,7 @@ fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) ->
             capacity: 0,
             ..Costs::default()
         },
-        ..Limits::none()
+        ..MemoryLimits::none()
     };
     let named = policies.map(|policy| broadleaf_policy::parse(policy).expect("a policy"));
     let plan = Plan::within(named.into(), vec![machine()], limits).expect("a plan");
@@ -88,7 +89,7 @@ fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) ->
     std::array::from_fn(of)
 }
 
-/// How much dearer than the better of promoting at time 0 and never, and whether anything was
+/// The cost relative to the better of promoting at time 0 and never, and true if anything was
 /// promoted.
 fn factor(stream: &[u64], policy: &str, prices: Prices) -> (f64, bool) {
     let policies = [policy, "fixed-4k", "fixed-8k"];

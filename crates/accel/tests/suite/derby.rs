@@ -9,7 +9,7 @@ use broadleaf_trace::{Backing, Grain};
 
 /// Table 6.3.
 const RESERVATIONS: f64 = 5.0;
-/// Where the page stands whose loads let time go by: a mapping too small for a reservation.
+/// The page whose loads let time pass: its mapping is too small for a reservation.
 const CLOCK: u64 = 1 << 30;
 
 /// Derby's populations. The three that the tables show to be older than 1e9 accesses at the end

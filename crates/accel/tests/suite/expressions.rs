@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use broadleaf_accel::run;
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Items, Limits, Plan};
+use broadleaf_model::{Items, MemoryLimits, Plan};
 use broadleaf_oracle::random::{Rng, Script};
 use broadleaf_oracle::{OwnedItem, Recording};
 
@@ -22,7 +22,7 @@ fn results(recording: &Recording, policies: &[String], within: bool) -> Vec<Cell
     let machine = broadleaf_machine::machine("skylake").expect("a machine");
     let plan = Plan::new(policies.iter().map(parse).collect(), vec![machine]).expect("a plan");
     let plan = if within {
-        plan.limited_to(Limits::none()).expect("a memory")
+        plan.limited_to(MemoryLimits::none()).expect("a memory")
     } else {
         plan
     };
@@ -36,8 +36,8 @@ fn results(recording: &Recording, policies: &[String], within: bool) -> Vec<Cell
         .collect()
 }
 
-/// What the catalogue has, and how somebody might write it. Numbers that random traces pass often
-/// are among them.
+/// Policies of the catalogue, and equivalent expressions. Numbers that random traces pass often are
+/// among them.
 fn pairs(rng: &mut Rng) -> Vec<(String, String)> {
     let (few, many, age) = (1 + rng.below(20), 2 + rng.below(510), 1 + rng.below(2000));
     let mut pairs = vec![

@@ -43,7 +43,7 @@ impl Slow {
     }
 }
 
-/// Both models, told the same.
+/// Both models, with the same references.
 struct Both {
     fast: Stacks,
     slow: Vec<Slow>,
@@ -242,7 +242,7 @@ fn memory_does_not_grow_with_what_was_referenced() {
     both.compare("far apart");
 }
 
-/// A page whose entry was removed is the newest no more.
+/// A page whose entry was removed is no longer the newest.
 #[test]
 fn what_was_removed_last_is_missed_again() {
     let mut both = Both::new(every_geometry());

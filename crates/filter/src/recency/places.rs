@@ -1,4 +1,4 @@
-//! RecencyPlaces of pages in the recency table, and sets of places.
+//! Places of pages in the recency table, and sets of places.
 
 use super::{DEPTH, SETS};
 

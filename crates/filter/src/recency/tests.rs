@@ -194,18 +194,18 @@ fn what_is_let_be_changes_no_order() {
                 some.look_up(page, &promoted);
             };
             let breaks = random >> 54 & 63 == 0;
-            let stands = |places: &std::collections::BTreeMap<PageNumber, RecencyPlace>,
-                          recency: &Recency| {
+            let skippable = |places: &std::collections::BTreeMap<PageNumber, RecencyPlace>,
+                             recency: &Recency| {
                 let place = places.get(&page).copied();
                 place.filter(|place| {
                     recency.pages[place.set()].number[place.at()] == page.0
-                        && recency.stands(*place)
+                        && recency.is_skippable(*place)
                 })
             };
-            if let (true, false, Some(place)) = (by_place, breaks, stands(&places, &recency)) {
+            if let (true, false, Some(place)) = (by_place, breaks, skippable(&places, &recency)) {
                 recency.leaving_out().leave_out(place);
             } else if !by_place && !breaks {
-                let left_out: u64 = behind_pages(&recency);
+                let left_out: u64 = deferred_pages(&recency);
                 if recency.has_to_be_made(page, &mut look_up) {
                     let_be += left_out - made.get();
                     made_up += made.get();
@@ -214,18 +214,18 @@ fn what_is_let_be_changes_no_order() {
             } else {
                 let stood: Vec<_> = places
                     .values()
-                    .map(|&place| (place, recency.stands(place)))
+                    .map(|&place| (place, recency.is_skippable(place)))
                     .collect();
-                let left_out = behind_pages(&recency);
+                let left_out = deferred_pages(&recency);
                 let done = recency.note_made(page, &mut look_up);
                 let_be += left_out - made.get();
                 made_up += made.get();
                 look_up(page);
                 let place = done.place.expect("a place");
                 for (other, stood) in stood {
-                    let stands = stood && !done.fallen.has(other);
+                    let skippable = stood && !done.fallen.has(other);
                     assert!(
-                        other == place || recency.stands(other) == stands,
+                        other == place || recency.is_skippable(other) == skippable,
                         "seed {seed}, step {step}"
                     );
                 }
@@ -240,12 +240,16 @@ fn what_is_let_be_changes_no_order() {
                         tlb.invalidate(SpaceTag::default(), page, PageSize::SIZE_2M);
                     }
                     let stood: Vec<_> = (places.values())
-                        .map(|&place| (place, recency.stands(place)))
+                        .map(|&place| (place, recency.is_skippable(place)))
                         .collect();
                     let fallen = recency.remove_larger(page);
                     for (other, stood) in stood {
-                        let stands = stood && !fallen.has(other);
-                        assert_eq!(recency.stands(other), stands, "seed {seed}, step {step}");
+                        let skippable = stood && !fallen.has(other);
+                        assert_eq!(
+                            recency.is_skippable(other),
+                            skippable,
+                            "seed {seed}, step {step}"
+                        );
                     }
                 }
             }
@@ -290,6 +294,6 @@ fn superpages_of_a_set_stay_in_order() {
 }
 
 /// The number of pages whose last lookup is deferred.
-fn behind_pages(recency: &Recency) -> u64 {
+fn deferred_pages(recency: &Recency) -> u64 {
     recency.left_out.count() as u64
 }

@@ -77,7 +77,7 @@ fn with_detection(ways: u64, detection: u64) -> Vec<u64> {
         .collect()
 }
 
-/// The address bits that change the set of a structure with so many ways at that level.
+/// The address bits that change the set of a structure with `ways` ways at a level.
 fn index_bits(ways: u64, level: usize, size: PageSize) -> Vec<u32> {
     let changes = |bit: &u32| {
         let (first, second) = chase(&with_detection(ways, 1 << bit), size);

@@ -86,10 +86,10 @@ pub(crate) fn choose(
     let (choices, cycles): (Vec<Chosen>, _) = all.into_iter().unzip();
     let mut ranges = Vec::new();
     if let Some(ladder) = ladder.filter(|_| setting.by_range) {
-        let mut told = trials;
+        let mut number = trials;
         let mut walks = |chosen: &Chosen| {
-            told += 1;
-            progress(told)?;
+            number += 1;
+            progress(number)?;
             let found = trial(&kept, &lives, &setting, chosen, ladder, Spared::Own);
             ControlFlow::Continue((found.walks.iter().sum(), found.prices))
         };

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{ADVICE_SCHEMA, MemoryAsked, RangeAdvice};
-use broadleaf_model::{Costs, Files, Limits, Plan};
+use broadleaf_model::{Costs, Files, MemoryLimits, Plan};
 use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::BASELINE;
 
@@ -156,16 +156,16 @@ fn is_exact(machine: &Machine) -> bool {
 }
 
 /// Memory that does not run short.
-fn limits(files: Files, costs: Option<Costs>) -> Limits {
-    Limits {
+fn limits(files: Files, costs: Option<Costs>) -> MemoryLimits {
+    MemoryLimits {
         files,
         costs: costs.unwrap_or_default(),
-        ..Limits::none()
+        ..MemoryLimits::none()
     }
 }
 
 /// The same for whoever reads the advice.
-fn asked(limits: &Limits) -> MemoryAsked {
+fn asked(limits: &MemoryLimits) -> MemoryAsked {
     MemoryAsked {
         start: "empty".to_owned(),
         files: match limits.files {

@@ -1,6 +1,6 @@
 //! Parts of traces, which can be read on different threads.
 
-use broadleaf_model::Piece;
+use broadleaf_model::SourcePiece;
 use broadleaf_record::import::lackey;
 use broadleaf_trace::reduced::ReducedPartReader;
 use broadleaf_trace::{Item, PartReader, Visit};
@@ -67,26 +67,26 @@ impl TracePart {
     }
 }
 
-impl broadleaf_model::Part for TracePart {
+impl broadleaf_model::SourcePart for TracePart {
     type Error = ReadError;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, ReadError> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, ReadError> {
         if self.damage.is_some() {
             return Ok(None);
         }
         let (found, stop) = match &mut self.reader {
             Reader::Recording(reader) => match reader.next_part_item() {
-                Ok(item) => (item.map(Piece::from), None),
+                Ok(item) => (item.map(SourcePiece::from), None),
                 Err(error) => (None, Some(error.into())),
             },
             Reader::Lackey(text, visits) => {
                 let (lines, stop) = some_lines(text, visits);
-                (lines.map(Piece::from), stop)
+                (lines.map(SourcePiece::from), stop)
             }
             Reader::Reduced(reader) => {
                 let item = reader.next_item();
                 let item = item.map_err(|error| ReadError::reduced(&self.name, error))?;
-                return Ok(item.map(Piece::from));
+                return Ok(item.map(SourcePiece::from));
             }
         };
         match stop {

@@ -1,8 +1,8 @@
-//! OFFLINE in the engine, against the oracle's greedy choice and the cheapest there is, and against
-//! what is replayed with the choice.
+//! OFFLINE compared with the oracle's greedy choice, with the cheapest choice, and with replays of
+//! its choice.
 //!
-//! `BROADLEAF_CASES` sets how many random streams are tried (1,000 unless told, of which this suite
-//! takes a tenth or two).
+//! `BROADLEAF_CASES` sets the number of random streams (default: 1,000; this suite takes a tenth or
+//! two).
 
 mod bound;
 mod prices;
@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Choice, Costs, Files, Items, Limits, Outcome, Plan};
+use broadleaf_model::{Choice, Costs, Files, Items, MemoryLimits, Outcome, Plan};
 use broadleaf_oracle::offline::{Layout, Piece, Prices, Problem};
 use broadleaf_oracle::random::{Rng, loops, near};
 use broadleaf_oracle::{OwnedItem, Recording};
@@ -35,7 +35,7 @@ fn cases() -> u64 {
     all.div_ceil(10)
 }
 
-/// A fully associative TLB of so many entries for base pages and those of these orders.
+/// A fully associative TLB of `entries` entries for base pages and pages of these orders.
 fn machine(entries: usize, orders: &[u32]) -> Machine {
     let names = || {
         std::iter::once(&0).chain(orders).map(|order| {
@@ -55,7 +55,7 @@ fn machine(entries: usize, orders: &[u32]) -> Machine {
     Machine::from_toml(&text).expect("a machine")
 }
 
-/// Copying a KiB takes so much, and so does zeroing it.
+/// The costs of copying and zeroing a KiB, in cycles.
 fn replay(recording: &Recording, policies: &[&str], on: Machine, kib: u64) -> Outcome {
     replay_on(recording, policies, vec![on], kib)
 }
@@ -68,7 +68,7 @@ fn replay_on(recording: &Recording, policies: &[&str], on: Vec<Machine>, kib: u6
             OwnedItem::Event(event) => items.event(event.clone()),
         };
     }
-    let limits = Limits {
+    let limits = MemoryLimits {
         files: Files::InMemory,
         costs: Costs {
             copy_kib: kib,
@@ -76,7 +76,7 @@ fn replay_on(recording: &Recording, policies: &[&str], on: Vec<Machine>, kib: u6
             promotion: 0,
             ..Costs::default()
         },
-        ..Limits::none()
+        ..MemoryLimits::none()
     };
     let policies = (policies.iter()).map(|name| broadleaf_policy::parse(name).expect("a policy"));
     let plan = Plan::within(policies.collect(), on, limits).expect("a plan");
@@ -153,7 +153,7 @@ fn chosen_one_by_one_it_is_what_the_oracle_chooses() {
             assert!(choice.cycles <= choice.cycles_without);
         }
         let many = &many.choices[0];
-        // What each piece by itself would spare is what it spares.
+        // Each piece by itself spares as much as it would have spared.
         for piece in &many.pieces {
             let alone = Layout::of([Piece {
                 order: u32::from(piece.size.shift() - 12),
@@ -169,7 +169,7 @@ fn chosen_one_by_one_it_is_what_the_oracle_chooses() {
     assert!(chosen as u64 > cases(), "{chosen}");
 }
 
-/// How much dearer than the cheapest there is, and how often.
+/// The cost relative to the cheapest choice, and its frequency.
 #[test]
 fn it_is_near_the_cheapest() {
     let (mut all, mut best, mut excess) = (0, 0, 0.0);
@@ -205,8 +205,8 @@ fn it_is_near_the_cheapest() {
     assert!(excess < 0.02 * all as f64, "{excess} in {all}");
 }
 
-/// On traces that map, unmap, protect and move, where what is expected is an estimate: it is near,
-/// and nobody does worse with foresight than without superpages.
+/// On traces that map, unmap, protect and move, the expected cost is an estimate. It is close, and
+/// no policy is worse with foresight than without superpages.
 #[test]
 fn it_never_does_worse_than_none() {
     let (mut near_ones, mut all) = (0, 0);
@@ -251,8 +251,8 @@ fn it_never_does_worse_than_none() {
     assert!(near_ones * 10 >= all * 8, "{near_ones} of {all}");
 }
 
-/// Without superpages to choose from, what is expected is what base pages cost, and nobody stands
-/// in.
+/// Without superpages to choose from, the expected cost is that of base pages, and no policy is
+/// followed.
 #[test]
 fn with_one_size_there_is_nothing_to_choose() {
     for seed in 0..10 {
@@ -267,8 +267,7 @@ fn with_one_size_there_is_nothing_to_choose() {
     }
 }
 
-/// Each policy on each machine is told its own choice, and its own result, whoever stands in for
-/// whom.
+/// Each policy on each machine gets its own choice and its own result, whichever policy it follows.
 #[test]
 fn together_they_are_what_each_is_alone() {
     let mut differ = 0;

@@ -1,8 +1,8 @@
-//! Romer 1995 in the engine, against the oracle: policies that are told of TLB misses, their
-//! charges, their promotions and what all of it costs.
+//! Romer 1995, compared with the oracle: policies that see TLB misses, their charges, their
+//! promotions and their costs.
 //!
-//! `BROADLEAF_CASES` sets how many random traces are tried (1,000 unless told, of which this suite
-//! takes four in ten).
+//! `BROADLEAF_CASES` sets the number of random traces (default: 1,000; this suite takes four in
+//! ten).
 
 mod sides;
 
@@ -110,7 +110,7 @@ fn small(recording: &Recording, fails: impl Fn(&Recording) -> bool) -> Recording
     thin(&least, fails)
 }
 
-/// Stops with a small trace where the two differ; says what both have where they do not.
+/// Panics with a small trace on which the two differ. The message has both results.
 fn compare(seed: u64, recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
     let differs =
         |recording: &Recording| engine(recording, policy, of) != oracle(recording, policy, of);
@@ -249,8 +249,8 @@ fn charges_can_be_put_off() {
 }
 
 /// Figure 2 of the paper from end to end: three entries, pages 8, 1, 7, 6, 5 and 0, and then 1. The
-/// policy is idle until the last miss, and promotes what that one is charged to. Which piece it was
-/// is told by how many pages are resident then.
+/// policy is idle until the last miss, and promotes the piece that this miss is charged to. The
+/// number of resident pages then identifies the piece.
 #[test]
 fn figure_two() {
     let load = |page: u64| Visit {

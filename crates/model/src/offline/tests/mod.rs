@@ -27,7 +27,7 @@ fn setting(orders: &[u8], entries: usize) -> OfflineSetting {
         entries,
         walk_cycles: vec![30; orders.len()],
         costs: Costs::default(),
-        tells_ranges: false,
+        by_range: false,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::papers::generated::{Generated, Saying, begin, end, file, map, map_fil
 use crate::papers::replay::{Replay, took};
 use crate::papers::{Scale, Setting, Table};
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Files, Limits};
+use broadleaf_model::{Files, MemoryLimits};
 
 const AT: u64 = 1 << 32;
 const OTHER: u64 = 1 << 33;
@@ -28,8 +28,8 @@ const fn bytes(scale: Scale) -> u64 {
 }
 
 /// Files stand in memory, as after a first run.
-fn limits(scale: Scale) -> Limits {
-    Limits {
+fn limits(scale: Scale) -> MemoryLimits {
+    MemoryLimits {
         files: Files::InMemory,
         ..memory(4 * bytes(scale), IN_ORDER)
     }

@@ -1,6 +1,6 @@
 //! The paper's policies, by the names that its tables use, and what everything costs there.
 
-use broadleaf_model::{Costs, Files, Limits};
+use broadleaf_model::{Costs, Files, MemoryLimits};
 
 /// The machine of the paper.
 pub(super) const MACHINE: &str = "romer1995";
@@ -26,8 +26,8 @@ pub(super) const SIZES: [&str; 7] = ["4k", "8k", "16k", "32k", "64k", "128k", "2
 
 /// Memory that does not run short, with files in it, at the paper's costs (section 8.1): 3,000 cycles for each KiB that a promotion copies, or
 /// would copy if anything were there, and nothing else. Of charges it has those that are taken anyway.
-pub(super) fn memory() -> Limits {
-    Limits {
+pub(super) fn memory() -> MemoryLimits {
+    MemoryLimits {
         files: Files::InMemory,
         costs: Costs {
             copy_kib: 3000,
@@ -35,6 +35,6 @@ pub(super) fn memory() -> Limits {
             promotion: 0,
             ..Costs::default()
         },
-        ..Limits::none()
+        ..MemoryLimits::none()
     }
 }

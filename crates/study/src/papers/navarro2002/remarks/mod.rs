@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::papers::generated::{Generated, Saying};
 use crate::papers::replay::Replay;
 use crate::papers::{Setting, Table};
-use broadleaf_model::{Limits, Outcome};
+use broadleaf_model::{MemoryLimits, Outcome};
 
 /// Where programs map what they work on.
 const AT: u64 = 1 << 32;
@@ -31,7 +31,7 @@ fn replay(
     doing: &str,
     machine: &str,
     policies: &[&str],
-    limits: Limits,
+    limits: MemoryLimits,
     trace: impl Fn() -> Saying + Send + Sync + 'static,
 ) -> Result<Outcome, Failure> {
     let replay = Replay {
