@@ -3,7 +3,7 @@
 use crate::cell::Cell;
 use crate::kept::Kept;
 use crate::members::MOST_MEMBERS;
-use crate::passes::{Passes, Replayed};
+use crate::passes::{QuickPasses, PassResult};
 use crate::result;
 use crate::team::Team;
 use broadleaf_model::foresight::{Foresight, Promoted};
@@ -18,7 +18,7 @@ use broadleaf_policy::Policy;
 /// wait for the second pass. If nothing is foreseen, the first pass is enough. Otherwise these
 /// policies alone are replayed again.
 pub(crate) fn run<S: Source>(
-    passes: &mut Passes<'_>,
+    passes: &mut QuickPasses<'_>,
     source: &mut S,
     plan: &Plan,
 ) -> Result<Outcome, Error<S::Error>> {
@@ -50,7 +50,7 @@ pub(crate) fn run<S: Source>(
         let keeps = !plan.foreseen().is_empty() && !plan.curves();
         let most = keeps.then(|| plan.most_kept());
         if let Some(replayed) = passes.replay(source, teams, most)? {
-            let Replayed {
+            let PassResult {
                 stream,
                 kept,
                 teams,
@@ -78,7 +78,7 @@ pub(crate) fn run<S: Source>(
                 None => passes.replay(source, teams, None)?,
                 Some(kept) => replay_kept(passes, kept, teams)?,
             };
-            if let Some(Replayed { stream, teams, .. }) = replayed {
+            if let Some(PassResult { stream, teams, .. }) = replayed {
                 break result::of_policies(&teams, &stream, faults).into_iter();
             }
         };
@@ -94,10 +94,10 @@ pub(crate) fn run<S: Source>(
 
 /// Replays the visits that an earlier pass kept.
 fn replay_kept<'t, E>(
-    passes: &mut Passes<'_>,
+    passes: &mut QuickPasses<'_>,
     kept: &Kept,
     teams: Vec<Team<'t>>,
-) -> Result<Option<Replayed<'t>>, Error<E>> {
+) -> Result<Option<PassResult<'t>>, Error<E>> {
     let replayed = passes.replay(&mut kept.source(), teams, None);
     replayed.map_err(|error| match error {
         Error::Source(error) => Error::Kept(error.to_string()),
@@ -173,7 +173,7 @@ fn promoted(teams: Vec<Team<'_>>) -> Foresight {
 
 /// Returns the promotions of each policy that others foresee, by a separate pass over the trace.
 pub(crate) fn foresee<S: Source>(
-    passes: &mut Passes<'_>,
+    passes: &mut QuickPasses<'_>,
     source: &mut S,
     plan: &Plan,
 ) -> Result<Foresight, Error<S::Error>> {
@@ -181,7 +181,7 @@ pub(crate) fn foresee<S: Source>(
         return Ok(Foresight::new());
     }
     // Spaces of other traces use the same numbers.
-    passes.told.clear();
+    passes.listed.clear();
     loop {
         let teams = vec![Team::new(remembering(plan), &[])];
         if let Some(replayed) = passes.replay(source, teams, None)? {

@@ -2,7 +2,7 @@
 
 use crate::covers::covers;
 use crate::feed::ListPool;
-use crate::passes::Passes;
+use crate::passes::QuickPasses;
 use crate::quick;
 use broadleaf_model::foresight::Foresight;
 use broadleaf_model::pool::Pool;
@@ -66,7 +66,7 @@ pub fn run_after<S: Source>(
         // The first pass shows whether a policy foresees anything.
         _ => 1,
     };
-    let mut passes = Passes {
+    let mut passes = QuickPasses {
         progress,
         state: ReplayProgress {
             pass: 0,
@@ -75,7 +75,7 @@ pub fn run_after<S: Source>(
             trial: None,
             accesses: 0,
         },
-        told: BTreeSet::new(),
+        listed: BTreeSet::new(),
         plan,
         pool: Pool::new(plan.threads()).map_err(|reason| Error::NoThreads {
             threads: plan.threads(),
@@ -100,7 +100,7 @@ pub fn run_after<S: Source>(
     for (policy, promoted) in before {
         foresight.entry(policy).or_default().extend(promoted);
     }
-    let Passes {
+    let QuickPasses {
         progress,
         state,
         pool,

@@ -85,7 +85,7 @@ impl PageMap {
         self
     }
 
-    /// Whether every bit that is set here is set there.
+    /// Returns true if the other map contains every bit that is set here.
     pub fn is_within(&self, other: &Self) -> bool {
         self.without(other).is_empty()
     }

@@ -27,7 +27,7 @@ pub(super) struct Follower<'a> {
     pub(super) pair: usize,
 }
 
-/// When the followed policy promotes.
+/// The time of the followed policy's promotions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Misses,

@@ -112,7 +112,7 @@ fn an_unknown_name_is_one() {
     }
 }
 
-/// What is said of skylake's description with one thing replaced.
+/// The error of skylake's description with one part replaced.
 fn wrong(from: &str, to: &str) -> (usize, String, String) {
     let text = machine_text("skylake").unwrap();
     assert!(text.contains(from), "{from}");

@@ -10,7 +10,7 @@ use broadleaf_units::SpaceTag;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
 /// Pages that fall into few sets: `number` picks one of many, in strides that one structure or
-/// another cannot tell apart.
+/// another cannot distinguish.
 fn page(rng: &mut Rng) -> u64 {
     let stride = rng.pick(&[1, 16, 129, 512, 1024, 16 * 512, 128 * 512, 1 << 14]);
     0x20_0000 + rng.below(18) * stride + rng.pick(&[0, 0, 0, 1, 511])

@@ -217,7 +217,7 @@ impl Buddy {
     /// Frees an extent that holds zeroes: one that was allocated so and never stored to.
     ///
     /// # Errors
-    /// Those of [`Buddy::free`].
+    /// Returns the errors of [`Buddy::free`].
     pub fn free_zeroed(&mut self, first: Frame, order: u8) -> Result<(), FreeError> {
         self.put_back(first, order, Zeroed::All)
     }

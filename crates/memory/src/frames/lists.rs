@@ -53,7 +53,7 @@ pub(super) struct FreeLists {
     most_order: u8,
     /// First frames of the extents below the greatest order, by order, content and mobility.
     below: Vec<[BTreeSet<u64>; LISTS]>,
-    /// The same extents by their first frame.
+    /// The extents below the greatest order, by their first frame.
     by_first: BTreeMap<u64, (u8, Zeroed, Mobility)>,
     /// Numbers of the extents of the greatest order (first frames in units of its size), by
     /// content.

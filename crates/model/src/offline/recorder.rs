@@ -274,7 +274,7 @@ impl Recorder {
     /// [`TooMuch`] if the course exceeds its limit.
     ///
     /// # Errors
-    /// Where it was too much.
+    /// Returns [`TooMuch`] if the course exceeds its limit.
     pub(crate) fn finish(mut self) -> Result<KeptCourse, TooMuch> {
         self.flush();
         if self.full {

@@ -175,8 +175,8 @@ fn every_figure_equals_the_oracles() {
     assert!(measured > cases() || cases() < 100, "{measured} measured");
 }
 
-/// Where memory is set aside beforehand nothing is copied, and all else is as it was: the
-/// translations of what becomes one page leave the TLB all the same.
+/// With reserved memory no promotion copies, and everything else is equal: the translations of a
+/// promoted piece leave the TLB all the same.
 #[test]
 fn reserving_changes_nothing_but_the_price() {
     for seed in 0..cases() / 4 {

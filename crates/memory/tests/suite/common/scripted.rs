@@ -62,7 +62,7 @@ impl Policy for Scripted {
         self.effort
     }
 
-    /// What is referenced most comes first.
+    /// Ranks the most referenced pieces first.
     fn rank(&self, view: &View) -> u64 {
         view.referenced_on_average.into()
     }
