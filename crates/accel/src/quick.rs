@@ -3,7 +3,7 @@
 use crate::cell::Cell;
 use crate::kept::Kept;
 use crate::members::MOST_MEMBERS;
-use crate::passes::{QuickPasses, PassResult};
+use crate::passes::{PassResult, QuickPasses};
 use crate::result;
 use crate::team::Team;
 use broadleaf_model::foresight::{Foresight, Promoted};

@@ -2,7 +2,10 @@
 
 /// The reason why a text does not describe a machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}{}: {message}", match key.as_str() { "" => String::new(), key => format!(", {key}") })]
+#[error(
+    "line {line}{}: {message}",
+    match key.as_str() { "" => String::new(), key => format!(", {key}") }
+)]
 pub struct MachineError {
     /// The line number in the text, from 1.
     pub line: usize,

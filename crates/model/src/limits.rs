@@ -90,7 +90,8 @@ impl MemoryLimits {
         }
         if frames == 0 {
             return Err(format!(
-                "memory of {} bytes has no room for a page of {} bytes: write a larger size, such as 512M",
+                "memory of {} bytes has no room for a page of {} bytes: write a larger size, such \
+                 as 512M",
                 self.memory,
                 base.bytes()
             ));

@@ -22,7 +22,8 @@ pub enum Error<E> {
     /// The blocks that the trace reaches, kept once for each policy, exceed the memory limit of a
     /// replay.
     #[error(
-        "the trace reaches {blocks} blocks of 2 MiB or more; under {policies} policies at a time (4k, with which faults are \
+        "the trace reaches {blocks} blocks of 2 MiB or more; under {policies} policies at a time \
+         (4k, with which faults are \
          compared, is always one) a replay keeps {limit} in all: compare fewer policies at a time"
     )]
     TooManyBlocks {
@@ -35,7 +36,8 @@ pub enum Error<E> {
     },
     /// The model takes more memory of this machine than it may ([`Plan::within_bytes`]).
     #[error(
-        "the model takes {needed} bytes of memory after {blocks} blocks of 2 MiB under {policies} policies and machines, and {limit} may be used: compare \
+        "the model takes {needed} bytes of memory after {blocks} blocks of 2 MiB under {policies} \
+         policies and machines, and {limit} may be used: compare \
          fewer at a time, or use a machine with more memory"
     )]
     NoRoom {
@@ -54,7 +56,8 @@ pub enum Error<E> {
     /// A number of a process, an address space or a file is too high in a trace that is replayed
     /// with others.
     #[error(
-        "a process, an address space or a file has the number {number}, and numbers below {limit} can be replayed in this \
+        "a process, an address space or a file has the number {number}, and numbers below {limit} \
+         can be replayed in this \
          place: give a trace that broadleaf recorded or imported"
     )]
     Number {

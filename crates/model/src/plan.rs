@@ -55,7 +55,8 @@ pub enum PlanError {
     Empty,
     /// A machine has base pages only, and a policy makes superpages.
     #[error(
-        "policy {policy} makes {size} pages, and the machine {machine} has none: leave the policy out, or choose a machine with {size} pages"
+        "policy {policy} makes {size} pages, and the machine {machine} has none: leave the policy \
+         out, or choose a machine with {size} pages"
     )]
     NoSuperpages {
         /// The policy's name.

@@ -50,7 +50,8 @@ impl IndexFunction {
         for field in &fields {
             if field.high > 63 || field.low < BASE_SHIFT || field.high < field.low {
                 return Err(format!(
-                    "va[{}:{}] is not a range of address bits from 63 down to {BASE_SHIFT}, the higher first",
+                    "va[{}:{}] is not a range of address bits from 63 down to {BASE_SHIFT}, the \
+                     higher first",
                     field.high, field.low
                 ));
             }

@@ -48,7 +48,8 @@ impl Prices {
 fn machine() -> Machine {
     let text = format!(
         "name = \"one\"\nsummary = \"one entry\"\nexplanation = \"\"\nsource = \"a test\"\n\
-         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = 1\nways = 1\nreplacement = \"lru\"\nindex = {{ 4k = \"none\", 8k = \"none\" }}\n\
+         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = 1\nways = 1\nreplacement = \"lru\"\n\
+         index = {{ 4k = \"none\", 8k = \"none\" }}\n\
          [walk-cycles]\n4k = {MISS}\n8k = {MISS}\n"
     );
     Machine::from_toml(&text).expect("a machine")

@@ -320,7 +320,8 @@ fn print(recording: &Recording) -> String {
                     let run = 1 + rest.windows(2).take_while(|pair| follows(pair)).count();
                     let _ = writeln!(
                         text,
-                        "  {run} times from {:#x} by {distance:#x}: {:?} lead, {} loads ({} first), {} stores, fetch {}",
+                        "  {run} times from {:#x} by {distance:#x}: {:?} lead, {} loads ({} \
+                         first), {} stores, fetch {}",
                         first.unit,
                         first.lead,
                         first.loads,

@@ -85,7 +85,8 @@ fn structure(level: u32, rng: &mut Rng, width: u32, pages: &[(&str, u32)]) -> St
         .collect();
     let (name, entries) = (rng.below(1 << 40), ways << width);
     format!(
-        "[[tlb]]\nname = \"t{name}\"\nlevel = {level}\nentries = {entries}\nways = {ways}\nreplacement = \"lru\"\nindex = {{ {} }}\n",
+        "[[tlb]]\nname = \"t{name}\"\nlevel = {level}\nentries = {entries}\nways = {ways}\n\
+         replacement = \"lru\"\nindex = {{ {} }}\n",
         indices.join(", ")
     )
 }

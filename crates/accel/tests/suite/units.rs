@@ -185,7 +185,8 @@ fn a_daemon_that_has_no_turn_is_named_and_the_rate_gives_it_some() {
     assert_eq!(
         named(&outcome),
         [
-            "policy ingens: its daemon did not run: the trace of 41,984 accesses is shorter than the daemon's period of 100,000,000 accesses. \
+            "policy ingens: its daemon did not run: the trace of 41,984 accesses is shorter than \
+             the daemon's period of 100,000,000 accesses. \
              That is 0.1 s at 1,000,000,000 accesses per second; --rate sets the program's rate"
         ]
     );

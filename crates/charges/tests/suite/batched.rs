@@ -117,7 +117,8 @@ proptest! {
             all.extend(shown.into_iter().map(|(candidate, _)| candidate));
             both.batched.check();
             for candidate in &all {
-                let (exact, known) = (both.exact.charge(*candidate), both.batched.charge(*candidate));
+                let exact = both.exact.charge(*candidate);
+                let known = both.batched.charge(*candidate);
                 prop_assert!(known <= exact, "{candidate:?}");
                 let lag = exact - known;
                 prop_assert!(lag < u64::from(deferral.max(1)), "{candidate:?} {known} {exact}");
@@ -138,7 +139,9 @@ proptest! {
         threshold in 1..20u64,
     ) {
         let mut both = Both::new(ladder, entries, Batching { eager, deferral });
-        let region = |candidate: Candidate| (candidate.tag, ladder.first_of(ladder.largest(), candidate.first));
+        let region = |candidate: Candidate| {
+            (candidate.tag, ladder.first_of(ladder.largest(), candidate.first))
+        };
         // The deferred charges of each region, and the number of charges when a candidate was first
         // reported with its threshold.
         let mut charges: BTreeMap<(SpaceTag, u64), u64> = BTreeMap::new();
@@ -159,7 +162,8 @@ proptest! {
         }
         let [exactly, late] = promoted;
         for (candidate, then) in &late {
-            prop_assert!(exactly.get(candidate).is_some_and(|before| before <= then), "{candidate:?}");
+            let before = exactly.get(candidate);
+            prop_assert!(before.is_some_and(|before| before <= then), "{candidate:?}");
         }
         for (candidate, then) in &exactly {
             let until = late.get(candidate).copied().unwrap_or(charges[&region(*candidate)]);

@@ -61,11 +61,14 @@ pub(crate) fn steps(ladder: Ladder, most: usize) -> impl Strategy<Value = (Ladde
         60 => (tag(), page()).prop_map(|(tag, page)| HostStep::Refer(tag, page)),
         3 => (tag(), page(), level(), relief)
             .prop_map(|(tag, page, level, relief)| HostStep::Promote(tag, page, level, relief)),
-        3 => (tag(), page(), level()).prop_map(|(tag, page, level)| HostStep::Map(tag, page, level)),
+        3 => (tag(), page(), level())
+            .prop_map(|(tag, page, level)| HostStep::Map(tag, page, level)),
         2 => (tag(), page()).prop_map(|(tag, page)| HostStep::Demote(tag, page)),
         2 => any::<prop::sample::Index>().prop_map(HostStep::Evict),
-        2 => (tag(), page(), length()).prop_map(|(tag, page, pages)| HostStep::ShootDown(tag, page, pages)),
-        1 => (tag(), page(), length()).prop_map(|(tag, page, pages)| HostStep::Forget(tag, page, pages)),
+        2 => (tag(), page(), length())
+            .prop_map(|(tag, page, pages)| HostStep::ShootDown(tag, page, pages)),
+        1 => (tag(), page(), length())
+            .prop_map(|(tag, page, pages)| HostStep::Forget(tag, page, pages)),
         1 => tag().prop_map(HostStep::ForgetSpace),
         1 => Just(HostStep::Reset),
     ];

@@ -9,7 +9,9 @@ use super::MOST_ORDER;
 /// ```
 /// use broadleaf_memory::frames::{Buddyinfo, Start};
 ///
-/// let text = "Node 0, zone      DMA      1      0      2\nNode 0, zone   Normal      3      4      5\n";
+/// let text = "Node 0, zone      DMA      1      0      2
+/// Node 0, zone   Normal      3      4      5
+/// ";
 /// let recorded = Buddyinfo::parse(text).expect("two zones");
 /// let free = recorded.free(None, Some("Normal")).expect("one of them");
 /// let start = Start::Recorded { free, movable: 0.5, seed: 1 };

@@ -96,8 +96,10 @@ enum PopulationStep {
 fn step() -> impl Strategy<Value = PopulationStep> {
     let (page, level) = (any::<prop::sample::Index>, any::<prop::sample::Index>);
     prop_oneof![
-        3 => (prop::bool::weighted(0.6), page()).prop_map(|(to, page)| PopulationStep::One(to, page)),
-        1 => (any::<bool>(), page(), level()).prop_map(|(to, page, level)| PopulationStep::All(to, page, level)),
+        3 => (prop::bool::weighted(0.6), page())
+            .prop_map(|(to, page)| PopulationStep::One(to, page)),
+        1 => (any::<bool>(), page(), level())
+            .prop_map(|(to, page, level)| PopulationStep::All(to, page, level)),
     ]
 }
 

@@ -47,7 +47,8 @@ fn machine(entries: usize, orders: &[u32]) -> Machine {
     let walks: Vec<String> = names().map(|name| format!("{name} = {MISS}\n")).collect();
     let text = format!(
         "name = \"small\"\nsummary = \"a test's\"\nexplanation = \"\"\nsource = \"a test\"\n\
-         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = {entries}\nways = {entries}\nreplacement = \"lru\"\nindex = {{ {} }}\n\
+         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = {entries}\nways = {entries}\n\
+         replacement = \"lru\"\nindex = {{ {} }}\n\
          [walk-cycles]\n{}",
         index.join(", "),
         walks.concat()

@@ -41,7 +41,8 @@ fn machine(of: &RomerMachine) -> Machine {
     let entries = of.entries;
     let text = format!(
         "name = \"small\"\nsummary = \"a test's\"\nexplanation = \"\"\nsource = \"a test\"\n\
-         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = {entries}\nways = {entries}\nreplacement = \"lru\"\nindex = {{ {index} }}\n\
+         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = {entries}\nways = {entries}\n\
+         replacement = \"lru\"\nindex = {{ {index} }}\n\
          [walk-cycles]\n{walks}\n"
     );
     Machine::from_toml(&text).expect("a machine")

@@ -71,7 +71,8 @@ proptest! {
         let extents = if order > most_order { 0 } else { memory.len() as u64 >> order };
         let begin = (from >> order).checked_rem(extents).unwrap_or(0);
         let numbers = (0..extents.min(most_scanned)).map(|step| (begin + step) % extents);
-        let found = numbers.filter_map(|number| Some((number << order, movable(&memory, number, order)?)));
+        let found = numbers
+            .filter_map(|number| Some((number << order, movable(&memory, number, order)?)));
         let best = found.min_by_key(|(_, moves)| moves.len());
         let planned = scan.plan.clone().map(|plan| (plan.first.0, plan.moves));
         prop_assert_eq!(planned, best);
@@ -89,7 +90,8 @@ proptest! {
         prop_assert_eq!(targets.len(), plan.moves.len());
         prop_assert_eq!(buddy.free_frames() + inside + plan.cost(), before);
         prop_assert!(targets.iter().all(|it| it.0 >> order != plan.first.0 >> order));
-        prop_assert!(targets.iter().all(|it| memory[it.0 as usize] == FrameUse::InBuddy && !buddy.is_free(*it)));
+        let was_free = |it: &Frame| memory[it.0 as usize] == FrameUse::InBuddy;
+        prop_assert!(targets.iter().all(|it| was_free(it) && !buddy.is_free(*it)));
         // The extent is the caller's now, in one piece.
         prop_assert_eq!(buddy.free_frames_in(plan.first, plan.order), 0);
         buddy.free(plan.first, plan.order).expect("all of it was given out");

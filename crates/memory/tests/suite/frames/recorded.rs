@@ -191,7 +191,8 @@ proptest! {
         seed: u64,
     ) {
         let fragmented = Start::Grouped { occupied, fragmentation: None, movable: 0.0, seed };
-        let fragmented = fragmented.lay_out_in(frames, most_order, larger.min(most_order)).expect("a layout");
+        let larger = larger.min(most_order);
+        let fragmented = fragmented.lay_out_in(frames, most_order, larger).expect("a layout");
         let free = counts(&fragmented.buddy);
         let layout = start(free.clone(), !seed).lay_out(frames, most_order).expect("it fits");
         prop_assert_eq!(counts(&layout.buddy), free);

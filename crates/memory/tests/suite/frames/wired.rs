@@ -21,7 +21,8 @@ proptest! {
                 if given.is_empty() {
                     continue;
                 }
-                let frame = given.iter().nth(index.index(given.len())).copied().expect("it is in range");
+                let frame = given.iter().nth(index.index(given.len())).copied();
+                let frame = frame.expect("it is in range");
                 given.remove(&frame);
                 wired.free(&mut buddy, frame).expect("it was given out");
                 // Again: whether its cluster is still there or not.
